@@ -1,0 +1,64 @@
+# Two commands matter: `make demo` and `make test`. Both set everything up themselves.
+SHELL := bash
+.SHELLFLAGS := -eu -o pipefail -c
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.stamp
+
+.PHONY: help setup demo test pure cluster-tests proof lint fix types bench cluster docs clean
+.DEFAULT_GOAL := help
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-14s %s\n", $$1, $$2}'
+
+setup: $(STAMP) ## a virtual environment with everything pinned; leaves .venv/bin/fairlead
+
+$(STAMP): requirements.lock pyproject.toml
+	@echo "setup: creating $(VENV) from requirements.lock"
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
+	@$(BIN)/python -m compileall -q src
+	@touch $@
+
+demo: setup ## the plan of examples/shop, no cluster needed
+	@$(BIN)/fairlead plan -f examples/shop
+
+test: setup lint types ## everything CI runs: checks, pure tests with coverage, tests on a real API server
+	@$(MAKE) --no-print-directory pure
+	@$(MAKE) --no-print-directory cluster-tests
+
+pure: setup ## the tests that need no API server, in parallel, with branch coverage
+	@$(BIN)/pytest -m "not cluster and not proof" -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
+
+cluster-tests: setup ## the tests on a real API server, in series
+	@$(BIN)/pytest -m "cluster and not proof" -p no:xdist
+
+proof: setup ## full sizes; writes dated results under docs/proof/
+	@$(BIN)/pytest -m proof -p no:xdist
+
+lint: setup ## style, import contracts, spelling
+	@$(BIN)/ruff format --check --quiet src tests bench || { echo "run: make fix"; exit 1; }
+	@$(BIN)/ruff check --quiet src tests bench
+	@$(BIN)/lint-imports --no-cache
+	@$(BIN)/codespell src tests docs bench examples README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
+
+fix: setup ## format and repair what can be repaired
+	@$(BIN)/ruff format src tests bench
+	@$(BIN)/ruff check --fix src tests bench
+
+types: setup ## strict type check
+	@$(BIN)/mypy
+
+bench: setup ## speeds as ratios, measured side by side in one run
+	@$(BIN)/python -m bench
+
+cluster: setup ## a real control plane on loopback with KWOK nodes
+	@$(BIN)/python -m tools.controlplane.up
+
+docs: setup ## check that every documented command runs and every reason is documented
+	@$(BIN)/pytest -q tests/arch tests/docs
+
+clean: ## remove what make created here (the control plane's cache stays)
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .import_linter_cache build dist src/*.egg-info

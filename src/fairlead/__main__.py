@@ -1,0 +1,5 @@
+"""`python -m fairlead`."""
+
+from fairlead.cli.main import main
+
+main()

@@ -1,0 +1,87 @@
+"""The entry point: a group whose commands are imported only when they are called."""
+
+import os
+import sys
+from importlib import import_module
+
+import click
+
+from fairlead import __version__
+from fairlead.model.errors import FairleadError, InputError
+
+COMMANDS = {
+    "plan": "Plan a directory of manifests through all five levels.",
+    "divide": "Divide replicas over clusters by weight (fleet).",
+    "share": "Share a cluster between queues, namespaces and jobs (queue).",
+    "split": "Answer an admission review: on-demand or spot (tier).",
+    "place": "Place replicas on nodes, with cores and volumes (node).",
+    "balance": "Put storage replicas on nodes and disks (disk).",
+    "completion": "Print the completion script of a shell.",
+}
+"""Every command with its one line of help; the module of the same name in this package has the rest."""
+
+EXIT_OK, EXIT_UNPLACED, EXIT_BAD_INPUT, EXIT_UNREACHABLE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+EPILOG = """
+\b
+Examples:
+  fairlead plan -f examples/shop
+  fairlead divide -f problem.json -o json
+  echo '{"strategy":"communism","count":3,"nodes":[{"name":"a","capacity":9}]}' | fairlead place -f -
+
+\b
+Exit codes: 0 everything placed, 1 something is unplaced (the answer is printed all the same),
+2 bad input, 3 the cluster cannot be reached.
+"""
+
+
+class LazyGroup(click.Group):
+    """A group that knows its commands by name and imports one when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        if cmd_name not in COMMANDS:
+            return None
+        command = import_module(f"fairlead.cli.{cmd_name}").command
+        assert isinstance(command, click.Command)
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="fairlead")
+def cli() -> None:
+    """Place replicas evenly, fairly and stably, in Kubernetes and around it, and say why."""
+
+
+def main() -> None:
+    """Run the command line; whatever happens, the user sees one line and a sensible exit code."""
+    try:
+        code = cli.main(standalone_mode=False, prog_name="fairlead")
+        sys.stdout.flush()
+    except click.ClickException as error:
+        error.show()
+        code = EXIT_BAD_INPUT
+    except InputError as error:
+        code = _fail(str(error), EXIT_BAD_INPUT)
+    except FairleadError as error:
+        code = _fail(str(error), getattr(error, "exit_code", EXIT_BAD_INPUT))
+    except (click.Abort, KeyboardInterrupt):
+        code = _fail("interrupted; nothing is left half done", EXIT_INTERRUPTED)
+    except BrokenPipeError:
+        # The reader (head, less) went away: that is its right. Python would complain again at exit, so detach.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        code = EXIT_OK
+    except (MemoryError, RecursionError):
+        code = _fail("the input is too large for this machine's memory", EXIT_BAD_INPUT)
+    sys.exit(code if isinstance(code, int) else EXIT_OK)
+
+
+def _fail(message: str, code: int) -> int:
+    click.echo(f"fairlead: {message}", err=True)
+    return code

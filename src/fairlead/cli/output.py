@@ -1,0 +1,47 @@
+"""Printing: the formats of `-o`, and the choice between them."""
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+FORMATS = ("table", "json", "yaml")
+
+
+def output_option(*more: str) -> Any:
+    """The `-o` option; on a terminal the default is a table, in a pipe JSON."""
+    return click.option(
+        "-o",
+        "--output",
+        type=click.Choice([*FORMATS, *more]),
+        default=None,
+        help="Form of the answer.  [default: table on a terminal, else json]",
+    )
+
+
+def chosen(output: str | None) -> str:
+    """The format asked for, or the one that suits where standard output goes."""
+    return output or ("table" if sys.stdout.isatty() else "json")
+
+
+def console() -> "Console":
+    """A rich console on standard output; a pipe gets plain text of a readable width."""
+    from rich.console import Console
+
+    return Console(highlight=False, width=None if sys.stdout.isatty() else 120, soft_wrap=not sys.stdout.isatty())
+
+
+def json_text(record: Any, *, one_line: bool = False) -> str:
+    """JSON as printed: keys in the order they were put, wide characters as they are."""
+    return json.dumps(record, ensure_ascii=False, indent=None if one_line else 2)
+
+
+def yaml_text(record: Any) -> str:
+    """YAML as printed."""
+    import yaml
+
+    return yaml.dump(record, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()

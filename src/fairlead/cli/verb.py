@@ -1,0 +1,119 @@
+"""What the five verbs share: reading problems, solving each or all, printing answers, the exit code."""
+
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol
+
+import click
+
+from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
+from fairlead.cli.output import chosen, console, json_text, yaml_text
+from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairlead.model.decision import Decision
+
+Table = Callable[["Console", Any, Any], None]
+"""Draws one problem and its decision for a person."""
+
+
+class Verb(Protocol):
+    """A module of `fairlead.problems`."""
+
+    Problem: type[Any]
+
+    def solve(self, problem: Any, /) -> "Decision": ...
+
+    def answer(self, problem: Any, decision: Any, /) -> dict[str, Any]: ...
+
+
+def file_option(what: str = "A problem in JSON or YAML") -> Any:
+    """The `-f` option of a verb."""
+    return click.option("-f", "--file", "source", required=True, metavar="FILE", help=f"{what}; - is standard input.")
+
+
+def read(source: str) -> bytes:
+    """The bytes of a file or of standard input."""
+    if source == "-":
+        return sys.stdin.buffer.read()
+    try:
+        return Path(source).read_bytes()
+    except IsADirectoryError:
+        raise InputError(source, "is a directory; expected a file") from None
+    except OSError as error:
+        raise InputError(source, (error.strerror or str(error)).lower()) from None
+
+
+def run(verb: Verb, source: str, output: str | None, table: Table) -> int:
+    """Solve every problem of the source and print the answers in order; returns the exit code.
+
+    One problem that is bad input ends with its message. Among many, a bad one yields an error record in its place,
+    the others go on, and the exit code is the highest.
+    """
+    problems = _problems(verb, read(source), source)
+    many = len(problems) > 1
+    if not many and isinstance(problems[0], InputError):
+        raise problems[0]
+    decisions = _solve(verb, problems)
+    form = chosen(output)
+    screen = console() if form == "table" else None
+    code = EXIT_OK
+    for problem, decision in zip(problems, decisions, strict=True):
+        if isinstance(decision, InputError):
+            if not many:
+                raise decision
+            click.echo(f"fairlead: {decision}", err=True)
+            record: dict[str, Any] = {"error": {"path": decision.path, "message": decision.message}}
+            code = EXIT_BAD_INPUT
+        elif screen is not None:
+            table(screen, problem, decision)
+            code = max(code, _code(decision))
+            continue
+        else:
+            record = verb.answer(problem, decision)
+            code = max(code, _code(decision))
+        click.echo(_text(record, form, many))
+    return code
+
+
+def _problems(verb: Verb, raw: bytes, source: str) -> list[Any]:
+    from fairlead.problems.reading import documents, strict
+
+    problems: list[Any] = []
+    for document in documents(raw, source):
+        if isinstance(document, InputError):
+            problems.append(document)
+            continue
+        try:
+            problems.append(strict(document.value, verb.Problem))
+        except InputError as error:
+            problems.append(error.within(f"{document.place}: $"))
+    return problems
+
+
+def _solve(verb: Verb, problems: Sequence[Any]) -> list[Any]:
+    """A decision or an error for each problem, in order; in bulk where the verb can."""
+    good = [problem for problem in problems if not isinstance(problem, InputError)]
+    solve_many = getattr(verb, "solve_many", None)
+    solved = iter(solve_many(good) if solve_many else [_attempt(verb, problem) for problem in good])
+    return [problem if isinstance(problem, InputError) else next(solved) for problem in problems]
+
+
+def _attempt(verb: Verb, problem: Any) -> Any:
+    try:
+        return verb.solve(problem)
+    except InputError as error:
+        return error
+
+
+def _code(decision: "Decision") -> int:
+    return EXIT_UNPLACED if decision.unplaced or decision.finding else EXIT_OK
+
+
+def _text(record: dict[str, Any], form: str, many: bool) -> str:
+    if form == "yaml":
+        return ("---\n" if many else "") + yaml_text(record)
+    return json_text(record, one_line=many)

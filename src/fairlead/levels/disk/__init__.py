@@ -1,0 +1,1 @@
+"""Disk: which node and which disk gets a storage replica. The verb is `balance`."""

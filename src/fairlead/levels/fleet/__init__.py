@@ -1,0 +1,1 @@
+"""Fleet: how many replicas each cluster gets. The verb is `divide`."""

@@ -1,0 +1,61 @@
+"""Why something did not go as asked: a stable code, a sentence, and what would cure it.
+
+A `Reason` is a constant of a level (`levels/<level>/reasons.py`); a `Finding` is one occurrence of it with the
+numbers that make the sentence concrete. Codes are part of the interface: they are documented and never reused.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from enum import StrEnum
+from types import MappingProxyType
+
+Detail = str | int
+
+
+class Cure(StrEnum):
+    """What could lift a reason. The live queue wakes a pending workload only on an event that fits its cure."""
+
+    ROOM = "room"
+    """More free amounts on some target: a node joins, a replica ends."""
+    EVICTION = "eviction"
+    """Taking room from somebody else would do."""
+    EDIT = "edit"
+    """Somebody has to change an object: the workload, a policy, a target."""
+    NOTHING = "nothing"
+    """Nothing is wrong; the state asked for is the state there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reason:
+    """A kind of rejection. `sentence` is a format string over the details of a finding."""
+
+    code: str
+    level: str
+    sentence: str
+    cure: Cure
+
+
+_NO_DETAILS: Mapping[str, Detail] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One occurrence of a reason, with its numbers."""
+
+    reason: Reason
+    details: Mapping[str, Detail] = field(default=_NO_DETAILS)
+
+    @property
+    def code(self) -> str:
+        """The stable code of the reason."""
+        return self.reason.code
+
+    @property
+    def sentence(self) -> str:
+        """The reason's sentence with the numbers filled in."""
+        return self.reason.sentence.format_map(self.details)
+
+
+def because(reason: Reason, **details: Detail) -> Finding:
+    """A finding; reads well at the place where a decision is refused."""
+    return Finding(reason, MappingProxyType(details))
