@@ -80,7 +80,7 @@ def run(verb: Verb, source: str, output: str | None, table: Table) -> int:
 
 
 def _problems(verb: Verb, raw: bytes, source: str) -> list[Any]:
-    from fairlead.problems.reading import documents, strict
+    from fairlead.text.documents import documents, strict
 
     problems: list[Any] = []
     for document in documents(raw, source):

@@ -1,4 +1,4 @@
-"""Text from outside to problems: JSON, JSON lines or YAML, each problem strict, each error with its place."""
+"""A text to its documents: one JSON value, JSON lines or YAML; each value strict, each error with its place."""
 
 import json
 from collections.abc import Iterator
@@ -17,14 +17,14 @@ MOST_BYTES = 512 * 2**20
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One problem as it came: plain values, and where it began (for messages)."""
+    """One value as it came, and where it began (for messages)."""
 
     place: str
     value: Any
 
 
 def documents(raw: bytes, source: str) -> Iterator[Document | InputError]:
-    """The problems in `raw`: one JSON value, one JSON value a line, or YAML documents.
+    """The documents in `raw`: one JSON value, one JSON value a line, or YAML documents.
 
     A line that is not JSON yields an error of its own and the other lines go on; text that cannot be read at all
     yields one error.
@@ -85,11 +85,11 @@ def _no_constant(name: str) -> Any:
 
 
 def _yaml(text: str, source: str) -> Iterator[Document | InputError]:
-    from fairlead.problems.yaml import load_all  # slow to import, and most problems are JSON
+    from fairlead.text.yaml import load_all  # slow to import, and most problems are JSON
 
     try:
-        for number, value in enumerate(load_all(text, source)):
-            yield Document(source if number == 0 else f"{source}#{number + 1}", value)
+        for line, value in load_all(text, source):
+            yield Document(f"{source}:{line}", value)
     except InputError as error:
         yield error
 

@@ -54,12 +54,18 @@ def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int:
 _Loader.add_constructor(_INT, _construct_int)
 
 
-def load_all(text: str, source: str) -> Iterator[Any]:
-    """Every document of the text that is not empty. Raises `InputError` with the line of a mistake."""
+def load_all(text: str, source: str) -> Iterator[tuple[int, Any]]:
+    """Every document of the text that is not empty, with the line it begins at.
+
+    Raises `InputError` with the line of a mistake.
+    """
+    loader = _Loader(text)
     try:
-        for value in yaml.load_all(text, Loader=_Loader):
+        while loader.check_node():
+            node = loader.get_node()
+            value = loader.construct_document(node)
             if value is not None:
-                yield value
+                yield node.start_mark.line + 1, value
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         place = f"{source}:{mark.line + 1}" if mark else source
@@ -68,3 +74,5 @@ def load_all(text: str, source: str) -> Iterator[Any]:
         raise InputError(source, f"is not valid YAML: {str(error).splitlines()[0]}") from None
     except (ValueError, RecursionError) as error:
         raise InputError(source, f"is not valid YAML: {error}") from None
+    finally:
+        loader.dispose()

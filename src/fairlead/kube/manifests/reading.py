@@ -1,0 +1,120 @@
+"""Files, directories and standard input to Kubernetes objects, each with the place it came from.
+
+A file that cannot be read does not spoil the others: its error is returned beside the objects, and the caller
+decides whether that is fatal.
+"""
+
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairlead.model.errors import InputError
+from fairlead.text.documents import MOST_BYTES, documents
+
+SUFFIXES = (".yaml", ".yml", ".json")
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object as plain values. `place` is file and line (or item), for messages."""
+
+    place: str
+    value: dict[str, Any]
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return str(self.value["apiVersion"]).rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        """The version without its group."""
+        return str(self.value["apiVersion"]).rpartition("/")[2]
+
+    @property
+    def kind(self) -> str:
+        """The kind, as written."""
+        return str(self.value["kind"])
+
+    @property
+    def name(self) -> str:
+        """The name, empty where there is none."""
+        return str((self.value.get("metadata") or {}).get("name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, empty where there is none."""
+        return str((self.value.get("metadata") or {}).get("namespace") or "")
+
+
+def read_manifests(sources: Sequence[str]) -> tuple[list[Manifest], list[InputError]]:
+    """Every object of the sources in order (files of a directory by path), and the errors met on the way."""
+    manifests: list[Manifest] = []
+    errors: list[InputError] = []
+    for source in sources:
+        for path, raw in _files(source, errors):
+            for found in parse_manifests(raw, path):
+                if isinstance(found, InputError):
+                    errors.append(found)
+                else:
+                    manifests.append(found)
+    return manifests, errors
+
+
+def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
+    """The objects of one text; lists are taken apart."""
+    if raw.lstrip()[:1] == b"{" and b"\0" not in raw and len(raw) <= MOST_BYTES:
+        # Bulk comes as JSON; msgspec reads it an order of magnitude faster than anything that checks for duplicates.
+        try:
+            yield from _objects(source, msgspec.json.decode(raw))
+            return
+        except (msgspec.DecodeError, RecursionError):
+            pass  # JSON lines, or a mistake: the slower reader tells them apart and names the place
+    for document in documents(raw, source):
+        if isinstance(document, InputError):
+            yield document
+        else:
+            yield from _objects(document.place, document.value)
+
+
+def _objects(place: str, value: Any) -> Iterator[Manifest | InputError]:
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        yield InputError(place, "is not a Kubernetes object; expected a mapping with apiVersion and kind")
+    elif not isinstance(value.get("apiVersion"), str):
+        yield InputError(place, f"{value['kind']} has no apiVersion; expected a text such as apps/v1")
+    elif not isinstance(value.get("metadata", {}) or {}, dict):
+        yield InputError(place, f"{value['kind']}: metadata is not a mapping")
+    elif value["kind"].endswith("List") and isinstance(value.get("items"), list):
+        for row, item in enumerate(value["items"]):
+            yield from _objects(f"{place} items[{row}]", _typed_item(item, value))
+    else:
+        yield Manifest(place, value)
+
+
+def _typed_item(item: Any, parent: dict[str, Any]) -> Any:
+    """An item of a typed list (`PodList`) as the API server sends it lacks kind and apiVersion: the list has them."""
+    kind = parent["kind"].removesuffix("List")
+    if isinstance(item, dict) and kind:
+        return {"apiVersion": parent["apiVersion"], "kind": kind, **item}
+    return item
+
+
+def _files(source: str, errors: list[InputError]) -> Iterator[tuple[str, bytes]]:
+    if source == "-":
+        yield "standard input", sys.stdin.buffer.read()
+        return
+    path = Path(source)
+    files = [path]
+    if path.is_dir():
+        files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+        if not files:
+            errors.append(InputError(source, "has no .yaml, .yml or .json file"))
+    for file in files:
+        try:
+            yield str(file), file.read_bytes()
+        except OSError as error:
+            errors.append(InputError(str(file), (error.strerror or str(error)).lower()))
