@@ -35,15 +35,12 @@ class Reason:
     cure: Cure
 
 
-_NO_DETAILS: Mapping[str, Detail] = MappingProxyType({})
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One occurrence of a reason, with its numbers."""
 
     reason: Reason
-    details: Mapping[str, Detail] = field(default=_NO_DETAILS)
+    details: Mapping[str, Detail] = field(default_factory=lambda: MappingProxyType({}))
 
     @property
     def code(self) -> str:

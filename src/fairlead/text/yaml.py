@@ -63,12 +63,14 @@ def load_all(text: str, source: str) -> Iterator[tuple[int, Any]]:
     try:
         while loader.check_node():
             node = loader.get_node()
+            assert node is not None  # check_node said so
             value = loader.construct_document(node)
             if value is not None:
                 yield node.start_mark.line + 1, value
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
-        place = f"{source}:{mark.line + 1}" if mark else source
+        last = text.rstrip().count("\n")  # a mistake found at the end is told at the last line that says something
+        place = f"{source}:{min(mark.line, last) + 1}" if mark else source
         raise InputError(place, f"is not valid YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise InputError(source, f"is not valid YAML: {str(error).splitlines()[0]}") from None

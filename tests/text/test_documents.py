@@ -1,0 +1,126 @@
+"""Text to documents: JSON, JSON lines, YAML, and every way they can be broken."""
+
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.model.errors import InputError
+from fairlead.text import documents as module
+from fairlead.text.documents import Document, documents, strict
+
+
+def read(text: str | bytes) -> list[Any]:
+    """The values of a text, errors as their sentences."""
+    raw = text.encode() if isinstance(text, str) else text
+    return [found.value if isinstance(found, Document) else str(found) for found in documents(raw, "in")]
+
+
+class Cluster(msgspec.Struct, forbid_unknown_fields=True):
+    name: str
+    weight: int = 1
+
+
+class Problem(msgspec.Struct, forbid_unknown_fields=True):
+    clusters: list[Cluster]
+
+
+CASES: dict[str, tuple[str | bytes, list[Any]]] = {
+    "one JSON object over several lines": ('{\n "a": 1\n}', [{"a": 1}]),
+    "a byte order mark is skipped": (b'\xef\xbb\xbf{"a": 1}', [{"a": 1}]),
+    "JSON lines": ('{"a": 1}\n\n{"a": 2}\n', [{"a": 1}, {"a": 2}]),
+    "a broken line among JSON lines leaves the others alone": (
+        '{"a": 1}\n{"a": }\n{"a": 3}',
+        [{"a": 1}, "in:2: is not valid JSON: Expecting value: line 1 column 7 (char 6)", {"a": 3}],
+    ),
+    "a mistake in one object is told once": (
+        '{"a": 1,\n "b" 2}',
+        ["in: is not valid JSON: Expecting ':' delimiter: line 2 column 6 (char 14)"],
+    ),
+    "a key twice in JSON": ('{"a": 1, "a": 2}', ["in: is not valid JSON: the key 'a' is there twice in one object"]),
+    "NaN is not a number": ('{"a": NaN}', ["in: is not valid JSON: NaN is not a number"]),
+    "YAML documents": ("a: 1\n---\nb: 2\n---\n", [{"a": 1}, {"b": 2}]),
+    "YAML numbers and words as Kubernetes reads them": (
+        "a: 1e3\nb: 010\nc: yes\nd: 2020-01-01\ne: 1:30\nf: '5'\ng: 1_000\nh: 0x1f\ni: .5\nj: -3\nk: +5\nl: 0o17\nm: ~",
+        [
+            {
+                "a": 1000.0,
+                "b": 8,
+                "c": True,
+                "d": "2020-01-01",
+                "e": "1:30",
+                "f": "5",
+                "g": "1_000",
+                "h": 31,
+                "i": 0.5,
+                "j": -3,
+                "k": 5,
+                "l": 15,
+                "m": None,
+            }
+        ],
+    ),
+    "YAML merges": ("a: &x {p: 1}\nb:\n  <<: *x\n  q: 2", [{"a": {"p": 1}, "b": {"p": 1, "q": 2}}]),
+    "a key twice in YAML": ("a: 1\nb: 2\na: 3", ["in:3: is not valid YAML: the key 'a' is there twice"]),
+    "an open bracket in YAML": ("a: [1,\nb: 2", ["in:2: is not valid YAML: did not find expected ',' or ']'"]),
+    "a good YAML document before a broken one is kept": (
+        "a: 1\n---\nb: *nobody",
+        [{"a": 1}, "in:3: is not valid YAML: found undefined alias"],
+    ),
+    "a control character in YAML": (
+        "a: \x07",
+        ["in: is not valid YAML: unacceptable character #x0007: control characters are not allowed"],
+    ),
+    "a tag that would run code is refused": (
+        "a: !!python/object/apply:os.system [x]",
+        [
+            "in:1: is not valid YAML: could not determine a constructor for the tag "
+            "'tag:yaml.org,2002:python/object/apply:os.system'"
+        ],
+    ),
+    "binary": (b"\x00\x01\x02", ["in: a NUL byte: this is a binary file; expected JSON or YAML"]),
+    "not UTF-8": (b"a: \xff", ["in: byte 3 is not UTF-8 text; expected JSON or YAML"]),
+    "nothing": ("  \n", ["in: is empty; expected a problem in JSON or YAML"]),
+    "nested too deeply": ("[" * 100_000, ["in: is not valid JSON: nested too deeply"]),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_documents(name: str) -> None:
+    """Each text gives its values, or one line that says where and what."""
+    text, want = CASES[name]
+    assert read(text) == want
+
+
+def test_documents_beyond_the_size_limit_are_refused_unparsed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The size is checked first, so that a huge file cannot take the memory of the machine."""
+    monkeypatch.setattr(module, "MOST_BYTES", 10)
+    assert read('{"a": 1234567890}') == ["in: 17 bytes; expected at most 10"]
+
+
+def test_documents_of_yaml_know_their_line() -> None:
+    """A message about the second document points at its first line."""
+    assert [found.place for found in documents(b"a: 1\n---\nb: 2", "in") if isinstance(found, Document)] == [
+        "in:1",
+        "in:3",
+    ]
+
+
+@given(st.binary(max_size=60))
+def test_documents_of_any_bytes_end_in_values_or_errors(raw: bytes) -> None:
+    """Nothing but documents and one-line errors comes out of arbitrary bytes."""
+    for found in documents(raw, "in"):
+        assert isinstance(found, Document) or "\n" not in str(found)
+
+
+def test_strict_names_the_path() -> None:
+    """Unknown fields and wrong types are told with their JSON path."""
+    assert strict({"clusters": [{"name": "a"}]}, Problem).clusters[0].weight == 1
+    with pytest.raises(InputError) as caught:
+        strict({"clusters": [{"name": "a", "weight": "x"}]}, Problem)
+    assert str(caught.value) == "$.clusters[0].weight: expected int, got str"
+    with pytest.raises(InputError) as caught:
+        strict({"clusters": [], "wieght": 1}, Problem)
+    assert str(caught.value) == "$: object contains unknown field wieght"
