@@ -1,0 +1,119 @@
+"""Selectors, taints and tolerations: the small languages in which objects choose one another."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Operator(StrEnum):
+    """How a requirement compares a label with its values."""
+
+    IN = "In"
+    NOT_IN = "NotIn"
+    EXISTS = "Exists"
+    DOES_NOT_EXIST = "DoesNotExist"
+    GT = "Gt"
+    LT = "Lt"
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One condition on one key. NotIn and DoesNotExist hold where the key is absent; Gt and Lt compare integers."""
+
+    key: str
+    operator: Operator
+    values: tuple[str, ...] = ()
+
+    def holds(self, value: str | None) -> bool:
+        """Whether the condition holds for this value of the key; None is an absent key."""
+        match self.operator:
+            case Operator.IN:
+                return value in self.values
+            case Operator.NOT_IN:
+                return value not in self.values
+            case Operator.EXISTS:
+                return value is not None
+            case Operator.DOES_NOT_EXIST:
+                return value is None
+        bound, number = integer(self.values[0] if self.values else ""), integer(value or "")
+        if bound is None or number is None:
+            return False
+        return number > bound if self.operator is Operator.GT else number < bound
+
+
+def integer(text: str) -> int | None:
+    """The text as a decimal integer, or None; digits other than 0–9 are not digits here."""
+    digits = text.removeprefix("-").removeprefix("+")
+    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
+
+
+@dataclass(frozen=True, slots=True)
+class Term:
+    """Conditions on a node that must all hold. A term without any condition matches no node."""
+
+    labels: tuple[Requirement, ...] = ()
+    fields: tuple[Requirement, ...] = ()
+    """Conditions on `metadata.name`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Preference:
+    """A term that is worth `weight` where it matches."""
+
+    weight: int
+    term: Term
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """Conditions on labels that must all hold; without any it selects everything."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    def selects(self, labels: "dict[str, str]") -> bool:
+        """Whether an object with these labels is selected."""
+        return all(each.holds(labels.get(each.key)) for each in self.requirements)
+
+
+class Effect(StrEnum):
+    """What a taint does to those who do not tolerate it."""
+
+    NO_SCHEDULE = "NoSchedule"
+    PREFER_NO_SCHEDULE = "PreferNoSchedule"
+    NO_EXECUTE = "NoExecute"
+
+
+@dataclass(frozen=True, slots=True)
+class Taint:
+    """A mark on a node (or cluster) that repels replicas."""
+
+    key: str
+    effect: str
+    value: str = ""
+
+    @property
+    def repels(self) -> bool:
+        """Whether it forbids, rather than discourages."""
+        return self.effect in (Effect.NO_SCHEDULE, Effect.NO_EXECUTE)
+
+
+@dataclass(frozen=True, slots=True)
+class Toleration:
+    """Leave to ignore taints. An empty key with Exists tolerates all; an empty effect, every effect."""
+
+    key: str = ""
+    operator: str = "Equal"
+    value: str = ""
+    effect: str = ""
+
+    def tolerates(self, taint: Taint) -> bool:
+        """Whether this taint is ignored."""
+        if self.effect and self.effect != taint.effect:
+            return False
+        if self.operator == "Exists":
+            return not self.key or self.key == taint.key
+        return self.key == taint.key and self.value == taint.value
+
+
+def tolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether every repelling taint is tolerated."""
+    return all(any(each.tolerates(taint) for each in tolerations) for taint in taints if taint.repels)

@@ -1,0 +1,79 @@
+"""The shape of a replica: everything that decides where it may run, and nothing of who it is.
+
+Replicas of one shape are placed together. Shapes are made of tuples, so that they compare and hash.
+"""
+
+from dataclasses import dataclass, replace
+
+from fairlead.model.selectors import LabelSelector, Preference, Requirement, Term, Toleration
+
+Pairs = tuple[tuple[str, str], ...]
+"""Labels or a selector map as sorted pairs."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Spread:
+    """Keep the count of selected replicas even over the values of a node label."""
+
+    key: str
+    most_skew: int
+    hard: bool
+    selector: LabelSelector
+    least_domains: int = 1
+    respects_affinity: bool = True
+    respects_taints: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbour:
+    """A wish to be near (or far from) selected replicas, nearness being an equal value of a node label.
+
+    `weight` 0 is a requirement. `namespaces` and `namespace_selector` both empty mean the replica's own namespace.
+    """
+
+    key: str
+    selector: LabelSelector
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    weight: int = 0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Port:
+    """A port taken on the node itself."""
+
+    number: int
+    protocol: str = "TCP"
+    address: str = "0.0.0.0"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Shape:
+    """Amounts are in the unit of their resource (`model.amounts`), sorted by name."""
+
+    namespace: str = "default"
+    labels: Pairs = ()
+    request: tuple[tuple[str, int], ...] = ()
+    node_selector: Pairs = ()
+    required: tuple[Term, ...] | None = None
+    """Node affinity: one of these terms must match; None is no condition, an empty tuple matches no node."""
+    preferred: tuple[Preference, ...] = ()
+    tolerations: tuple[Toleration, ...] = ()
+    spread: tuple[Spread, ...] = ()
+    near: tuple[Neighbour, ...] = ()
+    far: tuple[Neighbour, ...] = ()
+    ports: tuple[Port, ...] = ()
+
+    def requiring(self, condition: Requirement) -> "Shape":
+        """This shape with one more condition on the node, ANDed into every term that has one.
+
+        A term without conditions matches nothing and must go on matching nothing, so it stays empty.
+        """
+        terms = self.required if self.required is not None else (Term(),)
+        narrowed = tuple(
+            Term((*term.labels, condition), term.fields)
+            if term.labels or term.fields or self.required is None
+            else term
+            for term in terms
+        )
+        return replace(self, required=narrowed)
