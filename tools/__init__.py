@@ -1,0 +1,1 @@
+"""What developing Fairlead needs beyond the package itself. Nothing here is shipped or imported by `fairlead`."""

@@ -1,0 +1,234 @@
+"""Builds the control plane's binaries once per version and keeps them outside the repository.
+
+    python -m tools.controlplane.build            build if needed, print the folder with the binaries
+    python -m tools.controlplane.build --where    print that folder, build nothing
+
+The folder is `$XDG_CACHE_HOME/fairlead/controlplane/<key>/bin`; the key is a hash of everything that decides
+what the binaries contain, so a changed version is another folder and an unchanged one costs nothing.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import fcntl
+import hashlib
+import os
+import platform
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+SOURCES = ("go.mod", "go.sum", "etcd/main.go", "kwok/go.mod", "kwok/go.sum")
+GO_FLAGS = "-mod=readonly -trimpath -buildvcs=false"
+VERSION_PACKAGES = ("k8s.io/component-base/version", "k8s.io/client-go/pkg/version")
+
+Say = Callable[[str], None]
+
+
+class BuildError(Exception):
+    """The binaries are not there and cannot be made; the message says why, in one or a few lines."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Binary:
+    """One program: its file name, the package it is built from, and the module folder that pins it."""
+
+    name: str
+    package: str
+    module: str = "."
+
+
+BINARIES = (
+    Binary(name="etcd", package="./etcd"),
+    Binary(name="kube-apiserver", package="k8s.io/kubernetes/cmd/kube-apiserver"),
+    Binary(name="kube-controller-manager", package="k8s.io/kubernetes/cmd/kube-controller-manager"),
+    Binary(name="kube-scheduler", package="k8s.io/kubernetes/cmd/kube-scheduler"),
+    Binary(name="kwok", package="sigs.k8s.io/kwok/cmd/kwok", module="kwok"),
+)
+
+
+def pinned(module: str) -> str:
+    """The version at which the go.mod files here require `module`."""
+    for name in ("go.mod", "kwok/go.mod"):
+        found = re.search(rf"^\s*(?:require )?{re.escape(module)} (v\S+)", (HERE / name).read_text(), re.MULTILINE)
+        if found:
+            return found[1]
+    raise BuildError(f"tools/controlplane pins no {module}")
+
+
+def versions() -> dict[str, str]:
+    """What is built, by name: kubernetes, etcd, kwok."""
+    return {
+        "kubernetes": pinned("k8s.io/kubernetes"),
+        "etcd": pinned("go.etcd.io/etcd/server/v3"),
+        "kwok": pinned("sigs.k8s.io/kwok"),
+    }
+
+
+def link_flags() -> str:
+    """Linker flags: no symbol tables, and the version that the servers report about themselves."""
+    version = pinned("k8s.io/kubernetes")
+    major, minor = version.removeprefix("v").split(".")[:2]
+    facts = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
+    marks = [f"-X {package}.{name}={value}" for package in VERSION_PACKAGES for name, value in facts.items()]
+    return " ".join(["-s", "-w", *marks])
+
+
+def cache_key() -> str:
+    """Sixteen hex digits that change whenever the binaries would."""
+    digest = hashlib.sha256()
+    for source in SOURCES:
+        digest.update(f"{source}\0".encode() + (HERE / source).read_bytes() + b"\0")
+    digest.update(f"{BINARIES}{GO_FLAGS}{link_flags()}{sys.platform}{platform.machine()}".encode())
+    return digest.hexdigest()[:16]
+
+
+def cache_root() -> Path:
+    """The folder that holds every built version."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairlead" / "controlplane"
+
+
+def cached() -> Path | None:
+    """The folder with the binaries of this version if they are built. Complete by construction: see `build`."""
+    folder = cache_root() / cache_key() / "bin"
+    return folder if folder.is_dir() else None
+
+
+def obstacle() -> str | None:
+    """Why the binaries cannot be had on this machine, or None when they are there or can be built."""
+    if cached() or shutil.which("go"):
+        return None
+    return f"no Go to build the control plane with, and no binaries in {cache_root() / cache_key()}"
+
+
+def ensure(say: Say) -> Path:
+    """The folder with the binaries, building them if this version was never built. Silent when it was.
+
+    Two callers at once: one builds, the other waits. An interrupted build leaves no folder that looks finished.
+    """
+    found = cached()
+    if found:
+        return found
+    reason = obstacle()
+    if reason:
+        raise BuildError(reason)
+    cache_root().mkdir(parents=True, exist_ok=True)
+    with _only_one(say):
+        return cached() or _build(say)
+
+
+@contextlib.contextmanager
+def _only_one(say: Say) -> Iterator[None]:
+    """Hold this version's lock; the system lets go of it even when the holder is killed."""
+    with (cache_root() / f"{cache_key()}.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            say("control plane: another build is under way, waiting for it")
+            fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build(say: Say) -> Path:
+    """Build every binary in a folder aside, then give that folder its name in one step."""
+    root, key = cache_root(), cache_key()
+    for stale in root.glob(f".{key}-*"):
+        shutil.rmtree(stale, ignore_errors=True)
+    aside = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
+    facts = ", ".join(f"{name} {version}" for name, version in versions().items())
+    say(f"control plane: building {facts}; once per version, about ten minutes on two cores")
+    begin = time.monotonic()
+    try:
+        for number, binary in enumerate(BINARIES, start=1):
+            _compile(binary, aside / "bin", f"{number}/{len(BINARIES)} {binary.name}", say)
+        aside.chmod(0o755)
+        aside.rename(root / key)
+    except BaseException:
+        shutil.rmtree(aside, ignore_errors=True)
+        raise
+    say(f"control plane: built in {time.monotonic() - begin:.0f} s, kept in {root / key}")
+    return root / key / "bin"
+
+
+def _compile(binary: Binary, folder: Path, label: str, say: Say) -> None:
+    """Run `go build` for one binary, telling every ten seconds how far it is."""
+    target = str(folder / binary.name)
+    command = ["nice", "go", "build", "-v", f"-ldflags={link_flags()}", "-o", target, binary.package]
+    begin = said = time.monotonic()
+    packages, tail = 0, [""] * 20
+    say(f"control plane: {label}")
+    # A group of its own: an interrupt must reach the compilers too, and only through us.
+    with subprocess.Popen(
+        command,
+        cwd=HERE / binary.module,
+        env=_environment(os.environ),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            assert process.stderr is not None
+            for line in process.stderr:
+                packages, tail = packages + 1, [*tail[1:], line.rstrip()]
+                if time.monotonic() - said >= 10:
+                    said = time.monotonic()
+                    say(f"control plane: {label}, {packages} packages, {said - begin:.0f} s")
+        except BaseException:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)
+            raise
+    if process.returncode:
+        raise BuildError(f"go build {binary.package} failed:\n" + "\n".join(filter(None, tail)))
+    say(f"control plane: {label} done, {time.monotonic() - begin:.0f} s")
+
+
+def _environment(outer: Mapping[str, str]) -> dict[str, str]:
+    """The environment of the compiler: ours, and no flags or workspace of the caller's.
+
+    With `-mod=readonly` and a complete go.sum, nothing is fetched that the module cache has.
+    """
+    return {**outer, "GOFLAGS": GO_FLAGS, "GOWORK": "off", "CGO_ENABLED": "0"}
+
+
+def main() -> int:
+    """The command line; 0 built or cached, 1 failed, 130 interrupted."""
+    parser = argparse.ArgumentParser(
+        prog="python -m tools.controlplane.build", description="Build the control plane for tests, once per version."
+    )
+    parser.add_argument("--where", action="store_true", help="print the folder of this version and build nothing")
+    parser.add_argument(
+        "--if-possible", action="store_true", help="exit 0 in silence where there is no Go and nothing built"
+    )
+    options = parser.parse_args()
+    if options.where:
+        print(cache_root() / cache_key() / "bin")
+        return 0
+    if options.if_possible and obstacle():
+        return 0
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
+    try:
+        folder = ensure(lambda line: print(line, file=sys.stderr, flush=True))
+    except BuildError as error:
+        print(f"control plane: {error}", file=sys.stderr)
+        return 1
+    except KeyboardInterrupt:
+        print("control plane: build interrupted, nothing kept", file=sys.stderr)
+        return 130
+    if not options.if_possible:
+        print(folder)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,365 @@
+"""A real Kubernetes control plane on loopback: etcd, API server, controllers, scheduler, KWOK.
+
+with ControlPlane() as plane:
+    plane.create_kwok_nodes(10)
+    run_something_with(plane.kubeconfig)
+"""
+
+from __future__ import annotations
+
+import base64
+import contextlib
+import http.client
+import json
+import secrets
+import shutil
+import signal
+import ssl
+import sys
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from functools import partial
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+from cryptography.hazmat.primitives.asymmetric import ec
+
+from tools.controlplane import build, commands
+from tools.controlplane.api import Api, ApiError, Object
+from tools.controlplane.certificates import Authority, write_key
+from tools.controlplane.commands import Layout, Options, Ports
+from tools.controlplane.nodes import Labels, create_kwok_nodes
+from tools.controlplane.processes import HOST, Component, ControlPlaneError, Guard, free_ports, wait_until
+
+START_ATTEMPTS = 3
+STOP_SECONDS = 60.0
+
+
+class ControlPlane:
+    """One control plane in a folder of its own, with ports of its own; several can run side by side.
+
+    Not started by the constructor: use it in a `with` statement, or call `start` and `stop`. A plane can be
+    started once. Its processes end with this program even when it is killed.
+    """
+
+    def __init__(self, options: Options | None = None, *, binaries: Path | None = None) -> None:
+        self.options = options or Options()
+        self._binaries = binaries
+        self._guard: Guard | None = None
+        self._layout: Layout | None = None
+        self._components: dict[str, Component] = {}
+        self._stopped = False
+        self.folder = Path()
+        self._authority: Authority
+        self.api: Api
+
+    # 1. Life
+
+    def start(self) -> Self:
+        """Build the binaries if needed, start every part and wait until all are ready."""
+        binaries = self._binaries or build.ensure(lambda line: print(line, file=sys.stderr, flush=True))
+        for attempt in range(1, START_ATTEMPTS + 1):
+            try:
+                self._start(binaries)
+                return self
+            except ControlPlaneError as error:
+                # Between choosing a port and listening on it, somebody else may have taken it.
+                taken = "address already in use" in str(error)
+                self.stop(keep_logs=not taken)
+                if not taken or attempt == START_ATTEMPTS:
+                    raise
+            except BaseException:
+                self.stop()
+                raise
+        raise AssertionError("unreachable")
+
+    def _start(self, binaries: Path) -> None:
+        self.folder = Path(tempfile.mkdtemp(prefix="fairlead-controlplane-"))
+        self.logs.mkdir()
+        self._layout = self._prepare(binaries)
+        self._guard = Guard(self._layout.data)
+        self._components = self._compose(self._layout)
+        self._stopped = False
+        self._launch("etcd")
+        self._launch("kube-apiserver")
+        self.api = Api.from_kubeconfig(self.kubeconfig)
+        self._wait_apiserver(60)
+        for name in self._followers():
+            self._launch(name)
+        self.wait_ready()
+
+    def stop(self, *, keep_logs: bool = False) -> None:
+        """Stop everything, the API server before etcd, and remove the folder; `keep_logs` leaves `logs` there.
+
+        Calling it again does nothing.
+        """
+        if self._stopped or not self.folder.name:
+            return
+        self._stopped = True
+        # Without etcd the API server never finishes stopping and keeps its port.
+        for group in (self._followers(), ["kube-apiserver"], ["etcd"]):
+            parts = [self._components[name] for name in group if name in self._components]
+            for part in parts:
+                part.signal(signal.SIGTERM)
+            for part in parts:
+                part.wait(STOP_SECONDS)
+        if self._guard is not None:
+            self._guard.dismiss()
+        if not keep_logs:
+            shutil.rmtree(self.folder, ignore_errors=True)
+            return
+        for entry in self.folder.iterdir():
+            if entry.is_dir() and entry != self.logs:
+                shutil.rmtree(entry, ignore_errors=True)
+
+    def __enter__(self) -> Self:
+        return self.start()
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop(keep_logs=error is not None)
+
+    def wait_ready(self, seconds: float = 60) -> None:
+        """Wait until every part that should run says it is ready; fails at once if one has died."""
+        self._wait_apiserver(seconds)
+        for name in self._followers():
+            probe = partial(self._healthy, name)
+            wait_until(f"{name} ready", probe, seconds=seconds, components=list(self._components.values()))
+
+    # 2. Disturbing it
+
+    def stop_apiserver(self, *, kill: bool = False) -> None:
+        """Stop the API server and wait for its end; `kill` gives it no time, as a crash would."""
+        part = self._components["kube-apiserver"]
+        part.signal(signal.SIGKILL if kill else signal.SIGTERM)
+        part.wait(STOP_SECONDS)
+
+    def start_apiserver(self, seconds: float = 60) -> None:
+        """Start the stopped API server again, on the same port, and wait until it is ready."""
+        self._launch("kube-apiserver")
+        self._wait_apiserver(seconds)
+
+    def restart_apiserver(self, *, kill: bool = False) -> None:
+        """Stop and start the API server: every watch is cut, resource versions from before are too old."""
+        self.stop_apiserver(kill=kill)
+        self.start_apiserver()
+
+    def compact_etcd(self) -> int:
+        """Forget all history up to now; returns the revision. Continue tokens from before answer 410 Gone."""
+        connection = http.client.HTTPConnection(HOST, self._at.ports.etcd, timeout=30)
+        with contextlib.closing(connection):
+            revision = int(_etcd(connection, "/v3/kv/range", {"key": _base64(b"/")})["header"]["revision"])
+            _etcd(connection, "/v3/kv/compaction", {"revision": revision, "physical": True})
+        return revision
+
+    # 3. Access
+
+    @property
+    def server(self) -> str:
+        """The API server's address, `https://127.0.0.1:<port>`."""
+        return self._at.server
+
+    @property
+    def kubeconfig(self) -> Path:
+        """The kubeconfig of `admin`, in `system:masters`, by token."""
+        return self._at.kubeconfig
+
+    @property
+    def ca_file(self) -> Path:
+        """The authority's certificate: what a client verifies the server with."""
+        return self._at.authority
+
+    @property
+    def logs(self) -> Path:
+        """The folder with one log per component."""
+        return self.folder / "logs"
+
+    def kubeconfig_for_service_account(self, namespace: str, name: str, *, seconds: int = 3600) -> Path:
+        """A kubeconfig with a token of that service account, which is created if it does not exist."""
+        token = self.service_account_token(namespace, name, seconds=seconds)
+        return self._write_kubeconfig(f"sa-{namespace}-{name}", {"token": token}, namespace)
+
+    def service_account_token(self, namespace: str, name: str, *, seconds: int = 3600) -> str:
+        """A token from the TokenRequest API, valid for `seconds` (600 at least)."""
+        accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
+        with _tolerating(409):
+            self.api.create(accounts, {"metadata": {"name": name}})
+        request = {"spec": {"expirationSeconds": seconds}}
+        return str(self.api.create(f"{accounts}/{name}/token", request)["status"]["token"])
+
+    def kubeconfig_for_user(self, user: str, groups: Sequence[str] = ()) -> Path:
+        """A kubeconfig with a client certificate for any user and groups; rights are RBAC's business."""
+        file = f"user-{user.replace(':', '-')}"
+        pair = self._authority.client(file, user, groups)
+        access = {
+            "client-certificate-data": _base64(pair.certificate.read_bytes()),
+            "client-key-data": _base64(pair.key.read_bytes()),
+        }
+        return self._write_kubeconfig(file, access)
+
+    def create_kwok_nodes(
+        self,
+        count: int,
+        *,
+        cpu: str = "8",
+        memory: str = "32Gi",
+        pods: int = 110,
+        labels: Labels | None = None,
+        resources: Mapping[str, str] | None = None,
+        taints: Sequence[Object] = (),
+        prefix: str = "node-",
+    ) -> list[str]:
+        """Create `count` Ready nodes as admin. See `nodes.create_kwok_nodes`."""
+        return create_kwok_nodes(
+            self.api,
+            count,
+            cpu=cpu,
+            memory=memory,
+            pods=pods,
+            labels=labels,
+            resources=resources,
+            taints=taints,
+            prefix=prefix,
+        )
+
+    def pids(self) -> dict[str, int]:
+        """The process id of every part that runs."""
+        return {name: part.pid for name, part in self._components.items() if part.pid is not None}
+
+    def resident_bytes(self) -> dict[str, int]:
+        """Memory of every part, now."""
+        return {name: part.resident_bytes() for name, part in self._components.items()}
+
+    # 4. Parts
+
+    @property
+    def _at(self) -> Layout:
+        if self._layout is None:
+            raise ControlPlaneError("the control plane was not started")
+        return self._layout
+
+    def _prepare(self, binaries: Path) -> Layout:
+        """Keys, certificates, tokens and ports, all fresh."""
+        keys = self.folder / "keys"
+        keys.mkdir(mode=0o700)
+        self._authority = Authority(keys)
+        admin = secrets.token_urlsafe(24)
+        tokens = keys / "tokens.csv"
+        tokens.write_text(f'{admin},admin,admin,"system:masters"\n')
+        service_account_key = keys / "service-account.key"
+        write_key(ec.generate_private_key(ec.SECP256R1()), service_account_key)
+        first, second, third, fourth, fifth, sixth = free_ports(6)
+        self._layout = Layout(
+            binaries=binaries,
+            folder=self.folder,
+            ports=Ports(
+                etcd=first,
+                etcd_peer=second,
+                apiserver=third,
+                controller_manager=fourth,
+                scheduler=fifth,
+                kwok=sixth,
+            ),
+            authority=self._authority.file,
+            serving=self._authority.server("serving", (HOST,)),
+            tokens=tokens,
+            service_account_key=service_account_key,
+            kubeconfig=self.folder / "admin.kubeconfig",
+        )
+        self._write_kubeconfig("admin", {"token": admin})
+        return self._layout
+
+    def _compose(self, at: Layout) -> dict[str, Component]:
+        """The parts that the options ask for, in the order in which they start."""
+        lines = {"etcd": commands.etcd(at), "kube-apiserver": commands.apiserver(at, self.options)}
+        if self.options.controller_manager:
+            lines["kube-controller-manager"] = commands.controller_manager(at, self.options)
+        if self.options.scheduler:
+            lines["kube-scheduler"] = commands.scheduler(at, self.options)
+        if self.options.kwok:
+            lines["kwok"] = commands.kwok(at)
+        return {name: Component(name, line, self.logs / f"{name}.log", self.folder) for name, line in lines.items()}
+
+    def _followers(self) -> list[str]:
+        """The parts that are clients of the API server."""
+        return [name for name in self._components if name not in ("etcd", "kube-apiserver")]
+
+    def _launch(self, name: str) -> None:
+        assert self._guard is not None
+        self._components[name].start(self._guard)
+
+    def _wait_apiserver(self, seconds: float) -> None:
+        parts = [self._components["etcd"], self._components["kube-apiserver"]]
+        wait_until("kube-apiserver ready", self._apiserver_ready, seconds=seconds, components=parts)
+
+    def _apiserver_ready(self) -> bool:
+        try:
+            self.api.get("/readyz")
+            # Created by the server itself shortly after it is ready; nearly every test needs it.
+            self.api.get("/api/v1/namespaces/default")
+        except (ApiError, OSError, http.client.HTTPException):
+            return False
+        return True
+
+    def _healthy(self, name: str) -> bool:
+        """Whether a component's own health page says 200."""
+        ports = self._at.ports
+        port, path = {
+            "kube-controller-manager": (ports.controller_manager, "/healthz"),
+            "kube-scheduler": (ports.scheduler, "/readyz"),
+            "kwok": (ports.kwok, "/healthz"),
+        }[name]
+        connection = http.client.HTTPConnection(HOST, port, timeout=5)
+        if name != "kwok":
+            tls = ssl.create_default_context(cafile=str(self.ca_file))
+            connection = http.client.HTTPSConnection(HOST, port, timeout=5, context=tls)
+        with contextlib.closing(connection):
+            try:
+                connection.request("GET", path)
+                return connection.getresponse().status == 200
+            except (OSError, http.client.HTTPException):
+                return False
+
+    def _write_kubeconfig(self, name: str, access: Mapping[str, str], namespace: str = "default") -> Path:
+        """Write `<name>.kubeconfig`; JSON, which every reader of kubeconfigs takes as YAML."""
+        cluster = {
+            "server": self._at.server,
+            "certificate-authority-data": _base64(self._at.authority.read_bytes()),
+        }
+        context = {"cluster": "fairlead-test", "user": name, "namespace": namespace}
+        config = {
+            "apiVersion": "v1",
+            "kind": "Config",
+            "current-context": "fairlead-test",
+            "clusters": [{"name": "fairlead-test", "cluster": cluster}],
+            "users": [{"name": name, "user": dict(access)}],
+            "contexts": [{"name": "fairlead-test", "context": context}],
+        }
+        file = self.folder / f"{name}.kubeconfig"
+        file.touch(mode=0o600)
+        file.write_text(json.dumps(config, indent=1))
+        return file
+
+
+@contextlib.contextmanager
+def _tolerating(status: int) -> Iterator[None]:
+    try:
+        yield
+    except ApiError as failure:
+        if failure.status != status:
+            raise
+
+
+def _base64(content: bytes) -> str:
+    return base64.b64encode(content).decode()
+
+
+def _etcd(connection: http.client.HTTPConnection, path: str, body: Mapping[str, object]) -> Object:
+    """Ask etcd through its JSON gateway."""
+    connection.request("POST", path, json.dumps(body), {"Content-Type": "application/json"})
+    answer: Object = json.loads(connection.getresponse().read())
+    if "header" not in answer:
+        raise ControlPlaneError(f"etcd {path}: {answer}")
+    return answer
