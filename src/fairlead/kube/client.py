@@ -1,0 +1,349 @@
+"""The API as calls: get, list, create, replace, patch, delete, bind, evict.
+
+Pure request building over one `Transport`. Retries are bounded and only for calls that may be repeated
+(`fairlead.kube.retry`); everything else is the caller's to decide.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from typing import Any, Generic, Literal, TypeVar
+
+import msgspec
+
+from fairlead.kube import errors
+from fairlead.kube.decode import decode
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.meta import Raw
+from fairlead.kube.resources import PODS, Resource
+from fairlead.kube.retry import Jitter, Retry, default_jitter
+from fairlead.kube.transport import Query, Response, Transport
+
+T = TypeVar("T")
+
+PAGE = 500
+TIMEOUT = 30.0
+
+PatchKind = Literal["json", "merge", "strategic", "apply"]
+PATCH_TYPES: Mapping[PatchKind, str] = {
+    "json": "application/json-patch+json",
+    "merge": "application/merge-patch+json",
+    "strategic": "application/strategic-merge-patch+json",
+    "apply": "application/apply-patch+yaml",
+}
+GZIP = {"Accept-Encoding": "gzip"}
+
+Body = Mapping[str, Any] | msgspec.Struct
+Patch = Mapping[str, Any] | list[Raw]
+
+
+class ListMeta(msgspec.Struct, rename="camel"):
+    resource_version: str = ""
+    next: str = msgspec.field(name="continue", default="")
+    remaining_item_count: int | None = None
+
+
+class Page(msgspec.Struct, Generic[T]):
+    """A list or a part of it."""
+
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+    items: list[T] = msgspec.field(default_factory=list)
+
+    @property
+    def resource_version(self) -> str:
+        return self.metadata.resource_version
+
+
+class Version(msgspec.Struct, rename="camel"):
+    major: str = ""
+    minor: str = ""
+    git_version: str = ""
+
+
+class ServedResource(msgspec.Struct):
+    name: str = ""
+
+
+class ServedResources(msgspec.Struct):
+    resources: list[ServedResource] = msgspec.field(default_factory=list)
+
+
+class Client:
+    """Calls on one API server. Safe to share between tasks; holds no state but its transport.
+
+    `sleep` and `jitter` are passed in so that tests need not wait.
+    """
+
+    def __init__(
+        self,
+        transport: Transport,
+        *,
+        retry: Retry | None = None,
+        timeout: float = TIMEOUT,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Jitter = default_jitter,
+    ) -> None:
+        self.transport = transport
+        self.retry = retry or Retry()
+        self.timeout = timeout
+        self.sleep = sleep
+        self.jitter = jitter
+
+    async def close(self) -> None:
+        await self.transport.close()
+
+    async def get(self, resource: Resource[T], name: str, *, namespace: str = "", subresource: str = "") -> T:
+        """One object, as stored now (a consistent read)."""
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        answer = await self.call("GET", path, repeatable=True)
+        return decode(answer.body, resource.shape, f"GET {path}")
+
+    async def page(
+        self,
+        resource: Resource[T],
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        limit: int = PAGE,
+        token: str = "",
+    ) -> Page[T]:
+        """One page of a list. `limit` 0: everything at once. The token of an old page fails as `gone`."""
+        query = _filled(labelSelector=labels, fieldSelector=fields, limit=str(limit or ""))
+        if token:
+            query["continue"] = token
+        path = resource.path(namespace=namespace)
+        answer = await self.call("GET", path, query=query, headers=GZIP, repeatable=True)
+        shape = resource.shape
+        return decode(answer.body, Page[shape], f"GET {path}")  # type: ignore[valid-type]
+
+    async def pages(
+        self, resource: Resource[T], *, namespace: str = "", labels: str = "", fields: str = "", limit: int = PAGE
+    ) -> AsyncIterator[Page[T]]:
+        """All pages of one consistent list. Fails as `gone` if reading takes longer than the server keeps it."""
+        token = ""
+        while True:
+            page = await self.page(
+                resource, namespace=namespace, labels=labels, fields=fields, limit=limit, token=token
+            )
+            yield page
+            token = page.metadata.next
+            if not token:
+                return
+
+    async def list(
+        self, resource: Resource[T], *, namespace: str = "", labels: str = "", fields: str = "", limit: int = PAGE
+    ) -> Page[T]:
+        """A whole list, consistent in itself. If its pages expire midway it is read again in one piece."""
+        whole: Page[T] = Page()
+        try:
+            async for page in self.pages(resource, namespace=namespace, labels=labels, fields=fields, limit=limit):
+                whole.items.extend(page.items)
+                whole.metadata = page.metadata
+        except ApiError as error:
+            if not error.gone:
+                raise
+            return await self.page(resource, namespace=namespace, labels=labels, fields=fields, limit=0)
+        return whole
+
+    async def create(
+        self,
+        resource: Resource[T],
+        body: Body,
+        *,
+        namespace: str = "",
+        name: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> T:
+        """A new object; `name` only together with `subresource`. Not tried again once it may have been stored."""
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        answer = await self.call("POST", path, query=_dry(dry_run), body=encode(body))
+        return decode(answer.body, resource.shape, f"POST {path}")
+
+    async def replace(
+        self,
+        resource: Resource[T],
+        name: str,
+        body: Body,
+        *,
+        namespace: str = "",
+        subresource: str = "",
+        dry_run: bool = False,
+    ) -> T:
+        """The whole object anew; with `metadata.resourceVersion` in it a conflict is raised if it changed."""
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        answer = await self.call("PUT", path, query=_dry(dry_run), body=encode(body))
+        return decode(answer.body, resource.shape, f"PUT {path}")
+
+    async def patch(
+        self,
+        resource: Resource[T],
+        name: str,
+        patch: Patch,
+        *,
+        kind: PatchKind = "merge",
+        namespace: str = "",
+        subresource: str = "",
+        manager: str = "fairlead",
+        force: bool = False,
+        dry_run: bool = False,
+    ) -> T:
+        """Change parts of an object. A JSON patch is a list of operations (`fairlead.kube.patches`).
+
+        Merge, strategic and apply patches say what shall be, so they may be repeated; JSON patches may not.
+        """
+        query = _dry(dry_run) | {"fieldManager": manager}
+        if kind == "apply" and force:
+            query["force"] = "true"
+        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        answer = await self.call(
+            "PATCH",
+            path,
+            query=query,
+            body=msgspec.json.encode(patch),
+            headers={"Content-Type": PATCH_TYPES[kind]},
+            repeatable=kind != "json",
+        )
+        return decode(answer.body, resource.shape, f"PATCH {path}")
+
+    async def delete(
+        self,
+        resource: Resource[Any],
+        name: str,
+        *,
+        namespace: str = "",
+        uid: str = "",
+        resource_version: str = "",
+        propagation: str = "",
+        grace_seconds: int | None = None,
+        dry_run: bool = False,
+    ) -> None:
+        """Delete one object; a conflict is raised if it is not the one meant by `uid` and `resource_version`.
+
+        With a uid the call is repeated where no answer came, and an object gone by then counts as deleted.
+        """
+        options: Raw = {"apiVersion": "v1", "kind": "DeleteOptions"}
+        conditions = _filled(uid=uid, resourceVersion=resource_version)
+        if conditions:
+            options["preconditions"] = conditions
+        if propagation:
+            options["propagationPolicy"] = propagation
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        path = resource.path(namespace=namespace, name=name)
+        tries = Tries()
+        try:
+            await self.call(
+                "DELETE", path, query=_dry(dry_run), body=encode(options), repeatable=bool(uid), tries=tries
+            )
+        except ApiError as error:
+            if not (error.not_found and tries.unanswered):
+                raise
+
+    async def bind(
+        self, namespace: str, pod: str, node: str, *, uid: str, annotations: Mapping[str, str] | None = None
+    ) -> None:
+        """Assign the pod with this uid to a node, for good. The annotations are merged into the pod.
+
+        A conflict is raised if the pod is another one by now or sits on another node. Where no answer came the
+        call is repeated, and a pod found on the wanted node counts as bound.
+        """
+        metadata: Raw = {"name": pod, "namespace": namespace, "uid": uid}
+        if annotations:
+            metadata["annotations"] = dict(annotations)
+        target = {"apiVersion": "v1", "kind": "Node", "name": node}
+        body = {"apiVersion": "v1", "kind": "Binding", "metadata": metadata, "target": target}
+        path = PODS.path(namespace=namespace, name=pod, subresource="binding")
+        tries = Tries()
+        try:
+            await self.call("POST", path, body=encode(body), repeatable=True, tries=tries)
+        except ApiError as error:
+            if not (error.conflict and tries.unanswered):
+                raise
+            found = await self.get(PODS, pod, namespace=namespace)
+            if found.metadata.uid != uid or found.spec.node_name != node:
+                raise
+
+    async def evict(
+        self, namespace: str, pod: str, *, uid: str, grace_seconds: int | None = None, dry_run: bool = False
+    ) -> None:
+        """Ask for the pod with this uid to be removed. `too_many` is raised where a disruption budget says no."""
+        options: Raw = {"preconditions": {"uid": uid}}
+        if grace_seconds is not None:
+            options["gracePeriodSeconds"] = grace_seconds
+        body = {
+            "apiVersion": "policy/v1",
+            "kind": "Eviction",
+            "metadata": {"name": pod, "namespace": namespace},
+            "deleteOptions": options,
+        }
+        path = PODS.path(namespace=namespace, name=pod, subresource="eviction")
+        # Not repeated: 429 is the answer of a budget here, and the caller holds the count of evictions.
+        await self.call("POST", path, query=_dry(dry_run), body=encode(body), retry=Retry(attempts=1))
+
+    async def served(self, resource: Resource[Any]) -> bool:
+        """Whether the server has this resource now (a custom one may come later)."""
+        try:
+            answer = await self.call("GET", resource.root, repeatable=True)
+        except ApiError as error:
+            if error.not_found:
+                return False
+            raise
+        found = decode(answer.body, ServedResources, f"GET {resource.root}")
+        return any(each.name == resource.plural for each in found.resources)
+
+    async def version(self) -> Version:
+        answer = await self.call("GET", "/version", repeatable=True)
+        return decode(answer.body, Version, "GET /version")
+
+    async def call(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: bytes | None = None,
+        headers: Mapping[str, str] | None = None,
+        within: float | None = None,
+        repeatable: bool = False,
+        retry: Retry | None = None,
+        tries: "Tries | None" = None,
+    ) -> Response:
+        """One request with retries; any answer that is not 2xx is raised as `ApiError`."""
+        policy = retry or self.retry
+        tries = tries if tries is not None else Tries()
+        while True:
+            try:
+                answer = await self.transport.request(
+                    method, path, query=query, body=body, headers=headers, within=within or self.timeout
+                )
+                if 200 <= answer.status < 300:
+                    return answer
+                raise errors.from_answer(answer.status, answer.body, retry_after=answer.headers.get("retry-after"))
+            except KubeError as error:
+                tries.failures += 1
+                wait = policy.wait(error, tries.failures, repeatable=repeatable, jitter=self.jitter)
+                if wait is None:
+                    raise
+                tries.unanswered |= not (isinstance(error, ApiError) and error.too_many)
+            await self.sleep(wait)
+
+
+class Tries:
+    """What happened before the last try of one call: an earlier one may have been acted upon unseen."""
+
+    def __init__(self) -> None:
+        self.failures = 0
+        self.unanswered = False
+
+
+def encode(body: Body) -> bytes:
+    return msgspec.json.encode(body)
+
+
+def _filled(**values: str) -> dict[str, str]:
+    return {key: value for key, value in values.items() if value}
+
+
+def _dry(dry_run: bool) -> dict[str, str]:
+    return {"dryRun": "All"} if dry_run else {}

@@ -1,0 +1,177 @@
+"""Which API server, and as whom: kubeconfig files, or the service account of the pod we run in.
+
+Read as kubectl reads it: of several files in KUBECONFIG the first to name a thing wins, relative paths count
+from the file they stand in. Everything unusable is an `InputError` with the file and the place in it.
+"""
+
+import base64
+import binascii
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from fairlead.kube import kubeconfig
+from fairlead.kube.credentials import (
+    EXEC_VERSIONS,
+    Credential,
+    Credentials,
+    Fixed,
+    FromPlugin,
+    Plugin,
+    TokenFile,
+    read_text,
+)
+from fairlead.kube.kubeconfig import Cluster, Exec, Found, User
+from fairlead.model.errors import InputError
+
+SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Connection:
+    """All that a transport needs. `server` has no slash at its end; `ca` is PEM text, empty: the system's."""
+
+    server: str
+    namespace: str = "default"
+    ca: str = ""
+    verify: bool = True
+    server_name: str = ""
+    credentials: Credentials = field(default_factory=Fixed)
+    source: str = ""
+
+
+def load(
+    *,
+    kubeconfig_path: str = "",
+    context: str = "",
+    environ: Mapping[str, str] | None = None,
+    home: Path | None = None,
+    service_account: Path = SERVICE_ACCOUNT,
+) -> Connection:
+    """The connection that was asked for: a given file, else KUBECONFIG, else ~/.kube/config, else in-cluster."""
+    environ = os.environ if environ is None else environ
+    home = Path.home() if home is None else home
+    paths = kubeconfig.paths(kubeconfig_path, environ, home)
+    if paths:
+        return from_kubeconfig(kubeconfig.read(paths), context=context)
+    if "KUBERNETES_SERVICE_HOST" in environ:
+        if context:
+            raise InputError("", f"context {context!r} was asked for, but there is no kubeconfig in a cluster")
+        return in_cluster(environ, service_account)
+    raise InputError("", f"no cluster to talk to: no KUBECONFIG, no {home / '.kube/config'}, and not inside a cluster")
+
+
+def in_cluster(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT) -> Connection:
+    """The API server as pods see it, with the mounted service account."""
+    host = environ.get("KUBERNETES_SERVICE_HOST", "")
+    port = environ.get("KUBERNETES_SERVICE_PORT", "443")
+    if not host or not port.isascii() or not port.isdigit():
+        raise InputError("KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT", f"not an address: {host!r}, {port!r}")
+    space = folder / "namespace"
+    return Connection(
+        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        namespace=read_text(space, "namespace file").strip() if space.exists() else "default",
+        ca=read_text(folder / "ca.crt", "CA certificate"),
+        credentials=TokenFile(folder / "token"),
+        source="the service account of this pod",
+    )
+
+
+def from_kubeconfig(found: Found, *, context: str = "") -> Connection:
+    """The connection of one context: the one given, else the current one."""
+    name = context or found.current
+    if not name:
+        raise InputError(found.place, "there is no current-context; name one")
+    ctx, place = found.context(name)
+    cluster, cluster_place = found.cluster(ctx.cluster, f"{place}.cluster")
+    user, user_place = found.user(ctx.user, f"{place}.user") if ctx.user else (User(), place)
+    if cluster.proxy_url:
+        raise InputError(f"{cluster_place}.proxy-url", "connections through a proxy are not supported")
+    server = _server(cluster.server, f"{cluster_place}.server")
+    ca = _pem(cluster.ca_data, cluster.ca_file, cluster_place, "certificate-authority")
+    if cluster.insecure and ca:
+        raise InputError(
+            f"{cluster_place}.insecure-skip-tls-verify", "cannot be set together with a certificate authority"
+        )
+    return Connection(
+        server=server,
+        namespace=ctx.namespace or "default",
+        ca=ca,
+        verify=not cluster.insecure,
+        server_name=cluster.tls_server_name,
+        credentials=_credentials(user, user_place, cluster, ca),
+        source=f"context {name!r} of {found.place}",
+    )
+
+
+def _server(text: str, place: str) -> str:
+    try:
+        parts = urlsplit(text)
+        usable = parts.scheme in ("https", "http") and bool(parts.hostname) and (parts.port or 1) > 0
+    except ValueError:
+        usable = False
+    if not usable or any(ch.isspace() or ord(ch) < 32 for ch in text) or parts.query or parts.fragment:
+        raise InputError(place, f"expected an address such as https://10.0.0.1:6443, got {text[:200]!r}")
+    return text.rstrip("/")
+
+
+def _credentials(user: User, place: str, cluster: Cluster, ca: str) -> Credentials:
+    certificate = _pem(user.certificate_data, user.certificate_file, place, "client-certificate")
+    key = _pem(user.key_data, user.key_file, place, "client-key")
+    if bool(certificate) != bool(key):
+        raise InputError(place, "client-certificate and client-key are needed together")
+    if user.username or user.password:
+        raise InputError(f"{place}.username", "API servers no longer take a name and a password")
+    if user.auth_provider is not None:
+        raise InputError(f"{place}.auth-provider", "no longer exists in Kubernetes; use exec instead")
+    if user.exec is not None:
+        if user.token or user.token_file:
+            raise InputError(f"{place}.exec", "cannot be set together with a token")
+        return FromPlugin(_plugin(user.exec, f"{place}.exec", cluster, ca))
+    if user.token_file:
+        return TokenFile(Path(user.token_file), certificate=certificate, key=key)
+    return Fixed(Credential(token=user.token, certificate=certificate, key=key))
+
+
+def _plugin(spec: Exec, place: str, cluster: Cluster, ca: str) -> Plugin:
+    if spec.api_version not in EXEC_VERSIONS:
+        known = " or ".join(EXEC_VERSIONS)
+        raise InputError(f"{place}.apiVersion", f"expected {known}, got {spec.api_version!r}")
+    if not spec.command:
+        raise InputError(f"{place}.command", "the command of the credential plugin is missing")
+    if spec.interactive_mode == "Always":
+        raise InputError(f"{place}.interactiveMode", "plugins that need a terminal are not supported")
+    return Plugin(
+        place=place,
+        api_version=spec.api_version,
+        command=spec.command,
+        args=tuple(spec.args or ()),
+        env={each.name: each.value for each in spec.env or ()},
+        hint=spec.install_hint.strip(),
+        cluster=_told(cluster, ca) if spec.provide_cluster_info else None,
+    )
+
+
+def _told(cluster: Cluster, ca: str) -> dict[str, Any]:
+    """What a plugin is told about the cluster, where it asked for that."""
+    told: dict[str, Any] = {"server": cluster.server}
+    if cluster.tls_server_name:
+        told["tls-server-name"] = cluster.tls_server_name
+    if cluster.insecure:
+        told["insecure-skip-tls-verify"] = True
+    if ca:
+        told["certificate-authority-data"] = base64.b64encode(ca.encode()).decode()
+    return told
+
+
+def _pem(inline: str, file: str, place: str, what: str) -> str:
+    """PEM text from base64 in the file itself, which comes first, or from a file of its own; '' if neither."""
+    if inline:
+        try:
+            return base64.b64decode("".join(inline.split()), validate=True).decode("ascii")
+        except (binascii.Error, ValueError) as error:
+            raise InputError(f"{place}.{what}-data", "expected PEM text in base64") from error
+    return read_text(Path(file), what) if file else ""

@@ -1,0 +1,54 @@
+"""Bytes of an answer into typed shapes, or our own error.
+
+A null counts as absent, as it does in Go, where an empty list may come as `null`: the fast path decodes straight
+into the shape; only where that fails are nulls taken out and the rest decoded again.
+"""
+
+from functools import cache
+from typing import Any, TypeVar, cast
+
+import msgspec
+
+from fairlead.kube.errors import AnswerError
+
+T = TypeVar("T")
+
+
+@cache
+def decoder(shape: Any) -> msgspec.json.Decoder[Any]:
+    """One decoder per shape for the life of the process."""
+    return msgspec.json.Decoder(shape)
+
+
+def decode(body: bytes, shape: type[T], what: str) -> T:
+    """`body` as `shape`; `what` names the request in the error."""
+    try:
+        return cast(T, decoder(cast(Any, shape)).decode(body))
+    except msgspec.ValidationError as error:
+        return _without_nulls(body, shape, what, error)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise AnswerError(f"{what}: the answer is not JSON: {error}") from error
+
+
+def convert(raw: Any, shape: type[T], what: str) -> T:
+    """An already parsed value as `shape`, nulls counting as absent."""
+    try:
+        return msgspec.convert(drop_nulls(raw), shape)
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise AnswerError(f"{what}: unexpected answer: {error}") from error
+
+
+def drop_nulls(value: Any) -> Any:
+    """The same value without object members that are null."""
+    if isinstance(value, dict):
+        return {key: drop_nulls(inner) for key, inner in value.items() if inner is not None}
+    if isinstance(value, list):
+        return [drop_nulls(inner) for inner in value]
+    return value
+
+
+def _without_nulls(body: bytes, shape: type[T], what: str, first: msgspec.ValidationError) -> T:
+    try:
+        return msgspec.convert(drop_nulls(msgspec.json.decode(body)), shape)
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        raise AnswerError(f"{what}: unexpected answer: {first}") from first

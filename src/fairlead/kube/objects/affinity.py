@@ -1,0 +1,86 @@
+"""Where a pod may, should and should not run."""
+
+from msgspec import field
+
+from fairlead.kube.objects.meta import LabelSelector, Requirement, Shape
+
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
+
+
+class NodeSelectorTerm(Shape, frozen=True):
+    """All of its expressions must hold. A term without any expression selects no node."""
+
+    match_expressions: tuple[Requirement, ...] = ()
+    match_fields: tuple[Requirement, ...] = ()
+
+
+class NodeSelector(Shape, frozen=True):
+    """One of its terms must hold."""
+
+    node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
+
+
+class PreferredNodeTerm(Shape, frozen=True):
+    weight: int = 0
+    preference: NodeSelectorTerm = NodeSelectorTerm()
+
+
+class NodeAffinity(Shape, frozen=True):
+    required: NodeSelector | None = field(name=REQUIRED, default=None)
+    preferred: tuple[PreferredNodeTerm, ...] = field(name=PREFERRED, default=())
+
+
+class PodAffinityTerm(Shape, frozen=True):
+    label_selector: LabelSelector | None = None
+    topology_key: str = ""
+    namespaces: tuple[str, ...] = ()
+    namespace_selector: LabelSelector | None = None
+    match_label_keys: tuple[str, ...] = ()
+    mismatch_label_keys: tuple[str, ...] = ()
+
+
+class WeightedPodAffinityTerm(Shape, frozen=True):
+    weight: int = 0
+    pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
+
+
+class PodAffinity(Shape, frozen=True):
+    """Serves affinity and anti-affinity alike."""
+
+    required: tuple[PodAffinityTerm, ...] = field(name=REQUIRED, default=())
+    preferred: tuple[WeightedPodAffinityTerm, ...] = field(name=PREFERRED, default=())
+
+
+class Affinity(Shape, frozen=True):
+    node_affinity: NodeAffinity | None = None
+    pod_affinity: PodAffinity | None = None
+    pod_anti_affinity: PodAffinity | None = None
+
+
+class Taint(Shape, frozen=True):
+    key: str = ""
+    value: str = ""
+    effect: str = ""
+    time_added: str | None = None
+
+
+class Toleration(Shape, frozen=True):
+    """An empty key with operator Exists tolerates everything; an empty effect means every effect."""
+
+    key: str = ""
+    operator: str = ""
+    value: str = ""
+    effect: str = ""
+    toleration_seconds: int | None = None
+
+
+class TopologySpreadConstraint(Shape, frozen=True):
+    max_skew: int = 1
+    topology_key: str = ""
+    when_unsatisfiable: str = "DoNotSchedule"
+    label_selector: LabelSelector | None = None
+    min_domains: int | None = None
+    node_affinity_policy: str = "Honor"
+    node_taints_policy: str = "Ignore"
+    match_label_keys: tuple[str, ...] = ()

@@ -1,0 +1,184 @@
+"""Karmada: policies (policy.karmada.io), bindings (work.karmada.io/v1alpha2) and clusters (cluster.karmada.io)."""
+
+from msgspec import field
+
+from fairlead.kube.objects.affinity import NodeSelector, Taint, Toleration
+from fairlead.kube.objects.meta import (
+    Condition,
+    LabelSelector,
+    LocalReference,
+    ObjectMeta,
+    Quantities,
+    Raw,
+    Requirement,
+    Shape,
+)
+
+
+class FieldSelector(Shape, frozen=True):
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+class ClusterAffinity(Shape, frozen=True):
+    """An empty affinity takes every cluster. `affinity_name` is used in ordered lists of affinities only."""
+
+    affinity_name: str = ""
+    label_selector: LabelSelector | None = None
+    field_selector: FieldSelector | None = None
+    cluster_names: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+
+
+class StaticWeight(Shape, frozen=True):
+    target_cluster: ClusterAffinity = ClusterAffinity()
+    weight: int = 0
+
+
+class WeightPreference(Shape, frozen=True):
+    static_weight_list: tuple[StaticWeight, ...] = ()
+    dynamic_weight: str = ""
+
+
+class ReplicaScheduling(Shape, frozen=True):
+    """The defaults hold inside the block; where the whole block is absent, replicas are duplicated."""
+
+    replica_scheduling_type: str = "Divided"
+    replica_division_preference: str = "Weighted"
+    weight_preference: WeightPreference | None = None
+
+
+class SpreadConstraint(Shape, frozen=True):
+    spread_by_field: str = ""
+    spread_by_label: str = ""
+    min_groups: int = 1
+    max_groups: int = 0
+
+
+class Placement(Shape, frozen=True):
+    cluster_affinity: ClusterAffinity | None = None
+    cluster_affinities: tuple[ClusterAffinity, ...] = ()
+    cluster_tolerations: tuple[Toleration, ...] = ()
+    spread_constraints: tuple[SpreadConstraint, ...] = ()
+    replica_scheduling: ReplicaScheduling | None = None
+
+
+class ResourceSelector(Shape, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    label_selector: LabelSelector | None = None
+
+
+class PropagationPolicySpec(Shape, frozen=True):
+    resource_selectors: tuple[ResourceSelector, ...] = ()
+    placement: Placement = Placement()
+    scheduler_name: str = ""
+    priority: int = 0
+
+
+class PropagationPolicy(Shape, frozen=True):
+    """Serves PropagationPolicy and ClusterPropagationPolicy."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PropagationPolicySpec = PropagationPolicySpec()
+
+
+class TargetCluster(Shape, frozen=True):
+    name: str = ""
+    replicas: int = 0
+
+
+class BoundResource(Shape, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+
+
+class NodeClaim(Shape, frozen=True):
+    hard_node_affinity: NodeSelector | None = None
+    node_selector: dict[str, str] = field(default_factory=dict)
+    tolerations: tuple[Toleration, ...] = ()
+
+
+class ReplicaRequirements(Shape, frozen=True):
+    node_claim: NodeClaim | None = None
+    resource_request: Quantities = field(default_factory=dict)
+    namespace: str = ""
+    priority_class_name: str = ""
+
+
+class GracefulEvictionTask(Shape, frozen=True):
+    from_cluster: str = ""
+    replicas: int | None = None
+    reason: str = ""
+    producer: str = ""
+
+
+class Suspension(Shape, frozen=True):
+    scheduling: bool = False
+
+
+class ResourceBindingSpec(Shape, frozen=True):
+    resource: BoundResource = BoundResource()
+    replicas: int = 0
+    replica_requirements: ReplicaRequirements | None = None
+    clusters: tuple[TargetCluster, ...] = ()
+    placement: Placement | None = None
+    graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
+    reschedule_triggered_at: str | None = None
+    suspension: Suspension | None = None
+    scheduler_name: str = ""
+
+
+class ResourceBindingStatus(Shape, frozen=True):
+    """`last_schedule_result` exists only where the CRD has that field."""
+
+    scheduler_observed_generation: int = 0
+    scheduler_observing_affinity_name: str = ""
+    last_scheduled_time: str | None = None
+    last_schedule_result: Raw | None = None
+    conditions: tuple[Condition, ...] = ()
+
+
+class ResourceBinding(Shape, frozen=True):
+    """Serves ResourceBinding and ClusterResourceBinding."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ResourceBindingSpec = ResourceBindingSpec()
+    status: ResourceBindingStatus = ResourceBindingStatus()
+
+
+class ClusterSpec(Shape, frozen=True):
+    provider: str = ""
+    region: str = ""
+    zone: str = ""
+    zones: tuple[str, ...] = ()
+    taints: tuple[Taint, ...] = ()
+    secret_ref: LocalReference | None = None
+
+
+class ResourceSummary(Shape, frozen=True):
+    allocatable: Quantities = field(default_factory=dict)
+    allocated: Quantities = field(default_factory=dict)
+    allocating: Quantities = field(default_factory=dict)
+
+
+class ApiEnablement(Shape, frozen=True):
+    group_version: str = ""
+    resources: tuple[Raw, ...] = ()
+
+
+class ClusterStatus(Shape, frozen=True):
+    resource_summary: ResourceSummary | None = None
+    api_enablements: tuple[ApiEnablement, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+
+
+class Cluster(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ClusterSpec = ClusterSpec()
+    status: ClusterStatus = ClusterStatus()

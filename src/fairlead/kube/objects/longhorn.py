@@ -1,0 +1,111 @@
+"""Longhorn (longhorn.io/v1beta2): nodes with disks, volumes, replicas, settings."""
+
+from msgspec import field
+
+from fairlead.kube.objects.meta import Condition, ObjectMeta, Shape
+
+
+class DiskSpec(Shape, frozen=True):
+    path: str = ""
+    disk_type: str = ""
+    allow_scheduling: bool = False
+    eviction_requested: bool = False
+    storage_reserved: int = 0
+    tags: tuple[str, ...] = ()
+
+
+class DiskStatus(Shape, frozen=True):
+    """All sizes in bytes. `scheduled_replica` maps the replicas on the disk to their sizes."""
+
+    conditions: tuple[Condition, ...] = ()
+    storage_available: int = 0
+    storage_scheduled: int = 0
+    storage_maximum: int = 0
+    scheduled_replica: dict[str, int] = field(default_factory=dict)
+    disk_uuid: str = field(name="diskUUID", default="")
+    disk_path: str = ""
+    disk_type: str = ""
+
+
+class LonghornNodeSpec(Shape, frozen=True):
+    name: str = ""
+    allow_scheduling: bool = False
+    eviction_requested: bool = False
+    tags: tuple[str, ...] = ()
+    disks: dict[str, DiskSpec] = field(default_factory=dict)
+
+
+class LonghornNodeStatus(Shape, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+    region: str = ""
+    zone: str = ""
+    disk_status: dict[str, DiskStatus] = field(default_factory=dict)
+
+
+class LonghornNode(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LonghornNodeSpec = LonghornNodeSpec()
+    status: LonghornNodeStatus = LonghornNodeStatus()
+
+
+class LonghornVolumeSpec(Shape, frozen=True):
+    """`size` is a whole number of bytes written as text."""
+
+    size: str = "0"
+    number_of_replicas: int = 0
+    node_selector: tuple[str, ...] = ()
+    disk_selector: tuple[str, ...] = ()
+    data_locality: str = ""
+    data_engine: str = ""
+    node_id: str = field(name="nodeID", default="")
+    replica_soft_anti_affinity: str = ""
+    replica_zone_soft_anti_affinity: str = ""
+    replica_disk_soft_anti_affinity: str = ""
+    replica_auto_balance: str = ""
+
+
+class LonghornVolumeStatus(Shape, frozen=True):
+    state: str = ""
+    robustness: str = ""
+    actual_size: int = 0
+    current_node_id: str = field(name="currentNodeID", default="")
+    conditions: tuple[Condition, ...] = ()
+
+
+class LonghornVolume(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LonghornVolumeSpec = LonghornVolumeSpec()
+    status: LonghornVolumeStatus = LonghornVolumeStatus()
+
+
+class LonghornReplicaSpec(Shape, frozen=True):
+    """`disk_id` holds the disk's UUID. A replica without a node is not scheduled yet."""
+
+    volume_name: str = ""
+    volume_size: str = "0"
+    node_id: str = field(name="nodeID", default="")
+    disk_id: str = field(name="diskID", default="")
+    disk_path: str = ""
+    data_directory_name: str = ""
+    data_engine: str = ""
+    hard_node_affinity: str = ""
+    failed_at: str = ""
+    healthy_at: str = ""
+    eviction_requested: bool = False
+
+
+class LonghornReplicaStatus(Shape, frozen=True):
+    current_state: str = ""
+    started: bool = False
+    conditions: tuple[Condition, ...] = ()
+
+
+class LonghornReplica(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LonghornReplicaSpec = LonghornReplicaSpec()
+    status: LonghornReplicaStatus = LonghornReplicaStatus()
+
+
+class LonghornSetting(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    value: str = ""

@@ -1,0 +1,90 @@
+"""What every object carries: metadata, owners, selectors, conditions."""
+
+from typing import Any
+
+import msgspec
+
+Quantity = str | int | float
+"""An amount as written: built-in kinds always send text, custom resources may hold plain numbers."""
+
+Quantities = dict[str, Quantity]
+Raw = dict[str, Any]
+
+
+class Shape(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+    """Base of all shapes. Out of sight of the cycle collector: they hold no cycles, and there are many."""
+
+
+class OwnerReference(Shape, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+    uid: str = ""
+    controller: bool = False
+
+
+class ObjectMeta(Shape, frozen=True):
+    name: str = ""
+    generate_name: str = ""
+    namespace: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    generation: int = 0
+    creation_timestamp: str | None = None
+    deletion_timestamp: str | None = None
+    labels: dict[str, str] = msgspec.field(default_factory=dict)
+    annotations: dict[str, str] = msgspec.field(default_factory=dict)
+    owner_references: tuple[OwnerReference, ...] = ()
+    finalizers: tuple[str, ...] = ()
+
+    @property
+    def controller(self) -> OwnerReference | None:
+        """The owner that manages this object, if any."""
+        return next((owner for owner in self.owner_references if owner.controller), None)
+
+
+class Bare(Shape, frozen=True):
+    """Any object, seen only by its metadata."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class Requirement(Shape, frozen=True):
+    """One expression of a label, node or field selector."""
+
+    key: str = ""
+    operator: str = ""
+    values: tuple[str, ...] = ()
+
+
+class LabelSelector(Shape, frozen=True):
+    """Empty selects everything; absent (None at the place of use) selects nothing."""
+
+    match_labels: dict[str, str] = msgspec.field(default_factory=dict)
+    match_expressions: tuple[Requirement, ...] = ()
+
+
+class Condition(Shape, frozen=True):
+    type: str = ""
+    status: str = ""
+    reason: str = ""
+    message: str = ""
+    last_transition_time: str | None = None
+    last_probe_time: str | None = None
+    observed_generation: int = 0
+
+
+class ObjectReference(Shape, frozen=True):
+    """Points at one object, for events, claims and the like."""
+
+    api_version: str = ""
+    kind: str = ""
+    namespace: str = ""
+    name: str = ""
+    uid: str = ""
+    resource_version: str = ""
+    field_path: str = ""
+
+
+class LocalReference(Shape, frozen=True):
+    name: str = ""

@@ -1,0 +1,142 @@
+"""Pods: every field that says where, when and with what a pod may run."""
+
+from msgspec import field
+
+from fairlead.kube.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
+from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Raw, Shape
+from fairlead.kube.objects.storage import ClaimTemplate
+
+
+class ContainerClaim(Shape, frozen=True):
+    name: str = ""
+    request: str = ""
+
+
+class Resources(Shape, frozen=True):
+    """What is asked for and what is the most. An absent request takes the limit's value (the server fills it in)."""
+
+    requests: Quantities = field(default_factory=dict)
+    limits: Quantities = field(default_factory=dict)
+    claims: tuple[ContainerClaim, ...] = ()
+
+
+class ContainerPort(Shape, frozen=True):
+    name: str = ""
+    container_port: int = 0
+    host_port: int = 0
+    host_ip: str = field(name="hostIP", default="")
+    protocol: str = "TCP"
+
+
+class Container(Shape, frozen=True):
+    """`restart_policy` is set only on init containers; Always makes one a sidecar that keeps its request."""
+
+    name: str = ""
+    image: str = ""
+    resources: Resources = Resources()
+    ports: tuple[ContainerPort, ...] = ()
+    restart_policy: str = ""
+
+
+class ClaimVolume(Shape, frozen=True):
+    claim_name: str = ""
+    read_only: bool = False
+
+
+class EphemeralVolume(Shape, frozen=True):
+    volume_claim_template: ClaimTemplate = ClaimTemplate()
+
+
+class InlineCsi(Shape, frozen=True):
+    driver: str = ""
+
+
+class Volume(Shape, frozen=True):
+    """One volume of a pod. The in-tree disks are kept as they are: only one pod may write to each."""
+
+    name: str = ""
+    persistent_volume_claim: ClaimVolume | None = None
+    ephemeral: EphemeralVolume | None = None
+    csi: InlineCsi | None = None
+    gce_persistent_disk: Raw | None = None
+    aws_elastic_block_store: Raw | None = None
+    azure_disk: Raw | None = None
+    iscsi: Raw | None = None
+    rbd: Raw | None = None
+
+
+class PodResourceClaim(Shape, frozen=True):
+    name: str = ""
+    resource_claim_name: str = ""
+    resource_claim_template_name: str = ""
+
+
+class SchedulingGate(Shape, frozen=True):
+    name: str = ""
+
+
+class SchedulingGroup(Shape, frozen=True):
+    """Kubernetes' own gangs, where they are served: the PodGroup of scheduling.k8s.io that the pod is part of."""
+
+    pod_group_name: str = ""
+
+
+class PodSpec(Shape, frozen=True):
+    node_name: str = ""
+    scheduler_name: str = ""
+    priority: int | None = None
+    priority_class_name: str = ""
+    preemption_policy: str = ""
+    node_selector: dict[str, str] = field(default_factory=dict)
+    affinity: Affinity | None = None
+    tolerations: tuple[Toleration, ...] = ()
+    topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
+    containers: tuple[Container, ...] = ()
+    init_containers: tuple[Container, ...] = ()
+    overhead: Quantities = field(default_factory=dict)
+    resources: Resources | None = None
+    resource_claims: tuple[PodResourceClaim, ...] = ()
+    volumes: tuple[Volume, ...] = ()
+    scheduling_gates: tuple[SchedulingGate, ...] = ()
+    scheduling_group: SchedulingGroup | None = None
+    host_network: bool = False
+    runtime_class_name: str = ""
+    restart_policy: str = ""
+    termination_grace_period_seconds: int | None = None
+
+
+class ContainerStatus(Shape, frozen=True):
+    """`resources` and `allocated_resources` differ from the spec while a resize in place is under way."""
+
+    name: str = ""
+    ready: bool = False
+    resources: Resources | None = None
+    allocated_resources: Quantities = field(default_factory=dict)
+
+
+class PodStatus(Shape, frozen=True):
+    phase: str = ""
+    reason: str = ""
+    conditions: tuple[Condition, ...] = ()
+    start_time: str | None = None
+    nominated_node_name: str = ""
+    resources: Resources | None = None
+    allocated_resources: Quantities = field(default_factory=dict)
+    container_statuses: tuple[ContainerStatus, ...] = ()
+    init_container_statuses: tuple[ContainerStatus, ...] = ()
+
+
+class Pod(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()
+    status: PodStatus = PodStatus()
+
+    @property
+    def finished(self) -> bool:
+        """It holds no room any more."""
+        return self.status.phase in ("Succeeded", "Failed")
+
+
+class PodTemplate(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodSpec = PodSpec()

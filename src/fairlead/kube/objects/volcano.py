@@ -1,0 +1,87 @@
+"""Gangs and queues: Volcano's Queue and PodGroup (scheduling.volcano.sh/v1beta1), Kubernetes' own PodGroup."""
+
+from msgspec import field
+
+from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Shape
+
+
+class Guarantee(Shape, frozen=True):
+    resource: Quantities = field(default_factory=dict)
+
+
+class QueueSpec(Shape, frozen=True):
+    """`weight` and `reclaimable` absent mean 1 and true, filled in by Volcano's webhook where it runs."""
+
+    weight: int | None = None
+    capability: Quantities = field(default_factory=dict)
+    guarantee: Guarantee = Guarantee()
+    deserved: Quantities = field(default_factory=dict)
+    reclaimable: bool | None = None
+    parent: str = ""
+    priority: int = 0
+
+
+class QueueStatus(Shape, frozen=True):
+    state: str = ""
+    allocated: Quantities = field(default_factory=dict)
+    pending: int = 0
+    running: int = 0
+    inqueue: int = 0
+    unknown: int = 0
+    completed: int = 0
+
+
+class Queue(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: QueueSpec = QueueSpec()
+    status: QueueStatus = QueueStatus()
+
+
+class PodGroupSpec(Shape, frozen=True):
+    min_member: int | None = None
+    min_task_member: dict[str, int] = field(default_factory=dict)
+    min_resources: Quantities = field(default_factory=dict)
+    queue: str = ""
+    priority_class_name: str = ""
+
+
+class PodGroupStatus(Shape, frozen=True):
+    phase: str = ""
+    running: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class PodGroup(Shape, frozen=True):
+    """Volcano's gang. It has no status subresource: the status is written on the object."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: PodGroupSpec = PodGroupSpec()
+    status: PodGroupStatus = PodGroupStatus()
+
+
+class GangPolicy(Shape, frozen=True):
+    min_count: int = 1
+
+
+class SchedulingPolicy(Shape, frozen=True):
+    gang: GangPolicy | None = None
+
+
+class NativePodGroupSpec(Shape, frozen=True):
+    scheduling_policy: SchedulingPolicy = SchedulingPolicy()
+    priority_class_name: str = ""
+    priority: int | None = None
+
+
+class NativePodGroupStatus(Shape, frozen=True):
+    conditions: tuple[Condition, ...] = ()
+
+
+class NativePodGroup(Shape, frozen=True):
+    """The gang of scheduling.k8s.io/v1alpha2, off by default in Kubernetes 1.36."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: NativePodGroupSpec = NativePodGroupSpec()
+    status: NativePodGroupStatus = NativePodGroupStatus()

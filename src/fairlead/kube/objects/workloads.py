@@ -1,0 +1,101 @@
+"""Controllers of pods: Deployments, ReplicaSets, StatefulSets, Jobs."""
+
+from fairlead.kube.objects.meta import Condition, LabelSelector, ObjectMeta, Shape
+from fairlead.kube.objects.pod import PodTemplate
+from fairlead.kube.objects.storage import ClaimTemplate
+
+Bound = int | str
+"""A number of pods, or a percentage as text (`25%`)."""
+
+
+class RollingUpdate(Shape, frozen=True):
+    max_surge: Bound | None = None
+    max_unavailable: Bound | None = None
+    partition: int = 0
+
+
+class Rollout(Shape, frozen=True):
+    """How pods are replaced: the `strategy` of a Deployment, the `updateStrategy` of a StatefulSet."""
+
+    type: str = ""
+    rolling_update: RollingUpdate | None = None
+
+
+class ReplicaStatus(Shape, frozen=True):
+    observed_generation: int = 0
+    replicas: int = 0
+    ready_replicas: int = 0
+    updated_replicas: int = 0
+    available_replicas: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class DeploymentSpec(Shape, frozen=True):
+    """`replicas` is absent only before defaulting; it then means 1."""
+
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+    strategy: Rollout = Rollout()
+    paused: bool = False
+
+
+class Deployment(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DeploymentSpec = DeploymentSpec()
+    status: ReplicaStatus = ReplicaStatus()
+
+
+class ReplicaSetSpec(Shape, frozen=True):
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class ReplicaSet(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: ReplicaSetSpec = ReplicaSetSpec()
+    status: ReplicaStatus = ReplicaStatus()
+
+
+class Ordinals(Shape, frozen=True):
+    start: int = 0
+
+
+class StatefulSetSpec(Shape, frozen=True):
+    replicas: int | None = None
+    selector: LabelSelector | None = None
+    template: PodTemplate = PodTemplate()
+    ordinals: Ordinals = Ordinals()
+    pod_management_policy: str = "OrderedReady"
+    update_strategy: Rollout = Rollout()
+    service_name: str = ""
+    volume_claim_templates: tuple[ClaimTemplate, ...] = ()
+
+
+class StatefulSet(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: StatefulSetSpec = StatefulSetSpec()
+    status: ReplicaStatus = ReplicaStatus()
+
+
+class JobSpec(Shape, frozen=True):
+    parallelism: int | None = None
+    completions: int | None = None
+    suspend: bool = False
+    completion_mode: str = ""
+    template: PodTemplate = PodTemplate()
+
+
+class JobStatus(Shape, frozen=True):
+    active: int = 0
+    ready: int = 0
+    succeeded: int = 0
+    failed: int = 0
+    conditions: tuple[Condition, ...] = ()
+
+
+class Job(Shape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: JobSpec = JobSpec()
+    status: JobStatus = JobStatus()

@@ -1,0 +1,180 @@
+"""The kinds of objects that Fairlead talks about, and where the API serves them."""
+
+from dataclasses import dataclass, replace
+from typing import Any, Generic, TypeVar
+from urllib.parse import quote
+
+from fairlead.kube.objects import karmada, longhorn, volcano
+from fairlead.kube.objects.coordination import Event, Lease
+from fairlead.kube.objects.meta import Bare, Raw
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.policy import (
+    ConfigMap,
+    Namespace,
+    PodDisruptionBudget,
+    PriorityClass,
+    ResourceQuota,
+    Secret,
+)
+from fairlead.kube.objects.storage import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+)
+from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
+
+T = TypeVar("T")
+S = TypeVar("S")
+
+FAIRLEAD_GROUP = "fairlead.io"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Generic[T]):
+    """One resource of the API and the shape its objects are decoded into. The core group is ''."""
+
+    group: str
+    version: str
+    plural: str
+    kind: str
+    shape: type[T]
+    namespaced: bool = True
+
+    @property
+    def api_version(self) -> str:
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def root(self) -> str:
+        """Where the group and version are served; a GET there lists its resources."""
+        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+
+    @property
+    def raw(self) -> "Resource[Raw]":
+        """The same resource with whole objects as plain dictionaries, for reading before a replace."""
+        return self.of(dict[str, Any])
+
+    @property
+    def label(self) -> str:
+        """How people write it: `deployments.apps`."""
+        return f"{self.plural}.{self.group}" if self.group else self.plural
+
+    def of(self, shape: type[S]) -> "Resource[S]":
+        """The same resource decoded into another shape."""
+        return replace(self, shape=shape)  # type: ignore[arg-type,return-value]  # replace() keeps the old parameter
+
+    def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
+        """The path of one object, of a namespace's collection, or (neither given) of the whole collection.
+
+        Raises ValueError where one object of a namespaced kind is asked for without its namespace, or a
+        namespace is given for a kind that has none: both are mistakes in the calling code.
+        """
+        if namespace and not self.namespaced:
+            raise ValueError(f"{self.label} have no namespace, got {namespace!r}")
+        if name and self.namespaced and not namespace:
+            raise ValueError(f"{self.label} {name!r}: a namespace is needed")
+        parts = [self.root]
+        if namespace:
+            parts += ["namespaces", _segment(namespace)]
+        parts.append(self.plural)
+        if name:
+            parts.append(_segment(name))
+        if subresource:
+            parts.append(subresource)
+        return "/".join(parts)
+
+
+def _segment(text: str) -> str:
+    """A name from outside as one path segment, so that it cannot leave its place in the path."""
+    if text in (".", ".."):
+        raise ValueError(f"{text!r} is not a name")
+    return quote(text, safe="")
+
+
+PODS = Resource("", "v1", "pods", "Pod", Pod)
+NODES = Resource("", "v1", "nodes", "Node", Node, namespaced=False)
+NAMESPACES = Resource("", "v1", "namespaces", "Namespace", Namespace, namespaced=False)
+RESOURCE_QUOTAS = Resource("", "v1", "resourcequotas", "ResourceQuota", ResourceQuota)
+CONFIG_MAPS = Resource("", "v1", "configmaps", "ConfigMap", ConfigMap)
+SECRETS = Resource("", "v1", "secrets", "Secret", Secret)
+PERSISTENT_VOLUMES = Resource("", "v1", "persistentvolumes", "PersistentVolume", PersistentVolume, namespaced=False)
+PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", PersistentVolumeClaim)
+
+DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Deployment)
+REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet", ReplicaSet)
+STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
+JOBS = Resource("batch", "v1", "jobs", "Job", Job)
+
+DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)
+PRIORITY_CLASSES = Resource(
+    "scheduling.k8s.io", "v1", "priorityclasses", "PriorityClass", PriorityClass, namespaced=False
+)
+NATIVE_POD_GROUPS = Resource("scheduling.k8s.io", "v1alpha2", "podgroups", "PodGroup", volcano.NativePodGroup)
+
+STORAGE_CLASSES = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", StorageClass, namespaced=False)
+CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", CsiNode, namespaced=False)
+CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", CsiDriver, namespaced=False)
+CSI_STORAGE_CAPACITIES = Resource(
+    "storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", CsiStorageCapacity
+)
+
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Event)
+
+CUSTOM_RESOURCES = Resource(
+    "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", Bare, namespaced=False
+)
+MUTATING_WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "mutatingwebhookconfigurations",
+    "MutatingWebhookConfiguration",
+    Bare,
+    namespaced=False,
+)
+VALIDATING_WEBHOOKS = Resource(
+    "admissionregistration.k8s.io",
+    "v1",
+    "validatingwebhookconfigurations",
+    "ValidatingWebhookConfiguration",
+    Bare,
+    namespaced=False,
+)
+
+QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", volcano.Queue, namespaced=False)
+POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", volcano.PodGroup)
+
+CLUSTERS = Resource("cluster.karmada.io", "v1alpha1", "clusters", "Cluster", karmada.Cluster, namespaced=False)
+PROPAGATION_POLICIES = Resource(
+    "policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy", karmada.PropagationPolicy
+)
+CLUSTER_PROPAGATION_POLICIES = Resource(
+    "policy.karmada.io",
+    "v1alpha1",
+    "clusterpropagationpolicies",
+    "ClusterPropagationPolicy",
+    karmada.PropagationPolicy,
+    namespaced=False,
+)
+RESOURCE_BINDINGS = Resource(
+    "work.karmada.io", "v1alpha2", "resourcebindings", "ResourceBinding", karmada.ResourceBinding
+)
+CLUSTER_RESOURCE_BINDINGS = Resource(
+    "work.karmada.io",
+    "v1alpha2",
+    "clusterresourcebindings",
+    "ClusterResourceBinding",
+    karmada.ResourceBinding,
+    namespaced=False,
+)
+
+LONGHORN_NODES = Resource("longhorn.io", "v1beta2", "nodes", "Node", longhorn.LonghornNode)
+LONGHORN_VOLUMES = Resource("longhorn.io", "v1beta2", "volumes", "Volume", longhorn.LonghornVolume)
+LONGHORN_REPLICAS = Resource("longhorn.io", "v1beta2", "replicas", "Replica", longhorn.LonghornReplica)
+LONGHORN_SETTINGS = Resource("longhorn.io", "v1beta2", "settings", "Setting", longhorn.LonghornSetting)
+
+ALL: tuple[Resource[Any], ...] = tuple(value for value in list(globals().values()) if isinstance(value, Resource))
