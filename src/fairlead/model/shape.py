@@ -13,12 +13,12 @@ Pairs = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Spread:
-    """Keep the count of selected replicas even over the values of a node label."""
+    """Keep the count of selected replicas even over the values of a node label. No selector selects nothing."""
 
     key: str
     most_skew: int
     hard: bool
-    selector: LabelSelector
+    selector: LabelSelector | None
     least_domains: int = 1
     respects_affinity: bool = True
     respects_taints: bool = False
@@ -32,7 +32,7 @@ class Neighbour:
     """
 
     key: str
-    selector: LabelSelector
+    selector: LabelSelector | None
     namespaces: tuple[str, ...] = ()
     namespace_selector: LabelSelector | None = None
     weight: int = 0
