@@ -12,8 +12,8 @@ import http.client
 import json
 import select
 import ssl
-import threading
 import time
+import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -42,13 +42,14 @@ class ApiError(Exception):
 
 
 class Api:
-    """One user's access to one API server. Safe to use from several threads; each keeps its own connection."""
+    """One user's access to one API server. Safe to use from several threads; connections are kept open and shared."""
 
     def __init__(self, server: str, tls: ssl.SSLContext, token: str | None = None) -> None:
         self.server = server
         self._tls = tls
         self._headers = {"Authorization": f"Bearer {token}"} if token else {}
-        self._local = threading.local()
+        self._idle: list[http.client.HTTPSConnection] = []
+        weakref.finalize(self, _close_all, self._idle)
 
     @classmethod
     def from_kubeconfig(cls, path: Path | str) -> Api:
@@ -88,9 +89,10 @@ class Api:
             connection.request(method, _target(path, query), payload, headers)
             response = connection.getresponse()
             content = response.read()
-        except (OSError, http.client.HTTPException):
+        except BaseException:
             connection.close()
             raise
+        self._idle.append(connection)
         if response.status >= 400:
             raise _failure(response.status, content)
         is_json = response.headers.get_content_type() == "application/json"
@@ -174,21 +176,30 @@ class Api:
                 raise AssertionError(f"{what}: not within {seconds:.0f} s (last: {last})")
             time.sleep(0.1)
 
+    def close(self) -> None:
+        """Close the connections kept open; the next request opens a new one."""
+        _close_all(self._idle)
+
     def _connection(self) -> http.client.HTTPSConnection:
-        """This thread's connection, renewed when the server has closed it."""
-        connection: http.client.HTTPSConnection | None = getattr(self._local, "connection", None)
-        if connection is None:
-            connection = self._local.connection = self._open(60)
-        # Readable while nothing is asked means closed: a restarted server must not fail the next request.
-        if connection.sock is not None and select.select([connection.sock], [], [], 0)[0]:
+        """An idle connection that the server has not closed, else a new one."""
+        while self._idle:
+            connection = self._idle.pop()
+            # Readable while nothing is asked means closed: a restarted server must not fail the next request.
+            if connection.sock is not None and not select.select([connection.sock], [], [], 0)[0]:
+                return connection
             connection.close()
-        return connection
+        return self._open(60)
 
     def _open(self, timeout: float) -> http.client.HTTPSConnection:
         address = urlsplit(self.server)
         return http.client.HTTPSConnection(
             address.hostname or "", address.port or 443, timeout=timeout, context=self._tls
         )
+
+
+def _close_all(connections: list[http.client.HTTPSConnection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _target(path: str, query: Mapping[str, str | int] | None) -> str:

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from tools.controlplane.certificates import Pair
+from tools.controlplane.access import Access
 from tools.controlplane.processes import HOST
 
 STAGES = Path(__file__).with_name("stages.yaml")
@@ -53,21 +53,12 @@ class Layout:
     binaries: Path
     folder: Path
     ports: Ports
-    authority: Path
-    serving: Pair
-    tokens: Path
-    service_account_key: Path
-    kubeconfig: Path
+    access: Access
 
     @property
     def data(self) -> Path:
         """etcd's folder."""
         return self.folder / "data"
-
-    @property
-    def server(self) -> str:
-        """The API server's address."""
-        return f"https://{HOST}:{self.ports.apiserver}"
 
 
 def etcd(at: Layout) -> list[str]:
@@ -99,14 +90,14 @@ def apiserver(at: Layout, options: Options) -> list[str]:
         # The endpoints of the service `kubernetes` may not be on loopback, so nobody keeps them.
         "--endpoint-reconciler-type=none",
         "--service-cluster-ip-range=10.0.0.0/16",
-        f"--tls-cert-file={at.serving.certificate}",
-        f"--tls-private-key-file={at.serving.key}",
-        f"--client-ca-file={at.authority}",
-        f"--token-auth-file={at.tokens}",
+        f"--tls-cert-file={at.access.serving.certificate}",
+        f"--tls-private-key-file={at.access.serving.key}",
+        f"--client-ca-file={at.access.authority}",
+        f"--token-auth-file={at.access.tokens}",
         "--authorization-mode=RBAC",
         "--service-account-issuer=https://kubernetes.default.svc",
-        f"--service-account-key-file={at.service_account_key}",
-        f"--service-account-signing-key-file={at.service_account_key}",
+        f"--service-account-key-file={at.access.service_account_key}",
+        f"--service-account-signing-key-file={at.access.service_account_key}",
         f"--disable-admission-plugins={','.join(ADMISSION_OFF)}",
         # Without it a stop waits a minute for watches that nobody tells to end.
         "--shutdown-watch-termination-grace-period=5s",
@@ -122,15 +113,15 @@ def controller_manager(at: Layout, options: Options) -> list[str]:
     off = ",".join(f"-{name}" for name in CONTROLLERS_OFF)
     return [
         str(at.binaries / "kube-controller-manager"),
-        f"--kubeconfig={at.kubeconfig}",
+        f"--kubeconfig={at.access.kubeconfig}",
         f"--bind-address={HOST}",
         f"--secure-port={at.ports.controller_manager}",
-        f"--tls-cert-file={at.serving.certificate}",
-        f"--tls-private-key-file={at.serving.key}",
+        f"--tls-cert-file={at.access.serving.certificate}",
+        f"--tls-private-key-file={at.access.serving.key}",
         "--leader-elect=false",
         f"--controllers=*,{off}",
-        f"--service-account-private-key-file={at.service_account_key}",
-        f"--root-ca-file={at.authority}",
+        f"--service-account-private-key-file={at.access.service_account_key}",
+        f"--root-ca-file={at.access.authority}",
         f"--kube-api-qps={CLIENT_QPS}",
         f"--kube-api-burst={CLIENT_BURST}",
         "--v=1",
@@ -148,8 +139,8 @@ def scheduler(at: Layout, options: Options) -> list[str]:
         f"--config={configuration}",
         f"--bind-address={HOST}",
         f"--secure-port={at.ports.scheduler}",
-        f"--tls-cert-file={at.serving.certificate}",
-        f"--tls-private-key-file={at.serving.key}",
+        f"--tls-cert-file={at.access.serving.certificate}",
+        f"--tls-private-key-file={at.access.serving.key}",
         "--v=1",
         *_switches("feature-gates", options.feature_gates),
         *options.scheduler_args,
@@ -160,7 +151,7 @@ def kwok(at: Layout) -> list[str]:
     """KWOK for every node there is, with our stages and without leases."""
     return [
         str(at.binaries / "kwok"),
-        f"--kubeconfig={at.kubeconfig}",
+        f"--kubeconfig={at.access.kubeconfig}",
         f"--config={STAGES}",
         "--manage-all-nodes=true",
         "--node-lease-duration-seconds=0",
@@ -172,7 +163,7 @@ def _scheduler_configuration(at: Layout, options: Options) -> dict[str, object]:
     return {
         "apiVersion": "kubescheduler.config.k8s.io/v1",
         "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"kubeconfig": str(at.kubeconfig), "qps": CLIENT_QPS, "burst": CLIENT_BURST},
+        "clientConnection": {"kubeconfig": str(at.access.kubeconfig), "qps": CLIENT_QPS, "burst": CLIENT_BURST},
         "leaderElection": {"leaderElect": False},
         "profiles": [{"schedulerName": name} for name in options.scheduler_names],
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime as dt
 from collections.abc import Callable, Mapping, Sequence
+from typing import TypedDict, Unpack
 
 from tools.controlplane.api import Api, Object
 
@@ -53,29 +54,32 @@ def kwok_node(name: str, allocatable: Mapping[str, str], labels: Mapping[str, st
     }
 
 
-def create_kwok_nodes(
-    api: Api,
-    count: int,
-    *,
-    cpu: str = "8",
-    memory: str = "32Gi",
-    pods: int = 110,
-    labels: Labels | None = None,
-    resources: Mapping[str, str] | None = None,
-    taints: Sequence[Object] = (),
-    prefix: str = "node-",
-) -> list[str]:
-    """Create `count` nodes `<prefix>0` … and return their names in that order.
+class NodeShape(TypedDict, total=False):
+    """What nodes look like; everything has a default. Amounts are Kubernetes quantities."""
 
-    `labels` is one mapping for all or a function of the node's number; `resources` are extended ones
-    (`{"nvidia.com/gpu": "8"}`).
-    """
-    allocatable = {"cpu": cpu, "memory": memory, "pods": str(pods), **(resources or {})}
-    names = [f"{prefix}{number}" for number in range(count)]
+    cpu: str  # 8
+    memory: str  # 32Gi
+    pods: int  # 110
+    resources: Mapping[str, str]  # extended ones, {"nvidia.com/gpu": "8"}; none
+    labels: Labels  # one mapping for all, or a function of the node's number; none beyond the usual four
+    taints: Sequence[Object]  # none
+    prefix: str  # of the names, "node-"
 
-    def labels_of(number: int) -> Mapping[str, str]:
-        return labels(number) if callable(labels) else labels or {}
 
-    bodies = (kwok_node(name, allocatable, labels_of(number), taints) for number, name in enumerate(names))
-    api.create_many("/api/v1/nodes", bodies)
+def create_kwok_nodes(api: Api, count: int, **shape: Unpack[NodeShape]) -> list[str]:
+    """Create `count` nodes `<prefix>0`, `<prefix>1`, … and return their names in that order."""
+    allocatable = {
+        "cpu": shape.get("cpu", "8"),
+        "memory": shape.get("memory", "32Gi"),
+        "pods": str(shape.get("pods", 110)),
+        **shape.get("resources", {}),
+    }
+    labels, taints = shape.get("labels", {}), shape.get("taints", ())
+    names = [f"{shape.get('prefix', 'node-')}{number}" for number in range(count)]
+
+    def node(number: int) -> Object:
+        own = labels(number) if callable(labels) else labels
+        return kwok_node(names[number], allocatable, own, taints)
+
+    api.create_many("/api/v1/nodes", map(node, range(count)))
     return names

@@ -11,26 +11,31 @@ import base64
 import contextlib
 import http.client
 import json
-import secrets
 import shutil
 import signal
 import ssl
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Self
-
-from cryptography.hazmat.primitives.asymmetric import ec
+from typing import Self, Unpack
 
 from tools.controlplane import build, commands
+from tools.controlplane.access import Access, service_account_token
 from tools.controlplane.api import Api, ApiError, Object
-from tools.controlplane.certificates import Authority, write_key
 from tools.controlplane.commands import Layout, Options, Ports
-from tools.controlplane.nodes import Labels, create_kwok_nodes
-from tools.controlplane.processes import HOST, Component, ControlPlaneError, Guard, free_ports, wait_until
+from tools.controlplane.nodes import NodeShape, create_kwok_nodes
+from tools.controlplane.processes import (
+    HOST,
+    Component,
+    ControlPlaneError,
+    Guard,
+    PortTakenError,
+    free_ports,
+    wait_until,
+)
 
 START_ATTEMPTS = 3
 STOP_SECONDS = 60.0
@@ -51,7 +56,6 @@ class ControlPlane:
         self._components: dict[str, Component] = {}
         self._stopped = False
         self.folder = Path()
-        self._authority: Authority
         self.api: Api
 
     # 1. Life
@@ -59,35 +63,28 @@ class ControlPlane:
     def start(self) -> Self:
         """Build the binaries if needed, start every part and wait until all are ready."""
         binaries = self._binaries or build.ensure(lambda line: print(line, file=sys.stderr, flush=True))
-        for attempt in range(1, START_ATTEMPTS + 1):
-            try:
-                self._start(binaries)
-                return self
-            except ControlPlaneError as error:
-                # Between choosing a port and listening on it, somebody else may have taken it.
-                taken = "address already in use" in str(error)
-                self.stop(keep_logs=not taken)
-                if not taken or attempt == START_ATTEMPTS:
-                    raise
-            except BaseException:
-                self.stop()
-                raise
-        raise AssertionError("unreachable")
+        for _ in range(START_ATTEMPTS - 1):
+            with contextlib.suppress(PortTakenError):
+                return self._start(binaries)
+        return self._start(binaries)
 
-    def _start(self, binaries: Path) -> None:
-        self.folder = Path(tempfile.mkdtemp(prefix="fairlead-controlplane-"))
-        self.logs.mkdir()
-        self._layout = self._prepare(binaries)
-        self._guard = Guard(self._layout.data)
-        self._components = self._compose(self._layout)
+    def _start(self, binaries: Path) -> Self:
         self._stopped = False
-        self._launch("etcd")
-        self._launch("kube-apiserver")
-        self.api = Api.from_kubeconfig(self.kubeconfig)
-        self._wait_apiserver(60)
-        for name in self._followers():
-            self._launch(name)
-        self.wait_ready()
+        try:
+            self._layout = self._prepare(binaries)
+            self._guard = Guard(self._layout.data)
+            self._components = self._compose(self._layout)
+            self._launch("etcd")
+            self._launch("kube-apiserver")
+            self.api = Api.from_kubeconfig(self.kubeconfig)
+            self._wait_apiserver(60)
+            for name in self._followers():
+                self._launch(name)
+            self.wait_ready()
+        except BaseException as error:
+            self.stop(keep_logs=isinstance(error, ControlPlaneError) and not isinstance(error, PortTakenError))
+            raise
+        return self
 
     def stop(self, *, keep_logs: bool = False) -> None:
         """Stop everything, the API server before etcd, and remove the folder; `keep_logs` leaves `logs` there.
@@ -106,12 +103,13 @@ class ControlPlane:
                 part.wait(STOP_SECONDS)
         if self._guard is not None:
             self._guard.dismiss()
-        if not keep_logs:
-            shutil.rmtree(self.folder, ignore_errors=True)
-            return
         for entry in self.folder.iterdir():
-            if entry.is_dir() and entry != self.logs:
+            if entry.is_file():
+                entry.unlink()
+            elif entry != self.logs or not keep_logs:
                 shutil.rmtree(entry, ignore_errors=True)
+        if not keep_logs:
+            self.folder.rmdir()
 
     def __enter__(self) -> Self:
         return self.start()
@@ -119,7 +117,8 @@ class ControlPlane:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self.stop(keep_logs=error is not None)
+        # An interrupt is an order, not a failure to look into.
+        self.stop(keep_logs=isinstance(error, Exception))
 
     def wait_ready(self, seconds: float = 60) -> None:
         """Wait until every part that should run says it is ready; fails at once if one has died."""
@@ -150,7 +149,9 @@ class ControlPlane:
         """Forget all history up to now; returns the revision. Continue tokens from before answer 410 Gone."""
         connection = http.client.HTTPConnection(HOST, self._at.ports.etcd, timeout=30)
         with contextlib.closing(connection):
-            revision = int(_etcd(connection, "/v3/kv/range", {"key": _base64(b"/")})["header"]["revision"])
+            revision = int(
+                _etcd(connection, "/v3/kv/range", {"key": base64.b64encode(b"/").decode()})["header"]["revision"]
+            )
             _etcd(connection, "/v3/kv/compaction", {"revision": revision, "physical": True})
         return revision
 
@@ -159,17 +160,17 @@ class ControlPlane:
     @property
     def server(self) -> str:
         """The API server's address, `https://127.0.0.1:<port>`."""
-        return self._at.server
+        return self._at.access.server
 
     @property
     def kubeconfig(self) -> Path:
         """The kubeconfig of `admin`, in `system:masters`, by token."""
-        return self._at.kubeconfig
+        return self._at.access.kubeconfig
 
     @property
     def ca_file(self) -> Path:
         """The authority's certificate: what a client verifies the server with."""
-        return self._at.authority
+        return self._at.access.authority
 
     @property
     def logs(self) -> Path:
@@ -179,50 +180,19 @@ class ControlPlane:
     def kubeconfig_for_service_account(self, namespace: str, name: str, *, seconds: int = 3600) -> Path:
         """A kubeconfig with a token of that service account, which is created if it does not exist."""
         token = self.service_account_token(namespace, name, seconds=seconds)
-        return self._write_kubeconfig(f"sa-{namespace}-{name}", {"token": token}, namespace)
+        return self._at.access.for_service_account(namespace, name, token)
 
     def service_account_token(self, namespace: str, name: str, *, seconds: int = 3600) -> str:
         """A token from the TokenRequest API, valid for `seconds` (600 at least)."""
-        accounts = f"/api/v1/namespaces/{namespace}/serviceaccounts"
-        with _tolerating(409):
-            self.api.create(accounts, {"metadata": {"name": name}})
-        request = {"spec": {"expirationSeconds": seconds}}
-        return str(self.api.create(f"{accounts}/{name}/token", request)["status"]["token"])
+        return service_account_token(self.api, namespace, name, seconds)
 
     def kubeconfig_for_user(self, user: str, groups: Sequence[str] = ()) -> Path:
         """A kubeconfig with a client certificate for any user and groups; rights are RBAC's business."""
-        file = f"user-{user.replace(':', '-')}"
-        pair = self._authority.client(file, user, groups)
-        access = {
-            "client-certificate-data": _base64(pair.certificate.read_bytes()),
-            "client-key-data": _base64(pair.key.read_bytes()),
-        }
-        return self._write_kubeconfig(file, access)
+        return self._at.access.for_user(user, groups)
 
-    def create_kwok_nodes(
-        self,
-        count: int,
-        *,
-        cpu: str = "8",
-        memory: str = "32Gi",
-        pods: int = 110,
-        labels: Labels | None = None,
-        resources: Mapping[str, str] | None = None,
-        taints: Sequence[Object] = (),
-        prefix: str = "node-",
-    ) -> list[str]:
-        """Create `count` Ready nodes as admin. See `nodes.create_kwok_nodes`."""
-        return create_kwok_nodes(
-            self.api,
-            count,
-            cpu=cpu,
-            memory=memory,
-            pods=pods,
-            labels=labels,
-            resources=resources,
-            taints=taints,
-            prefix=prefix,
-        )
+    def create_kwok_nodes(self, count: int, **shape: Unpack[NodeShape]) -> list[str]:
+        """Create `count` Ready nodes as admin and return their names. See `nodes.create_kwok_nodes`."""
+        return create_kwok_nodes(self.api, count, **shape)
 
     def pids(self) -> dict[str, int]:
         """The process id of every part that runs."""
@@ -241,35 +211,20 @@ class ControlPlane:
         return self._layout
 
     def _prepare(self, binaries: Path) -> Layout:
-        """Keys, certificates, tokens and ports, all fresh."""
-        keys = self.folder / "keys"
-        keys.mkdir(mode=0o700)
-        self._authority = Authority(keys)
-        admin = secrets.token_urlsafe(24)
-        tokens = keys / "tokens.csv"
-        tokens.write_text(f'{admin},admin,admin,"system:masters"\n')
-        service_account_key = keys / "service-account.key"
-        write_key(ec.generate_private_key(ec.SECP256R1()), service_account_key)
-        first, second, third, fourth, fifth, sixth = free_ports(6)
-        self._layout = Layout(
-            binaries=binaries,
-            folder=self.folder,
-            ports=Ports(
-                etcd=first,
-                etcd_peer=second,
-                apiserver=third,
-                controller_manager=fourth,
-                scheduler=fifth,
-                kwok=sixth,
-            ),
-            authority=self._authority.file,
-            serving=self._authority.server("serving", (HOST,)),
-            tokens=tokens,
-            service_account_key=service_account_key,
-            kubeconfig=self.folder / "admin.kubeconfig",
+        """Folder, ports, keys and users, all fresh."""
+        folder = self.folder = Path(tempfile.mkdtemp(prefix="fairlead-controlplane-"))
+        self.logs.mkdir()
+        etcd, peer, apiserver, controllers, scheduler, kwok = free_ports(6)
+        ports = Ports(
+            etcd=etcd,
+            etcd_peer=peer,
+            apiserver=apiserver,
+            controller_manager=controllers,
+            scheduler=scheduler,
+            kwok=kwok,
         )
-        self._write_kubeconfig("admin", {"token": admin})
-        return self._layout
+        access = Access(folder, f"https://{HOST}:{apiserver}")
+        return Layout(binaries=binaries, folder=folder, ports=ports, access=access)
 
     def _compose(self, at: Layout) -> dict[str, Component]:
         """The parts that the options ask for, in the order in which they start."""
@@ -321,39 +276,6 @@ class ControlPlane:
                 return connection.getresponse().status == 200
             except (OSError, http.client.HTTPException):
                 return False
-
-    def _write_kubeconfig(self, name: str, access: Mapping[str, str], namespace: str = "default") -> Path:
-        """Write `<name>.kubeconfig`; JSON, which every reader of kubeconfigs takes as YAML."""
-        cluster = {
-            "server": self._at.server,
-            "certificate-authority-data": _base64(self._at.authority.read_bytes()),
-        }
-        context = {"cluster": "fairlead-test", "user": name, "namespace": namespace}
-        config = {
-            "apiVersion": "v1",
-            "kind": "Config",
-            "current-context": "fairlead-test",
-            "clusters": [{"name": "fairlead-test", "cluster": cluster}],
-            "users": [{"name": name, "user": dict(access)}],
-            "contexts": [{"name": "fairlead-test", "context": context}],
-        }
-        file = self.folder / f"{name}.kubeconfig"
-        file.touch(mode=0o600)
-        file.write_text(json.dumps(config, indent=1))
-        return file
-
-
-@contextlib.contextmanager
-def _tolerating(status: int) -> Iterator[None]:
-    try:
-        yield
-    except ApiError as failure:
-        if failure.status != status:
-            raise
-
-
-def _base64(content: bytes) -> str:
-    return base64.b64encode(content).decode()
 
 
 def _etcd(connection: http.client.HTTPConnection, path: str, body: Mapping[str, object]) -> Object:

@@ -26,6 +26,10 @@ class ControlPlaneError(Exception):
     """The control plane did not do what was asked; the message says which part, why, and where its log is."""
 
 
+class PortTakenError(ControlPlaneError):
+    """Between choosing a port and listening on it, somebody else took it."""
+
+
 def free_ports(count: int) -> list[int]:
     """`count` different ports on loopback that nobody listens on, in no particular order."""
     chooser = random.SystemRandom()
@@ -110,7 +114,9 @@ class Component:
         """Raise with the end of its log if it is not running."""
         if self.pid is None:
             code = self._process.returncode if self._process is not None else "never started"
-            raise ControlPlaneError(f"{self.name} is not running (exit {code}), log {self.log}:\n{self.tail()}")
+            tail = self.tail()
+            kind = PortTakenError if "address already in use" in tail else ControlPlaneError
+            raise kind(f"{self.name} is not running (exit {code}), log {self.log}:\n{tail}")
 
     def tail(self) -> str:
         """The last lines of its log."""
@@ -133,6 +139,7 @@ class Component:
                 os.killpg(self._process.pid, signal.SIGKILL)
             self._process.wait(timeout=30)
         self._guard.forget(self._process.pid)
+        self._guard = None
 
     def resident_bytes(self) -> int:
         """Memory it holds now, 0 when it does not run or the system does not say."""

@@ -1,0 +1,140 @@
+"""The real control plane as fixtures: one for the whole run, a namespace and nodes of its own for each test.
+
+Every test in this folder is marked `cluster`. They run where Go or built binaries are present, or against the
+cluster that `FAIRLEAD_TEST_KUBECONFIG` names; elsewhere they are skipped, loudly.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Protocol, Unpack
+
+import pytest
+from tools.controlplane import build
+from tools.controlplane.api import Api, ApiError
+from tools.controlplane.nodes import NodeShape, create_kwok_nodes
+from tools.controlplane.plane import ControlPlane
+
+HERE = Path(__file__).parent
+EXTERNAL = "FAIRLEAD_TEST_KUBECONFIG"
+
+_numbers = itertools.count(1)
+_kept_logs = pytest.StashKey[Path]()
+
+
+class NodeMaker(Protocol):
+    """Creates nodes for one test; their names begin with the test's own prefix."""
+
+    def __call__(self, count: int, **shape: Unpack[NodeShape]) -> list[str]: ...
+
+
+def _obstacle() -> str | None:
+    """Why these tests cannot run here, or None."""
+    if os.environ.get(EXTERNAL):
+        return None
+    reason = build.obstacle()
+    return f"CLUSTER TESTS SKIPPED: {reason}, and {EXTERNAL} is not set" if reason else None
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark everything here, before anybody selects by mark."""
+    for item in items:
+        if HERE in item.path.parents:
+            item.add_marker(pytest.mark.cluster)
+
+
+def pytest_collection_finish(session: pytest.Session) -> None:
+    """Build before the first test: a build must not count against a test's time limit, and shows its progress."""
+    chosen = any(HERE in item.path.parents for item in session.items)
+    if not chosen or session.config.option.collectonly or os.environ.get(EXTERNAL) or _obstacle():
+        return
+    capture = session.config.pluginmanager.getplugin("capturemanager")
+    assert capture is not None
+    with capture.global_and_fixture_disabled():
+        try:
+            build.ensure(lambda line: print(line, flush=True))
+        except build.BuildError as error:
+            raise pytest.UsageError(f"control plane: {error}") from error
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
+    """Say once, in the open, what was skipped or where the logs of a failed run are."""
+    reason = _obstacle()
+    if reason and terminalreporter.stats.get("skipped"):
+        terminalreporter.write_line(reason, yellow=True, bold=True)
+    logs = config.stash.get(_kept_logs, None)
+    if logs:
+        terminalreporter.write_line(f"logs of the control plane: {logs}", red=True)
+
+
+@pytest.fixture(scope="session")
+def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
+    """The run's own control plane, started when the first test asks for it; its logs stay after a failure."""
+    reason = _obstacle()
+    if reason:
+        pytest.skip(reason)
+    if os.environ.get(EXTERNAL):
+        pytest.skip(f"needs a control plane of its own; {EXTERNAL} names an external cluster")
+    plane = ControlPlane().start()
+    try:
+        yield plane
+    finally:
+        failed = request.session.testsfailed > 0
+        plane.stop(keep_logs=failed)
+        if failed:
+            request.config.stash[_kept_logs] = plane.logs
+
+
+@pytest.fixture(scope="session")
+def kubeconfig(request: pytest.FixtureRequest) -> Path:
+    """The administrator's kubeconfig, of the external cluster or of our own control plane."""
+    external = os.environ.get(EXTERNAL)
+    if external:
+        return Path(external)
+    plane: ControlPlane = request.getfixturevalue("control_plane")
+    return plane.kubeconfig
+
+
+@pytest.fixture(scope="session")
+def api(kubeconfig: Path) -> Api:
+    """The raw API as administrator."""
+    return Api.from_kubeconfig(kubeconfig)
+
+
+@pytest.fixture
+def kwok_nodes(api: Api) -> Iterator[NodeMaker]:
+    """A function that creates nodes for this test; they are removed after it."""
+    run = f"{os.getpid()}-{next(_numbers)}"
+    mark = {"fairlead.test/run": run}
+
+    def make(count: int, **shape: Unpack[NodeShape]) -> list[str]:
+        labels = shape.get("labels", {})
+        shape["labels"] = lambda number: {**(labels(number) if callable(labels) else labels), **mark}
+        shape["prefix"] = shape.get("prefix", f"n{run}-")
+        return create_kwok_nodes(api, count, **shape)
+
+    yield make
+    api.delete("/api/v1/nodes", labelSelector=f"fairlead.test/run={run}")
+
+
+@pytest.fixture
+def namespace(api: Api, kwok_nodes: NodeMaker, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A fresh namespace; after the test it is deleted and its pods are gone. It goes before the nodes do."""
+    words = re.sub(r"[^a-z0-9]+", "-", request.node.name.removeprefix("test_").lower()).strip("-")
+    name = f"t{os.getpid()}-{next(_numbers)}-{words}"[:50].strip("-")
+    api.create("/api/v1/namespaces", {"metadata": {"name": name}})
+    yield name
+    pods = f"/api/v1/namespaces/{name}/pods"
+    # First the namespace: from then on no controller can create pods in it.
+    api.delete(f"/api/v1/namespaces/{name}")
+    try:
+        api.delete(pods, gracePeriodSeconds=0)
+        api.wait(f"no pods left in {name}", lambda: not api.items(pods), seconds=120)
+    except (ApiError, AssertionError) as error:
+        warnings.warn(f"namespace {name} was not emptied: {error}", stacklevel=1)
