@@ -2,17 +2,20 @@
 
 import json
 import sys
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 if TYPE_CHECKING:
     from rich.console import Console
 
+Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
+
 FORMATS = ("table", "json", "yaml")
 
 
-def output_option(*more: str) -> Any:
+def output_option(*more: str) -> Callable[[Decorated], Decorated]:
     """The `-o` option; on a terminal the default is a table, in a pipe JSON."""
     return click.option(
         "-o",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, yaml_text
+from fairlead.cli.output import Decorated, chosen, console, json_text, yaml_text
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -30,7 +30,7 @@ class Verb(Protocol):
     def answer(self, problem: Any, decision: Any, /) -> dict[str, Any]: ...
 
 
-def file_option(what: str = "A problem in JSON or YAML") -> Any:
+def file_option(what: str = "A problem in JSON or YAML") -> Callable[[Decorated], Decorated]:
     """The `-f` option of a verb."""
     return click.option("-f", "--file", "source", required=True, metavar="FILE", help=f"{what}; - is standard input.")
 

@@ -1,0 +1,36 @@
+"""`fairlead config`: look at the configuration of the live components."""
+
+import click
+
+from fairlead.cli import verb
+from fairlead.cli.output import json_text, yaml_text
+
+
+@click.group("config")
+def command() -> None:
+    """Check the configuration of the live components."""
+
+
+@command.command(
+    "check",
+    epilog="""
+\b
+Examples:
+  fairlead config check -f fairlead.yaml
+  fairlead config check -f fairlead.yaml -o yaml
+""",
+)
+@verb.file_option("A configuration in JSON or YAML")
+@click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Print it whole, defaults filled in.")
+def check(source: str, output: str | None) -> None:
+    """Read a configuration as the components do; a mistake is told with its place and the exit code is 2."""
+    import msgspec
+
+    from fairlead.live.settings import read_configuration
+
+    configuration = read_configuration(verb.read(source), source)
+    if output is None:
+        click.echo(f"{source}: a valid {configuration.kind} of {configuration.api_version}")
+        return
+    record = msgspec.to_builtins(configuration)
+    click.echo(json_text(record) if output == "json" else yaml_text(record))

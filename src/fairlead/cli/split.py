@@ -1,0 +1,135 @@
+"""`fairlead split`: answer an admission review from files, as the webhook would answer it from the cluster."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairlead.cli import verb
+from fairlead.cli.output import output_option
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairlead.kube.admission.review import Request, Review
+    from fairlead.kube.manifests.tier import Existing
+    from fairlead.levels.tier.split import Split
+    from fairlead.live.settings import TierSettings
+    from fairlead.live.webhook.admit import Asking
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """A review with its answer. An answered review is a success, whatever the answer is."""
+
+    review: dict[str, Any]
+    decision: "Split | None" = None
+    unplaced: int = 0
+    finding: None = None
+
+
+class _Splitting:
+    """The verb over one state and one configuration."""
+
+    def __init__(self, existing: "Existing", tier: "TierSettings", explain: bool) -> None:
+        from fairlead.kube.admission.review import Review
+
+        self.Problem = Review
+        self.existing = existing
+        self.tier = tier
+        self.explain = explain
+
+    def solve(self, review: "Review", /) -> Any:
+        from fairlead.live.webhook import admit
+        from fairlead.live.webhook.validate import KINDS, validate
+
+        request, rules = review.request, self.tier.rules()
+        if _kind(request) in KINDS:
+            return Answered(validate(request))
+        asking = admit.begin(request, rules)
+        if not isinstance(asking, admit.Asking):
+            return Answered(admit.answer(request, None, asking, rules), asking)
+        decision = self._decide(asking)
+        return Answered(admit.answer(request, asking, decision, rules), decision)
+
+    def answer(self, review: "Review", answered: Answered, /) -> dict[str, Any]:
+        if self.explain and answered.decision is not None:
+            from fairlead.engine.explain_tier import lines
+
+            click.echo("\n".join(lines(answered.decision)), err=True)
+        return answered.review
+
+    def _decide(self, asking: "Asking") -> "Split":
+        from fairlead.levels.tier.split import Split, split
+        from fairlead.live.webhook.admit import holds_slot, resolve
+        from fairlead.model.owners import Held
+
+        steps = resolve(asking)
+        lookup = next(steps)
+        while True:
+            try:
+                lookup = steps.send(self.existing.find(lookup.kind, lookup.namespace, lookup.name))
+            except StopIteration as end:
+                owner = end.value
+                break
+        if isinstance(owner, Split):
+            return owner
+        rules, uid = self.tier.rules(), asking.controller.uid
+        stored = sum(holds_slot(pod, uid, rules) for pod in self.existing.pods)
+        return split(asking.newcomer, owner, Held(stored=stored), self.tier.policy())
+
+
+@click.command(
+    "split",
+    epilog="""
+\b
+Examples:
+  fairlead split -f review.json --state cluster.yaml -o json
+  fairlead split -f review.json --state cluster.yaml --config fairlead.yaml --explain
+  kubectl get deploy,rs,sts,pods -A -o json > state.json && fairlead split -f review.json --state state.json
+
+\b
+The state holds the Deployments, ReplicaSets, StatefulSets and Pods that exist. A Pod holds a slot if it is active,
+has the ReplicaSet as controller and its spec requires on-demand nodes. Reviews of Deployments and StatefulSets
+are answered as the validating endpoint does. The exit code is 0 whenever a review is answered.
+""",
+)
+@verb.file_option("An AdmissionReview in JSON or YAML")
+@click.option("--state", metavar="FILE", help="The objects that exist, as manifests in JSON or YAML.")
+@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`), or its tier section alone.")
+@click.option("--explain", is_flag=True, help="Say why, in sentences.")
+@output_option()
+def command(source: str, state: str | None, config: str | None, explain: bool, output: str | None) -> int:
+    """Answer an admission review: does the new replica need an on-demand node, or does it prefer spot?"""
+    from fairlead.kube.manifests.tier import Existing, read_existing
+
+    existing = read_existing(verb.read(state), state) if state else Existing()
+    splitting = _Splitting(existing, _tier(config), explain)
+    return verb.run(splitting, source, output, _table)
+
+
+def _kind(request: "Request") -> str:
+    """The kind under review; a request that does not say it shows it in its object."""
+    shown = request.object.get("kind") if isinstance(request.object, dict) else None
+    return request.kind.kind or str(shown or "")
+
+
+def _tier(config: str | None) -> "TierSettings":
+    from fairlead.live.settings import DEFAULTS, read_tier
+
+    return read_tier(verb.read(config), config) if config else DEFAULTS.tier
+
+
+def _table(screen: "Console", review: "Review", answered: Answered) -> None:
+    """The verdict in sentences, then what the patch changes."""
+    from fairlead.engine.explain_tier import lines
+    from fairlead.kube.admission.review import patch_of
+
+    if answered.decision is None:
+        status = answered.review["response"].get("status")
+        screen.print(f"refused: {status['message']}" if status else "allowed", markup=False)
+        return
+    for line in lines(answered.decision):
+        screen.print(line, markup=False)
+    for operation in patch_of(answered.review):
+        screen.print(f"  {operation['op']:<7} {operation['path']}  {operation.get('value', '')}", markup=False)

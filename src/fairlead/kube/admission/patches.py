@@ -1,0 +1,119 @@
+"""The JSON patch (RFC 6902) that gives a pod its tier: as few operations as possible, and none the second time.
+
+Rules: a requirement is ANDed into every existing term, because terms are ORed; a term without expressions selects no
+node and stays so; what the user wrote is never removed. So the set of nodes that a pod may use never grows.
+"""
+
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from fairlead.kube.admission.labels import of_requirement, of_terms
+from fairlead.kube.admission.review import Patch
+from fairlead.kube.admission.rules import DELETION_COST, MARKER, SLOT, TierRules
+from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm
+from fairlead.kube.objects.meta import Requirement
+
+Raw = Mapping[str, Any]
+
+
+def on_demand(pod: Raw, rules: TierRules, *, slot: str | None, selector: bool) -> Patch:
+    """Require on-demand nodes and mark the pod.
+
+    With a slot it also gets the deletion cost that keeps it longest when a ReplicaSet shrinks, unless it has its
+    own. `selector` asks for a node selector instead of an affinity term, where the rule can be written as one.
+    """
+    marks = {} if slot is None else {SLOT: slot}
+    if slot is not None and DELETION_COST not in _at(pod, "metadata", "annotations"):
+        marks[DELETION_COST] = "1"
+    patch = _set(pod, ("metadata", "labels"), {MARKER: "on-demand"}) + _set(pod, ("metadata", "annotations"), marks)
+    if selector and rules.on_demand.operator == "In" and len(rules.on_demand.values) == 1:
+        return patch + _set(pod, ("spec", "nodeSelector"), {rules.on_demand.key: rules.on_demand.values[0]})
+    return patch + require(pod, rules.on_demand)
+
+
+def spot(pod: Raw, rules: TierRules) -> Patch:
+    """Prefer spot nodes, tolerate their taints, mark the pod; a slot it never was granted is taken off."""
+    patch = _set(pod, ("metadata", "labels"), {MARKER: "spot"})
+    if SLOT in _at(pod, "metadata", "annotations"):
+        patch.append({"op": "remove", "path": _pointer("metadata", "annotations", SLOT)})
+    term = {"weight": rules.weight, "preference": {"matchExpressions": [_plain(rules.spot)]}}
+    patch += _append(pod, ("spec", "affinity", "nodeAffinity", PREFERRED), [term])
+    return patch + _append(pod, ("spec", "tolerations"), [_plain(each) for each in rules.tolerations])
+
+
+def require(pod: Raw, requirement: Requirement) -> Patch:
+    """AND the requirement into every term that can select a node and does not demand it already."""
+    path = ("spec", "affinity", "nodeAffinity", REQUIRED)
+    if _at(pod, *path[:-1]).get(REQUIRED) is None:
+        return _create(pod, path, {"nodeSelectorTerms": [{"matchExpressions": [_plain(requirement)]}]})
+    patch: Patch = []
+    for row, term in enumerate(_at(pod, *path).get("nodeSelectorTerms") or ()):
+        typed = msgspec.convert({key: value for key, value in term.items() if value is not None}, NodeSelectorTerm)
+        allowed = of_terms((typed,), requirement.key)
+        if not allowed or allowed[0].within(of_requirement(requirement)):
+            continue
+        at = _pointer(*path, "nodeSelectorTerms", str(row), "matchExpressions")
+        if typed.match_expressions:
+            patch.append({"op": "add", "path": f"{at}/-", "value": _plain(requirement)})
+        else:
+            patch.append({"op": "add", "path": at, "value": [_plain(requirement)]})
+    return patch
+
+
+def gate(pod: Raw, name: str) -> Patch:
+    """Hold the pod back from the scheduler until somebody lifts the gate `name`."""
+    return _append(pod, ("spec", "schedulingGates"), [{"name": name}])
+
+
+def _set(pod: Raw, path: tuple[str, ...], entries: Mapping[str, str]) -> Patch:
+    """Put the entries that differ into the map at `path`."""
+    there = _at(pod, *path)
+    missing = {key: value for key, value in entries.items() if there.get(key) != value}
+    if not missing:
+        return []
+    if not there:
+        return _create(pod, path, missing)
+    return [{"op": "add", "path": _pointer(*path, key), "value": value} for key, value in missing.items()]
+
+
+def _append(pod: Raw, path: tuple[str, ...], values: list[dict[str, Any]]) -> Patch:
+    """Append the values that are not in the list at `path` yet."""
+    there = _at(pod, *path[:-1]).get(path[-1]) or []
+    missing = [value for value in values if value not in there]
+    if not missing:
+        return []
+    if not there:
+        return _create(pod, path, missing)
+    return [{"op": "add", "path": f"{_pointer(*path)}/-", "value": value} for value in missing]
+
+
+def _create(pod: Raw, path: tuple[str, ...], value: Any) -> Patch:
+    """One operation that adds `value` at `path` together with every parent that is not there."""
+    depth = 1
+    while depth < len(path) and _at(pod, *path[:depth]):
+        depth += 1
+    for key in reversed(path[depth:]):
+        value = {key: value}
+    return [{"op": "add", "path": _pointer(*path[:depth]), "value": value}]
+
+
+def _at(pod: Raw, *path: str) -> Raw:
+    """The mapping at `path`, an empty one where there is none; null means absent, as everywhere in Kubernetes."""
+    here: Any = pod
+    for key in path:
+        here = here.get(key) or {}
+    result: Raw = here
+    return result
+
+
+def _pointer(*keys: str) -> str:
+    """A JSON pointer (RFC 6901)."""
+    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
+
+
+def _plain(shape: Any) -> dict[str, Any]:
+    """A shape as the API server would print it: empty fields left out."""
+    result: dict[str, Any] = msgspec.to_builtins(shape)
+    return {key: list(value) if isinstance(value, tuple) else value for key, value in result.items()}

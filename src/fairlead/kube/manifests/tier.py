@@ -1,0 +1,77 @@
+"""The objects that exist, from a file: workloads by name, and pods."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import msgspec
+
+from fairlead.kube.decode import drop_nulls
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.workloads import Deployment, ReplicaSet, StatefulSet
+from fairlead.model.errors import InputError
+from fairlead.text.documents import documents
+
+KINDS = {"Deployment": Deployment, "ReplicaSet": ReplicaSet, "StatefulSet": StatefulSet, "Pod": Pod}
+_PLURALS = {f"{kind.lower()}s": kind for kind in KINDS}
+
+
+@dataclass(frozen=True, slots=True)
+class Existing:
+    """What exists besides the pod in question. An object without a namespace is taken to be in any."""
+
+    workloads: dict[tuple[str, str, str], Any] = field(default_factory=dict)
+    pods: list[Pod] = field(default_factory=list)
+
+    def find(self, kind: str, namespace: str, name: str) -> Any:
+        """The workload of that kind and name, None where there is none."""
+        return self.workloads.get((kind, namespace, name)) or self.workloads.get((kind, "", name))
+
+
+def read_existing(raw: bytes, source: str) -> Existing:
+    """The workloads and pods of a text; other kinds are passed over, a mistake is `InputError`.
+
+    Taken are manifests in as many documents as you like, a List of them, a plain array, and an object with one array
+    a kind (`{"deployments": […], "pods": […]}`), whose members need not repeat their kind.
+    """
+    existing = Existing()
+    for document in documents(raw, source):
+        if isinstance(document, InputError):
+            raise document
+        for place, kind, value in _objects(document.place, document.value, ""):
+            _add(existing, place, kind, value)
+    return existing
+
+
+def _objects(place: str, value: Any, kind: str) -> Iterator[tuple[str, str, Any]]:
+    """Every object in the value with its place and kind; `kind` is what the enclosing array says."""
+    if isinstance(value, list):
+        for row, item in enumerate(value):
+            yield from _objects(f"{place}[{row}]", item, kind)
+    elif not isinstance(value, dict):
+        raise InputError(place, "is not an object; expected a Kubernetes manifest")
+    elif isinstance(value.get("items"), list):
+        kind = str(value.get("kind") or "List").removesuffix("List")
+        yield from _objects(f"{place} items", value["items"], kind)
+    elif isinstance(value.get("kind"), str) or kind:
+        yield place, value.get("kind") or kind, value
+    elif value and all(name.lower() in _PLURALS for name in value):
+        for name, items in value.items():
+            yield from _objects(f"{place} {name}", items or [], _PLURALS[name.lower()])
+    else:
+        raise InputError(place, "has no kind; expected Deployments, ReplicaSets, StatefulSets and Pods")
+
+
+def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
+    group = str(value.get("apiVersion") or "").rpartition("/")[0]
+    if kind not in KINDS or group not in ("", "apps"):
+        return
+    try:
+        typed: Any = msgspec.convert(drop_nulls(value), KINDS[kind])
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `")
+        raise InputError(f"{place}: {path.rstrip('`') or '$'}", message) from None
+    if isinstance(typed, Pod):
+        existing.pods.append(typed)
+    else:
+        existing.workloads[kind, typed.metadata.namespace, typed.metadata.name] = typed

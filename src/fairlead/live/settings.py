@@ -1,0 +1,137 @@
+"""The one configuration of the live components: a versioned file, decoded strictly, with a default for everything.
+
+Each component has a section of its own; a file names only what differs from the defaults.
+"""
+
+from typing import Annotated, Any, Literal, TypeVar
+
+import msgspec
+from msgspec import Meta
+
+from fairlead.kube.admission.rules import CAPACITY, TierRules
+from fairlead.kube.objects.affinity import Toleration
+from fairlead.kube.objects.meta import Requirement
+from fairlead.levels.tier.split import Policy
+from fairlead.model.errors import InputError
+from fairlead.text.documents import documents, strict
+
+API_VERSION = "fairlead.io/v1alpha1"
+KIND = "Configuration"
+S = TypeVar("S", bound="Section")
+
+
+class Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
+    """Base of all sections: what it does not know, it refuses."""
+
+
+class NodeRule(Section, frozen=True):
+    """One expression over node labels."""
+
+    key: Annotated[str, Meta(min_length=1)]
+    operator: Literal["In", "NotIn", "Exists", "DoesNotExist"] = "In"
+    values: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if (self.operator in ("In", "NotIn")) != bool(self.values):
+            raise ValueError(f"operator {self.operator} with {len(self.values)} values; In and NotIn need values")
+
+    def requirement(self) -> Requirement:
+        """The expression as it stands in a selector."""
+        return Requirement(key=self.key, operator=self.operator, values=self.values)
+
+
+class TolerationRule(Section, frozen=True):
+    """One toleration to inject."""
+
+    key: str = ""
+    operator: Literal["Exists", "Equal"] = "Equal"
+    value: str = ""
+    effect: Literal["", "NoSchedule", "PreferNoSchedule", "NoExecute"] = ""
+    toleration_seconds: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.operator == "Exists" and self.value:
+            raise ValueError("operator Exists takes no value")
+        if self.operator == "Equal" and not self.key:
+            raise ValueError("operator Equal needs a key")
+
+    def toleration(self) -> Toleration:
+        """The toleration as it stands in a pod."""
+        return Toleration(
+            key=self.key,
+            operator=self.operator,
+            value=self.value,
+            effect=self.effect,
+            toleration_seconds=self.toleration_seconds,
+        )
+
+
+class TierSettings(Section, frozen=True):
+    """How on-demand and spot nodes are told apart, and which rules apply.
+
+    Where on-demand nodes carry no label (GKE), `onDemandRequirement` says `operator: DoesNotExist`. Tolerations are
+    injected into pods that prefer spot.
+    """
+
+    on_demand_requirement: NodeRule = NodeRule(key=CAPACITY, values=("on-demand",))
+    spot_requirement: NodeRule = NodeRule(key=CAPACITY, values=("spot",))
+    spot_weight: Annotated[int, Meta(ge=1, le=100)] = 100
+    spot_tolerations: tuple[TolerationRule, ...] = ()
+    single_replica: bool = True
+
+    def rules(self) -> TierRules:
+        """The node rules of both tiers."""
+        return TierRules(
+            on_demand=self.on_demand_requirement.requirement(),
+            spot=self.spot_requirement.requirement(),
+            weight=self.spot_weight,
+            tolerations=tuple(each.toleration() for each in self.spot_tolerations),
+        )
+
+    def policy(self) -> Policy:
+        """The settings that the decision reads."""
+        return Policy(single_replica=self.single_replica)
+
+
+class Configuration(Section, frozen=True):
+    """The whole file."""
+
+    api_version: Literal["fairlead.io/v1alpha1"]
+    kind: Literal["Configuration"]
+    tier: TierSettings = TierSettings()
+
+
+DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")
+
+
+def read_configuration(raw: bytes, source: str) -> Configuration:
+    """The configuration in a text of JSON or YAML; `InputError` tells the place of a mistake."""
+    place, value = _only(raw, source)
+    return _section(place, value, Configuration)
+
+
+def read_tier(raw: bytes, source: str) -> TierSettings:
+    """The tier section of a configuration; a text that holds nothing but that section will do."""
+    place, value = _only(raw, source)
+    if isinstance(value, dict) and not value.keys() & {"apiVersion", "kind", "tier"}:
+        return _section(place, value, TierSettings)
+    return _section(place, value, Configuration).tier
+
+
+def _only(raw: bytes, source: str) -> tuple[str, Any]:
+    """The one document of the text, with its place."""
+    found = list(documents(raw, source))
+    if not found:
+        raise InputError(source, f"is empty; expected a {KIND} of {API_VERSION}")
+    if isinstance(found[0], InputError):
+        raise found[0]
+    if len(found) > 1:
+        raise InputError(source, f"has {len(found)} documents; expected one {KIND} of {API_VERSION}")
+    return found[0].place, found[0].value
+
+
+def _section(place: str, value: Any, kind: type[S]) -> S:
+    try:
+        return strict(value, kind)
+    except InputError as error:
+        raise error.within(f"{place}: $") from None

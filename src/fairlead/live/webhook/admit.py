@@ -1,0 +1,178 @@
+"""From an admission review to its answer, without I/O.
+
+A pod goes through three steps: `begin` (is it one of ours?), `resolve` (whose is it? a generator that asks for objects
+and is fed them, so that files and a cluster can both drive it) and `answer` (the verdict as a response).
+"""
+
+from collections.abc import Generator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+
+from fairlead.kube.admission import patches
+from fairlead.kube.admission.review import Patch, Request, allow, refuse
+from fairlead.kube.admission.rules import DELETION_COST, MARKER, MINIMUM, SLOT, TierRules, pin_of, requires_on_demand
+from fairlead.kube.decode import drop_nulls
+from fairlead.kube.objects.meta import OwnerReference
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.workloads import Deployment, ReplicaSet, StatefulSet
+from fairlead.levels.tier import reasons
+from fairlead.levels.tier.split import Split, Verdict, unmanaged
+from fairlead.model.errors import InputError
+from fairlead.model.owners import Newcomer, Owner, OwnerKind
+from fairlead.model.reasons import Finding, because
+
+MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+RETRY_SECONDS = 1
+
+Workload = Deployment | StatefulSet
+Found = Deployment | ReplicaSet | StatefulSet | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Asking:
+    """A pod that may be split: as it came, as typed shapes, and the reference to its controller."""
+
+    raw: Mapping[str, Any]
+    pod: Pod
+    namespace: str
+    controller: OwnerReference
+    newcomer: Newcomer
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Lookup:
+    """An object that `resolve` needs."""
+
+    kind: str
+    namespace: str
+    name: str
+
+
+def begin(request: Request, rules: TierRules) -> Asking | Split:
+    """The pod of the request, or the verdict where it can be told from the pod alone."""
+    if request.operation != "CREATE" or request.sub_resource:
+        what = request.operation or "an unnamed operation"
+        return unmanaged(reasons.NOT_CREATED, operation=f"{what} {request.sub_resource or ''}".strip())
+    raw, pod = _pod(request.object)
+    if MIRROR_ANNOTATION in pod.metadata.annotations:
+        return unmanaged(reasons.MIRROR)
+    controller = pod.metadata.controller
+    if controller is None:
+        return unmanaged(reasons.NO_CONTROLLER)
+    if not _is(controller, "ReplicaSet") and not _is(controller, "StatefulSet"):
+        return unmanaged(reasons.OWNER_KIND, kind=controller.kind)
+    if _decided(pod, rules):
+        return unmanaged(reasons.ALREADY_DECIDED)
+    return Asking(
+        raw=raw,
+        pod=pod,
+        namespace=pod.metadata.namespace or request.namespace or "",
+        controller=controller,
+        newcomer=Newcomer(name=pod.metadata.name, pin=pin_of(pod.spec, rules)),
+    )
+
+
+def resolve(asking: Asking) -> Generator[Lookup, Found, Owner | Split]:
+    """The workload that the pod belongs to, or the verdict where there is none; yields what it needs to look at."""
+    reference = asking.controller
+    if reference.kind == "ReplicaSet":
+        found = yield from _look(reference, asking.namespace)
+        if isinstance(found, Split):
+            return found
+        parent = found.metadata.controller
+        if parent is None or not _is(parent, "Deployment"):
+            return unmanaged(reasons.NO_DEPLOYMENT, owner=reference.name)
+        reference = parent
+    found = yield from _look(reference, asking.namespace)
+    if isinstance(found, Split):
+        return found
+    assert isinstance(found, Workload)
+    return owner_of(found)
+
+
+def owner_of(workload: Workload) -> Owner:
+    """A workload as the level sees it; an absent number of replicas means 1."""
+    replicas = workload.spec.replicas
+    is_set = isinstance(workload, StatefulSet)
+    return Owner(
+        kind=OwnerKind.STATEFUL_SET if is_set else OwnerKind.DEPLOYMENT,
+        name=workload.metadata.name,
+        replicas=1 if replicas is None else replicas,
+        min_available=workload.metadata.annotations.get(MINIMUM),
+        first_ordinal=workload.spec.ordinals.start if isinstance(workload, StatefulSet) else 0,
+    )
+
+
+def answer(request: Request, asking: Asking | None, decision: Split, rules: TierRules) -> dict[str, Any]:
+    """The response: a patch for a verdict, nothing for a pod left alone, "ask again" where neither is safe.
+
+    A granted slot is named after the request, which is unique.
+    """
+    if decision.verdict is Verdict.RETRY:
+        return refuse(
+            request.uid,
+            code=429,
+            reason="TooManyRequests",
+            message=decision.rule.sentence,
+            retry_seconds=RETRY_SECONDS,
+        )
+    warnings = list(decision.warnings)
+    patch: Patch = []
+    if asking is not None and decision.verdict is Verdict.ON_DEMAND:
+        slot = request.uid if asking.controller.kind == "ReplicaSet" else None
+        warnings += _kept_cost(asking.pod) if slot is not None else []
+        patch = patches.on_demand(asking.raw, rules, slot=slot, selector=decision.selector)
+    elif asking is not None and decision.verdict is Verdict.SPOT:
+        patch = patches.spot(asking.raw, rules)
+    audit = {"tier": decision.verdict.value, "reason": decision.rule.code, "message": decision.rule.sentence}
+    return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit)
+
+
+def holds_slot(pod: Pod, owner_uid: str, rules: TierRules) -> bool:
+    """Whether a stored pod holds a slot of this ReplicaSet: active, its own, and bound to on-demand nodes."""
+    controller = pod.metadata.controller
+    return (
+        controller is not None
+        and controller.uid == owner_uid
+        and pod.metadata.deletion_timestamp is None
+        and not pod.finished
+        and requires_on_demand(pod.spec, rules)
+    )
+
+
+def _look(reference: OwnerReference, namespace: str) -> Generator[Lookup, Found, Any]:
+    """The object that is referred to; one that has the name but another uid is a different object."""
+    found = yield Lookup(kind=reference.kind, namespace=namespace, name=reference.name)
+    if found is None or found.metadata.uid not in ("", reference.uid):
+        return unmanaged(reasons.OWNER_NOT_FOUND, warn=True, kind=reference.kind, owner=reference.name)
+    return found
+
+
+def _is(reference: OwnerReference, kind: str) -> bool:
+    return reference.kind == kind and reference.api_version.partition("/")[0] in ("apps", "")
+
+
+def _decided(pod: Pod, rules: TierRules) -> bool:
+    """Called again for a pod that already has its slot: every sign of ours is there, and the rule too."""
+    marked = pod.metadata.labels.get(MARKER) == "on-demand" and SLOT in pod.metadata.annotations
+    return marked and requires_on_demand(pod.spec, rules)
+
+
+def _kept_cost(pod: Pod) -> list[Finding]:
+    cost = pod.metadata.annotations.get(DELETION_COST)
+    return [] if cost is None else [because(reasons.DELETION_COST_KEPT, cost=cost[:16])]
+
+
+def _pod(value: Any) -> tuple[Mapping[str, Any], Pod]:
+    """The pod as it came and as typed shapes."""
+    if not isinstance(value, dict):
+        raise InputError("$.request.object", "is not an object; expected the Pod being created")
+    try:
+        return value, msgspec.convert(drop_nulls(value), Pod)
+    except msgspec.ValidationError as error:
+        message, _, path = str(error).partition(" - at `$")
+        raise InputError(f"$.request.object{path.rstrip('`')}", message) from None
+    except RecursionError:
+        raise InputError("$.request.object", "nested too deeply") from None

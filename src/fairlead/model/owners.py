@@ -1,0 +1,59 @@
+"""Who a new replica belongs to, and how many of its kind already hold a slot on on-demand nodes."""
+
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class OwnerKind(StrEnum):
+    """The workloads whose replicas are split between tiers."""
+
+    DEPLOYMENT = "Deployment"
+    STATEFUL_SET = "StatefulSet"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Owner:
+    """A workload as its user wrote it.
+
+    `replicas` is the number asked for (an absent field means 1 and is already filled in). `min_available` is the
+    text of the annotation, None where there is none. `first_ordinal` matters to StatefulSets only.
+    """
+
+    kind: OwnerKind
+    name: str
+    replicas: int
+    min_available: str | None = None
+    first_ordinal: int = 0
+
+
+class Pin(StrEnum):
+    """What the user's own node rules already say about the tier."""
+
+    NONE = "none"
+    """On-demand nodes are among those allowed, and so are others."""
+    ON_DEMAND = "on-demand"
+    """Only on-demand nodes are allowed."""
+    ELSEWHERE = "elsewhere"
+    """No on-demand node is allowed."""
+    NAMED = "named"
+    """One node is named, of whatever tier."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Newcomer:
+    """A replica about to be created. `name` is empty where the server will make one up."""
+
+    name: str = ""
+    pin: Pin = Pin.NONE
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Slots taken within one ReplicaSet.
+
+    `stored` are held by replicas that exist and are active; `reserved` were granted to replicas that have not been
+    seen yet: they may still come, or have been refused after the grant.
+    """
+
+    stored: int = 0
+    reserved: int = 0
