@@ -5,11 +5,14 @@ import numpy as np
 from fairlead.kernel.level import level
 from fairlead.kernel.rational import Ints, ints, largest, ranks, scale, total, widen
 from fairlead.kernel.search import Bracket, narrow
+from fairlead.kernel.select import lowest
 
 _MARGIN = 2.0**-49
 """Rounding moves a floating-point seat boundary by less than this, relatively."""
 _BITS = 46
-"""The divisor is searched to so many bits; what lies between is put in order exactly."""
+"""The divisor is searched on a grid of so many bits; what lies between two points of it is put in order exactly."""
+_FEW = 64
+"""Seats that are put in order sooner than narrowed further, besides one in sixteen rows."""
 
 
 def floors(weights: Ints, units: int) -> Ints:
@@ -28,7 +31,8 @@ def floors_many(weights: Ints, units: Ints) -> Ints:
     bound = largest(weights) * max(largest(units), weights.shape[1])
     wide = widen(weights, bound)
     sums = np.maximum(wide.sum(axis=1, keepdims=True), 1)
-    return (wide * units[:, None] // sums).astype(np.int64)
+    result: Ints = (wide * units[:, None] // sums).astype(np.int64)
+    return result
 
 
 def webster(
@@ -53,16 +57,19 @@ def webster(
     weights = ints(weights)
     seats = np.zeros(len(weights), dtype=np.int64) if initial is None else ints(initial)
     room = np.full(len(weights), units) if caps is None else np.clip(ints(caps) - seats, 0, units)
+    weighted = weights > 0
     if minimums is None:
-        return _highest(weights, seats, np.where(weights > 0, room, 0), units, tie_rank)
+        return _highest(weights, seats, np.where(weighted, room, 0), units, tie_rank)
     owed = np.clip(ints(minimums) - seats, 0, room)
     left = units - total(owed)
-    if left > 0:
-        more = np.where(weights > 0, room - owed, 0)
-        return owed + _highest(weights, seats + owed, more, left, tie_rank)
-    weighted = _highest(weights, seats, np.where(weights > 0, owed, 0), units, tie_rank)
-    rest = units - total(weighted)
-    return weighted + level(rest, seats, np.ones_like(seats), np.where(weights > 0, 0, owed), tie_rank=tie_rank)
+    if left >= 0:
+        granted, more = owed, _highest(weights, seats + owed, np.where(weighted, room - owed, 0), left, tie_rank)
+    else:
+        granted = _highest(weights, seats, np.where(weighted, owed, 0), units, tie_rank)
+        idle = np.where(weighted, 0, owed)
+        more = level(units - total(granted), seats, np.ones_like(seats), idle, tie_rank=tie_rank)
+    result: Ints = granted + more
+    return result
 
 
 def _highest(weights: Ints, seats: Ints, room: Ints, units: int, tie_rank: Ints | None) -> Ints:
@@ -78,42 +85,51 @@ def _highest(weights: Ints, seats: Ints, room: Ints, units: int, tie_rank: Ints 
     result = np.zeros(len(room), dtype=np.int64)
     weights, seats = weights[live], seats[live]
     times = _Times(weights, seats, room[live])
-    bracket = times.bracket(units)
-    certain = times.taken(bracket.low, 1.0 - _MARGIN)
-    doubtful = times.taken(bracket.high, 1.0 + _MARGIN) - certain
+    low, high = times.bracket(units)
+    certain = times.taken(low * (1.0 - _MARGIN)).copy()
+    doubtful = times.taken(high * (1.0 + _MARGIN)) - certain
     rows = np.repeat(np.arange(len(live)), doubtful)
     turn = np.arange(len(rows)) - np.repeat(np.cumsum(doubtful) - doubtful, doubtful)
     number = (seats + certain)[rows] + turn
-    keys = [rows if tie_rank is None else ints(tie_rank)[live][rows], number]
-    order = np.lexsort((*keys, ranks(2 * number + 1, weights[rows])))
-    won = rows[order[: units - total(certain)]]
+    keys = [ranks(2 * number + 1, weights[rows]), number]
+    if tie_rank is not None:
+        keys.append(ints(tie_rank)[live][rows])
+    won = rows[lowest(units - total(certain), *keys)]
     result[live] = certain + np.bincount(won, minlength=len(live))
     return result
 
 
 class _Times:
-    """Seats taken before a moment; moments are integers, 2**-scale each, so that they can be searched."""
+    """Seats taken before a moment. The columns it returns are scratch space, overwritten by the next call."""
 
     def __init__(self, weights: Ints, seats: Ints, room: Ints) -> None:
-        self.weights, self.seats = weights.astype(float), seats
+        self.weights, self.seats, self.room = weights.astype(float), seats, room
         self.stop = seats + room
-        self.sum = total(weights)
-        self.scale = _BITS + 1 + largest(weights).bit_length()
+        self.moments = np.empty_like(self.weights)
+        self.numbers = np.empty_like(seats)
 
-    def taken(self, moment: int, tilt: float = 1.0) -> Ints:
-        """New seats of each row before `moment`·`tilt`."""
-        half = moment * 0.5 * tilt / 2.0**self.scale
-        numbers = np.minimum(self.weights * half + 0.5, 2.0**62).astype(np.int64)
-        return np.clip(numbers, self.seats, self.stop) - self.seats
+    def taken(self, moment: float) -> Ints:
+        """New seats of each row before `moment`."""
+        np.multiply(self.weights, moment / 2, out=self.moments)
+        self.moments += 0.5
+        np.minimum(self.moments, 2.0**62, out=self.moments)
+        np.copyto(self.numbers, self.moments, casting="unsafe")
+        np.clip(self.numbers, self.seats, self.stop, out=self.numbers)
+        self.numbers -= self.seats
+        return self.numbers
 
-    def bracket(self, units: int) -> Bracket:
-        """A narrow pair of moments between which seat number `units` is taken."""
-        last = float(((2.0 * self.stop + 1.0) / self.weights).max())
-        high = int(last * 2.0**self.scale) + 1
-        return narrow(
-            lambda moment: total(self.taken(moment)),
-            Bracket(1 << _BITS - 1, high, 0, total(self.stop - self.seats)),
+    def bracket(self, units: int) -> tuple[float, float]:
+        """Two near moments: before the first fewer than `units` seats are taken, before the second at least that many.
+
+        Searched on a grid of integers so fine that the earliest moment of all is known to `_BITS` bits.
+        """
+        grid = 2.0 ** (_BITS + largest(self.weights).bit_length())
+        last = int(((2.0 * self.stop + 1.0) / self.weights).max() * grid * (1.0 + _MARGIN)) + 1
+        found = narrow(
+            lambda moment: total(self.taken(moment / grid)),
+            Bracket(1 << _BITS - 1, last, 0, total(self.room)),
             units,
-            slack=len(self.seats) // 16,
-            bits=_BITS,
+            slack=_FEW + len(self.room) // 16,
+            tie=len(self.room),
         )
+        return found.low / grid, found.high / grid

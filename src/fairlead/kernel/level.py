@@ -4,6 +4,7 @@ import numpy as np
 
 from fairlead.kernel.rational import Ints, Wide, ints, largest, total, widen
 from fairlead.kernel.search import Bracket, narrow
+from fairlead.kernel.select import first
 
 
 def level(units: int, base: Ints, step: Ints, cap: Ints, *, tie_rank: Ints | None = None) -> Ints:
@@ -21,55 +22,39 @@ def level(units: int, base: Ints, step: Ints, cap: Ints, *, tie_rank: Ints | Non
     cap = np.minimum(ints(cap), units)
     if units >= total(cap):
         return cap
-    live = np.flatnonzero(cap)
-    counts = np.zeros(len(cap), dtype=np.int64)
-    ranks = None if tie_rank is None else ints(tie_rank)[live]
-    counts[live] = _fill(units, base[live], step[live], cap[live], ranks)
-    return counts
-
-
-def _fill(units: int, base: Ints, step: Ints, cap: Ints, tie_rank: Ints | None) -> Ints:
-    """`level` where every target has room and there are fewer units than room."""
-    floor = int(base.min())
-    height = base.astype(object) - floor if int(base.max()) - floor >= 2**62 else base - floor
-    highest = largest(height) + largest(step) * largest(cap)
-    height = widen(height, 2 * highest)
-    below = _Below(height, step, cap)
-    top = narrow(below.total, Bracket(-1, highest, 0, total(cap)), units).high
-    counts = below.counts(top - 1)
-    on_top = np.minimum(below.counts(top) - counts, cap)
-    return counts + first(on_top, units - total(counts), tie_rank)
+    below = _Below(base, step, cap)
+    top = narrow(below.total, Bracket(-1, below.highest, 0, total(cap)), units).high
+    counts = below.counts(top - 1).astype(np.int64)
+    lap = below.counts(top).astype(np.int64) - counts
+    return counts + first(lap, units - total(counts), None if tie_rank is None else ints(tie_rank))
 
 
 class _Below:
-    """Counts of the units whose results do not pass a level."""
+    """Counts of the units whose results do not pass a level; levels are measured from the lowest base.
 
-    def __init__(self, height: Wide, step: Ints, cap: Ints) -> None:
-        self.height, self.step, self.cap = height, step, cap
-        uniform = int(step[0]) if (step == step[0]).all() else -1
-        self.uniform = uniform
-        self.rising = np.maximum(step, 1)
+    The columns it returns are scratch space, overwritten by the next call.
+    """
 
-    def counts(self, top: int) -> Ints:
-        room = top - self.height
-        if self.uniform == 1:
-            steps = room
-        elif self.uniform > 1:
-            steps = room // self.uniform
-        else:
-            steps = np.where(self.step > 0, room // self.rising, np.where(room >= 0, self.cap, -1))
-        return np.clip(steps, 0, self.cap).astype(np.int64)
+    def __init__(self, base: Ints, step: Ints, cap: Ints) -> None:
+        lowest, highest = int(base.min()), int(base.max())
+        self.highest = highest - lowest + largest(step) * largest(cap)
+        self.height: Wide = widen(base, 2 * self.highest) - lowest
+        self.cap = widen(cap, 2 * self.highest)
+        self.still = np.flatnonzero(step == 0)
+        self.step: Wide | int = int(step[0]) if (step == step[0]).all() else np.maximum(step, 1)
+        self.scratch = np.empty_like(self.height)
+
+    def counts(self, top: int) -> Wide:
+        """How many units each target holds when none stands above `top`."""
+        room = np.subtract(top, self.height, out=self.scratch)
+        still = room[self.still]
+        if not isinstance(self.step, int) or self.step > 1:
+            np.floor_divide(room, self.step, out=room)
+        np.maximum(room, 0, out=room)
+        np.minimum(room, self.cap, out=room)
+        room[self.still] = np.where(still >= 0, self.cap[self.still], 0)
+        return room
 
     def total(self, top: int) -> int:
+        """The sum of the counts."""
         return total(self.counts(top))
-
-
-def first(room: Ints, units: int, tie_rank: Ints | None) -> Ints:
-    """`units` taken by rows in turn, each up to its room: lower `tie_rank` first, then lower row."""
-    rows = np.flatnonzero(room)
-    if tie_rank is not None:
-        rows = rows[np.argsort(tie_rank[rows], kind="stable")]
-    before = np.cumsum(room[rows]) - room[rows]
-    taken = np.zeros(len(room), dtype=np.int64)
-    taken[rows] = np.clip(units - before, 0, room[rows])
-    return taken

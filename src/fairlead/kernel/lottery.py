@@ -3,22 +3,18 @@
 The same three give the same answer on every machine: all arithmetic is on 64-bit integers, logarithms included.
 """
 
-from functools import cache
 from hashlib import blake2b
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.kernel.logarithm import LN_2_64, ln
 from fairlead.kernel.rational import Ints, ints
 
 Hashes = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_POINT = 48
-"""Binary places of a logarithm."""
-_STEPS = 10
-"""Bits of a mantissa that are looked up; the series takes the rest."""
 _LAST = np.int64(2**63 - 1)
 
 
@@ -50,7 +46,8 @@ def order(weights: Ints, keys: Hashes, *, tie_rank: Ints | None = None) -> Ints:
     if tie_rank is None:
         return np.argsort(lengths, axis=-1, kind="stable")
     ranked = np.argsort(ints(tie_rank), kind="stable")
-    return ranked[np.argsort(lengths[..., ranked], axis=-1, kind="stable")]
+    order: Ints = ranked[np.argsort(lengths[..., ranked], axis=-1, kind="stable")]
+    return order
 
 
 def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None = None) -> NDArray[np.bool_]:
@@ -76,54 +73,6 @@ def _mixed(values: Hashes) -> Hashes:
 
 def _lengths(weights: Ints, keys: Hashes) -> Ints:
     """ln(−ln(u)/weight) in fixed point; the logarithm keeps the order and makes a subtraction of the division."""
-    whole = 64 * _tables()[1]
-    exponential = np.maximum(whole - _ln(keys | np.uint64(1)), 1)
-    lengths = _ln(exponential.astype(np.uint64)) - _ln(np.maximum(weights, 1).astype(np.uint64))
+    exponential = np.maximum(LN_2_64 - ln(keys | np.uint64(1)), 1)
+    lengths = ln(exponential.astype(np.uint64)) - ln(np.maximum(weights, 1).astype(np.uint64))
     return np.where(weights > 0, lengths, _LAST)
-
-
-def _ln(values: Hashes) -> Ints:
-    """ln(values), values ≥ 1, with 48 binary places, right to about 2**-46.
-
-    value = 2**e · (1 + i/2**10) · (1 + t): the first two parts from tables, ln(1 + t) = t − t²/2 + t³/3 − t⁴/4.
-    """
-    logs, ln2 = _tables()
-    exponent = _exponent(values)
-    mantissa = values << (np.uint64(63) - exponent)
-    entry = (mantissa >> np.uint64(63 - _STEPS)) - np.uint64(1 << _STEPS)
-    node = (entry + np.uint64(1 << _STEPS)) << np.uint64(63 - _STEPS)
-    t = ((mantissa - node) << np.uint64(9)) // (node >> np.uint64(_POINT - 9))
-    square = ((t >> np.uint64(7)) ** 2) >> np.uint64(34)
-    cube = (square * (t >> np.uint64(10))) >> np.uint64(38)
-    fourth = square * square >> np.uint64(48)
-    series = t - square // np.uint64(2) + cube // np.uint64(3) - fourth // np.uint64(4)
-    return exponent.astype(np.int64) * ln2 + logs[entry.astype(np.int64)] + series.astype(np.int64)
-
-
-def _exponent(values: Hashes) -> Hashes:
-    """⌊log2(values)⌋ by halving the word."""
-    exponent = np.zeros(values.shape, dtype=np.uint64)
-    rest = values
-    for width in (32, 16, 8, 4, 2, 1):
-        high = rest >= np.uint64(1 << width)
-        exponent += high * np.uint64(width)
-        rest = np.where(high, rest >> np.uint64(width), rest)
-    return exponent
-
-
-@cache
-def _tables() -> tuple[Ints, int]:
-    """ln(1 + i/2**10) for every i, and ln 2, in fixed point, summed from ln((k + 1)/k) = 2·artanh(1/(2k + 1))."""
-    guard = 1 << _POINT + 32
-    logs = [0]
-    for k in range(1 << _STEPS, 2 << _STEPS):
-        odd, power, term = 2 * k + 1, 1, 0
-        part = 2 * guard // odd
-        while part:
-            term += part // power
-            part //= odd * odd
-            power += 2
-        logs.append(logs[-1] + term)
-    column = np.array([(log + (1 << 31)) >> 32 for log in logs[:-1]], dtype=np.int64)
-    column.setflags(write=False)
-    return column, (logs[-1] + (1 << 31)) >> 32

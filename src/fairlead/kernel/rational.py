@@ -56,12 +56,15 @@ def ranks(numerators: Wide, denominators: Wide) -> Ints:
     quotients = np.full(len(above), np.inf)
     np.divide(above.astype(float), denominators.astype(float), out=quotients, where=~infinite)
     order = np.argsort(quotients, kind="stable")
-    apart = np.ones(len(order), dtype=bool)
-    apart[1:] = quotients[order][1:] > quotients[order][:-1] * _NEAR
-    alike = (above[order][1:] == above[order][:-1]) & (denominators[order][1:] == denominators[order][:-1])
+    apart, alike = np.ones((2, len(order)), dtype=bool)
+    ascending = quotients[order]
+    apart[1:] = ascending[1:] > ascending[:-1] * _NEAR
+    for column in (above[order], denominators[order]):
+        alike[1:] &= column[1:] == column[:-1]
     runs = np.cumsum(apart)
-    doubtful = np.isin(runs, runs[1:][~apart[1:] & ~alike])
-    if doubtful.any():
+    open_runs = runs[~(apart | alike)]
+    if len(open_runs):
+        doubtful = np.isin(runs, open_runs)
         rows = order[doubtful]
         words = _words(above[rows], denominators[rows])
         inside = np.lexsort((words, runs[doubtful]))

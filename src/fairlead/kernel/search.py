@@ -3,8 +3,10 @@
 from collections.abc import Callable
 from typing import NamedTuple
 
-_PATIENCE = 4
-"""Every so many probes the bracket is halved, whatever the counts suggest, so that the search is logarithmic."""
+_POOR = 6
+"""Interpolations in a row that may be worse than halving."""
+_IDLE = 6
+"""Probes without effect that show a tie."""
 
 
 class Bracket(NamedTuple):
@@ -15,29 +17,45 @@ class Bracket(NamedTuple):
     below: int
     reached: int
 
+    @property
+    def width(self) -> int:
+        return self.high - self.low
 
-def narrow(count: Callable[[int], int], bracket: Bracket, wanted: int, *, slack: int = 0, bits: int = 200) -> Bracket:
+    @property
+    def between(self) -> int:
+        """How much is counted above low, up to high."""
+        return self.reached - self.below
+
+
+def narrow(count: Callable[[int], int], bracket: Bracket, wanted: int, *, slack: int = 0, tie: int = 0) -> Bracket:
     """Close `bracket` around the least place where `count`, which never falls, reaches `wanted`.
 
-    Stops when the ends are neighbours, when they agree in their first `bits` bits, or when no more than `slack`
-    is counted between them. Interpolates (Illinois' rule: an end that stays put loses half its pull), so smooth
-    counts take a few probes; all arithmetic on Python integers.
+    Stops when the ends are neighbours, when no more than `slack` is counted between them, or when no more than `tie`
+    is and several probes in a row could not lower it. The result is a valid bracket in any case.
+
+    Interpolates by Illinois' rule, sharpened: an end that stays put again and again loses more and more of its pull, so
+    that a smooth count takes a few probes however far away the ends are. After a step without effect, or some
+    worse than halving, it halves, so that any count takes a logarithm of the width.
     """
-    low, high, below, reached = bracket
-    pull_low, pull_high = wanted - below, reached - wanted
-    probes = 0
-    while high - low > max(1, low >> bits) and reached - below > slack:
-        probes += 1
-        if probes % _PATIENCE:
-            middle = low + (high - low) * pull_low // max(1, pull_low + pull_high)
-            middle = min(max(middle, low + 1), high - 1)
-        else:
-            middle = (low + high) // 2
+    pulls = [wanted - bracket.below, bracket.reached - wanted + 1]
+    poor, idle, streak, moved = 0, 0, 0, -1
+    while bracket.width > 1 and bracket.between > slack and (idle < _IDLE or bracket.between > tie):
+        part, whole = (1, 2) if poor == _POOR or idle else (pulls[0], sum(pulls))
+        middle = bracket.low + min(max(bracket.width * part // whole, 1), bracket.width - 1)
         counted = count(middle)
-        if counted < wanted:
-            low, below = middle, counted
-            pull_low, pull_high = wanted - counted, max(1, pull_high // 2)
-        else:
-            high, reached = middle, counted
-            pull_low, pull_high = max(1, pull_low // 2), counted - wanted
-    return Bracket(low, high, below, reached)
+        end = int(counted >= wanted)
+        closer = _moved(bracket, end, middle, counted)
+        streak = streak + 1 if end == moved else 0
+        pulls[end] = abs(wanted - counted) + end
+        pulls[1 - end] = max(1, pulls[1 - end] >> streak)
+        poor = poor + 1 if poor < _POOR and 2 * closer.width > bracket.width else 0
+        idle = idle + 1 if closer.between == bracket.between else 0
+        bracket, moved = closer, end
+    return bracket
+
+
+def _moved(bracket: Bracket, end: int, place: int, counted: int) -> Bracket:
+    """`bracket` with its low (0) or high (1) end moved."""
+    if end:
+        return bracket._replace(high=place, reached=counted)
+    return bracket._replace(low=place, below=counted)
