@@ -62,7 +62,7 @@ def webster(
         return _highest(weights, seats, np.where(weighted, room, 0), units, tie_rank)
     owed = np.clip(ints(minimums) - seats, 0, room)
     left = units - total(owed)
-    if left >= 0:
+    if left > 0:
         granted, more = owed, _highest(weights, seats + owed, np.where(weighted, room - owed, 0), left, tie_rank)
     else:
         granted = _highest(weights, seats, np.where(weighted, owed, 0), units, tie_rank)
