@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.levels.node.constraints import labels, reasons
-from fairlead.levels.node.constraints.feasible import feasible
+from fairlead.levels.node.constraints.feasible import feasible, rejections
 from fairlead.levels.node.constraints.room import UNLIMITED, room
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.selectors import Operator, Preference, Requirement, Taint, Term, Toleration, tolerated
@@ -164,7 +164,7 @@ def test_rejections_count_and_name_nodes() -> None:
     nodes = [NodeRecord(name=f"n{row}", allocatable={"cpu": 0}) for row in range(5)]
     nodes.append(NodeRecord(name="m", allocatable={"cpu": 9}, unschedulable=True))
     state = node_state(nodes)
-    first, second = feasible(state, Shape(request=(("cpu", 1),))).rejections(state)
+    first, second = rejections(feasible(state, Shape(request=(("cpu", 1),))).codes, state.names)
     assert (first.reason, first.count, first.names) == (reasons.NO_ROOM, 5, ("n0", "n1", "n2"))
     assert (second.reason, second.count, second.names) == (reasons.UNSCHEDULABLE, 1, ("m",))
 

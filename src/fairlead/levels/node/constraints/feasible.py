@@ -1,64 +1,127 @@
-"""All filters in order: for every node the first reason that forbids it, or the replicas it still holds."""
+"""All filters in order: for every node the first reason that forbids it, or the replicas it still holds.
+
+`Constraints` is the working copy of one group: it is built from a snapshot, follows the replicas that are placed, and
+is thrown away. Filters that look at one node alone are evaluated once; those that look at neighbours follow along.
+"""
 
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.levels.node.constraints import labels, reasons, room
-from fairlead.model.columns import Codes, Int, rows_where
+from fairlead.levels.node.constraints import labels, neighbours, reasons, room, spread
+from fairlead.model.columns import Bool, Codes, Int, rows_where
 from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
+from fairlead.model.population import Population
+from fairlead.model.reasons import Reason
 from fairlead.model.selectors import tolerated
 from fairlead.model.shape import Shape
+
+NOBODY = Population()
+
+
+class Constraints:
+    """Which nodes may take the next replica of a shape, and how many each could take."""
+
+    def __init__(self, state: NodeState, shape: Shape, population: Population = NOBODY) -> None:
+        self.state = state
+        self.preference = labels.preference(state, shape) + neighbours.wished(state, shape, population)
+        self.left, self.binding = room.room(state, shape)
+        self._passing = {
+            reasons.UNSCHEDULABLE: ~state.unschedulable,
+            reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
+            reasons.TAINT_NOT_TOLERATED: _tolerated(state, shape),
+        }
+        self._alone = np.logical_and.reduce(list(self._passing.values()))
+        self._free_ports = ~neighbours.port_taken(state, shape, population) if shape.ports else None
+        self._apart = neighbours.apart(state, shape, population)
+        self._together = neighbours.together(state, shape, population)
+        self._hard = spread.spreads(state, shape, population, hard=True)
+        self._soft = spread.spreads(state, shape, population, hard=False)
+
+    @property
+    def independent(self) -> bool:
+        """Whether placing one replica changes nothing for the next but room: then a whole group is placed at once."""
+        return not (self._apart or self._together or self._hard or self._soft or self._free_ports is not None)
+
+    def allowed(self) -> Bool:
+        """Nodes that may take the next replica."""
+        mask: Bool = self._alone & (self.left > 0)
+        for passing in self._neighbourly().values():
+            mask &= passing
+        return mask
+
+    def crowd(self) -> Int | None:
+        """Per node how crowded its domains are under the soft spread constraints; None where there are none."""
+        return np.sum([each.crowd() for each in self._soft], axis=0) if self._soft else None
+
+    def place(self, row: int) -> None:
+        """Follow one replica placed on the node."""
+        self.left[row] -= 1
+        if self._free_ports is not None:
+            self._free_ports[row] = False
+        for apart in self._apart:
+            apart.place(row)
+        if self._together:
+            self._together[0].place(row, self._together[1])
+        for domains in (*self._hard, *self._soft):
+            domains.place(row)
+
+    def codes(self) -> Codes:
+        """0 where the node may take the next replica, else the place (from 1) of its reason in `reasons.FILTERS`."""
+        passing = {**self._passing, reasons.NO_ROOM: self.left > 0, **self._neighbourly()}
+        codes = np.zeros(len(self.state.names), dtype=np.uint8)
+        for code, reason in enumerate(reasons.FILTERS, start=1):
+            if reason in passing:
+                codes[(codes == 0) & ~passing[reason]] = code
+        return codes
+
+    def _neighbourly(self) -> dict[Reason, Bool]:
+        passing: dict[Reason, Bool] = {}
+        if self._free_ports is not None:
+            passing[reasons.PORT_TAKEN] = self._free_ports
+        if self._apart:
+            passing[reasons.TOO_NEAR] = np.logical_and.reduce([each.allowed() for each in self._apart])
+        if self._together:
+            passing[reasons.NOT_NEAR] = self._together[0].allowed()
+        if self._hard:
+            passing[reasons.TOO_UNEVEN] = np.logical_and.reduce([each.allowed() for each in self._hard])
+        return passing
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Feasibility:
-    """`codes` is 0 where the node passes, else the place (from 1) of its reason in `reasons.FILTERS`.
-
-    `capacity` counts whole replicas and is 0 where a filter forbids the node; `binding` is the tightest resource.
-    """
+    """The filters' answer on a snapshot. `capacity` is 0 where a filter forbids the node."""
 
     codes: Codes
     capacity: Int
     preference: Int
     binding: Int
 
-    def rejections(self, state: NodeState) -> tuple[Rejection, ...]:
-        """How many nodes each reason removed, with up to three names, most first."""
-        counts = np.bincount(self.codes, minlength=len(reasons.FILTERS) + 1)
-        found = [
-            Rejection(
-                reason=reasons.FILTERS[code - 1],
-                count=int(counts[code]),
-                names=rows_where(self.codes == code, state.names),
-            )
-            for code in np.flatnonzero(counts)
-            if code
-        ]
-        return tuple(sorted(found, key=lambda each: -each.count))
 
-
-def feasible(state: NodeState, shape: Shape) -> Feasibility:
-    """Run every filter on every node; the first that fails gives the reason."""
-    codes = np.zeros(len(state.names), dtype=np.uint8)
-    most, binding = room.room(state, shape)
-    passing = {
-        reasons.UNSCHEDULABLE: ~state.unschedulable,
-        reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
-        reasons.TAINT_NOT_TOLERATED: _tolerated(state, shape),
-        reasons.NO_ROOM: most > 0,
-    }
-    for code, reason in enumerate(reasons.FILTERS, start=1):
-        codes[(codes == 0) & ~passing[reason]] = code
+def feasible(state: NodeState, shape: Shape, population: Population = NOBODY) -> Feasibility:
+    """Run every filter on every node."""
+    constraints = Constraints(state, shape, population)
+    codes = constraints.codes()
     return Feasibility(
         codes=codes,
-        capacity=np.where(codes == 0, most, 0),
-        preference=labels.preference(state, shape),
-        binding=binding,
+        capacity=np.where(codes == 0, constraints.left, 0),
+        preference=constraints.preference,
+        binding=constraints.binding,
     )
 
 
-def _tolerated(state: NodeState, shape: Shape) -> np.ndarray[tuple[int], np.dtype[np.bool_]]:
+def rejections(codes: Codes, names: tuple[str, ...]) -> tuple[Rejection, ...]:
+    """How many nodes each reason removed, with up to three names, most first."""
+    counts = np.bincount(codes, minlength=len(reasons.FILTERS) + 1)
+    found = [
+        Rejection(reason=reason, count=int(counts[code]), names=rows_where(codes == code, names))
+        for code, reason in enumerate(reasons.FILTERS, start=1)
+        if counts[code]
+    ]
+    return tuple(sorted(found, key=lambda each: -each.count))
+
+
+def _tolerated(state: NodeState, shape: Shape) -> Bool:
     answers = np.array([tolerated(taints, shape.tolerations) for taints in state.taint_profiles], dtype=np.bool_)
     return answers[state.taint_profile]

@@ -1,0 +1,100 @@
+"""A group of replicas of one shape onto nodes: in bulk where replicas do not mind each other, else one by one.
+
+Order of choice, first difference decides: higher preference (preferred node affinity and neighbours), less crowded
+domains under soft spread, lower result of the strategy (`base + step × replicas`), natural order of names.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.kernel.level import level
+from fairlead.levels.node.constraints.feasible import Constraints, rejections
+from fairlead.model.columns import Bool, Codes, Int
+from fairlead.model.decision import Rejection
+from fairlead.model.nodestate import NodeState
+from fairlead.model.order import natural_rank
+from fairlead.model.population import Population
+from fairlead.model.shape import Shape
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What is asked for: `need` more replicas of `shape`. Rows of `base` and `step` are those of the node state.
+
+    communism: base = replicas already there, step = 1. global-greedy: base = use, step = use of one replica.
+    """
+
+    shape: Shape
+    need: int
+    base: Int
+    step: Int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Grouping:
+    """New replicas per node, what found no place, and the filters' last word (`codes`, after the placements)."""
+
+    counts: Int
+    unplaced: int
+    codes: Codes
+
+    def rejected(self, state: NodeState) -> tuple[Rejection, ...]:
+        """Why the nodes that refuse one more replica refuse it."""
+        return rejections(self.codes, state.names)
+
+
+def place_group(
+    state: NodeState, population: Population, group: Group, *, rank: Int | None = None, within: Bool | None = None
+) -> Grouping:
+    """Place as many of the group as the constraints allow, at most `need`.
+
+    `rank` is the natural rank of the node names, for callers that keep it; `within` restricts the nodes.
+    """
+    rank = natural_rank(state.names) if rank is None else rank
+    constraints = Constraints(state, group.shape, population)
+    if within is not None:
+        constraints.left[~within] = 0
+    counts = _bulk(constraints, group, rank) if constraints.independent else _walk(constraints, group, rank)
+    return Grouping(counts=counts, unplaced=group.need - int(counts.sum()), codes=constraints.codes())
+
+
+def _bulk(constraints: Constraints, group: Group, rank: Int) -> Int:
+    """Nodes of the highest preference first; within a preference all replicas at once by level."""
+    room = np.where(constraints.allowed(), constraints.left, 0)
+    counts = np.zeros(len(room), dtype=np.int64)
+    left = group.need
+    for preference in np.unique(constraints.preference[room > 0])[::-1]:
+        rows = np.flatnonzero((constraints.preference == preference) & (room > 0))
+        most = np.minimum(room[rows], left)
+        counts[rows] = level(left, group.base[rows], group.step[rows], most, tie_rank=rank[rows])
+        left = group.need - int(counts.sum())
+        if not left:
+            break
+    constraints.left -= counts
+    return counts
+
+
+def _walk(constraints: Constraints, group: Group, rank: Int) -> Int:
+    """One replica at a time, every filter asked anew for each."""
+    counts = np.zeros(len(rank), dtype=np.int64)
+    for _ in range(group.need):
+        rows = np.flatnonzero(constraints.allowed())
+        if not len(rows):
+            break
+        rows = _lowest(rows, -constraints.preference)
+        crowd = constraints.crowd()
+        if crowd is not None:
+            rows = _lowest(rows, crowd)
+        rows = _lowest(rows, group.base + group.step * (counts + 1))
+        row = int(rows[np.argmin(rank[rows])])
+        counts[row] += 1
+        constraints.place(row)
+    return counts
+
+
+def _lowest(rows: Int, values: Int) -> Int:
+    """The rows whose value is the lowest among them."""
+    own = values[rows]
+    lowest: Int = rows[own == own.min()]
+    return lowest
