@@ -1,0 +1,289 @@
+"""One resource, listed and then followed for good: the consumer is told of every change, and misses no deletion.
+
+    list (pages) ─► synced ─► watch ─┬─ stream ends ──► watch again from the last version seen
+         ▲                           ├─ 410 Gone ─────► list again; what differs from what was known is told
+         └── wait ◄── unreachable ◄──┴─ 404 ──────────► not served (yet): nothing is known, look again later
+
+A change is told by a plain call, in order, on the loop; the callee must be quick and must not raise.
+"""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Mapping
+from contextlib import aclosing
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar
+
+import msgspec
+
+from fairlead.kube import errors
+from fairlead.kube.client import PAGE, Client
+from fairlead.kube.decode import convert, decode, decoder
+from fairlead.kube.errors import AnswerError, ApiError, KubeError
+from fairlead.kube.objects.meta import Bare, ObjectMeta
+from fairlead.kube.resources import Resource
+from fairlead.kube.retry import Backoff, Jitter, default_jitter
+
+log = logging.getLogger(__name__)
+
+Key = tuple[str, str]
+"""Namespace ('' where there is none) and name."""
+
+TURN = 256
+"""Events taken in a row before other tasks get their turn."""
+
+
+class HasMetadata(Protocol):
+    @property
+    def metadata(self) -> ObjectMeta: ...
+
+
+Obj = TypeVar("Obj", bound=HasMetadata)
+L = TypeVar("L")
+
+
+class Change(msgspec.Struct, Generic[L], frozen=True, gc=False):
+    """What happened to one object. `previous` is what was known before, None for one that is new.
+
+    The object of a deletion is its last known state. One deleted and created anew is told as two changes.
+    """
+
+    kind: Literal["added", "modified", "deleted"]
+    object: L
+    previous: L | None = None
+
+
+class Line(msgspec.Struct, Generic[L]):
+    """One line of a watch."""
+
+    type: str
+    object: L
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`."""
+
+    backoff: Backoff = field(default_factory=lambda: Backoff(first=0.2, cap=30.0))
+    renew: int = 240
+    absent: float = 10.0
+
+
+PACE = Pace()
+
+
+class Reflector(Generic[Obj]):
+    """Keeps `objects` equal to what the API server has, and tells `sink` how it changed. Run `run()` as a task.
+
+    `synced` is set once the first list is in (or the resource is known not to be served). `served` tells which.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        resource: Resource[Obj],
+        sink: Callable[[Change[Obj]], None],
+        *,
+        namespace: str = "",
+        labels: str = "",
+        fields: str = "",
+        page: int = PAGE,
+        pace: Pace = PACE,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Jitter = default_jitter,
+    ) -> None:
+        self.resource = resource
+        self.synced = asyncio.Event()
+        self.served = False
+        self.version = ""
+        self.lists = 0
+        self.unreadable = 0
+        self._client = client
+        self._sink = sink
+        self._scope = {"namespace": namespace, "labels": labels, "fields": fields}
+        self._page = page
+        self._pace = pace
+        self._sleep = sleep
+        self._jitter = jitter
+        self._failures = 0
+        self._objects: dict[Key, Obj] = {}
+        self._line = decoder(Line[resource.shape])  # type: ignore[name-defined]
+
+    @property
+    def objects(self) -> Mapping[Key, Obj]:
+        """What is known now; a live view, to be read between two awaits."""
+        return MappingProxyType(self._objects)
+
+    async def run(self) -> NoReturn:
+        """Follow the resource until cancelled."""
+        while True:
+            try:
+                if not self.version:
+                    await self._list()
+                if not await self._watch():
+                    # Ended at once and without a word: as good as a failure, and not to be repeated in a hurry.
+                    self._failures += 1
+                    await self._wait(self._pace.backoff.wait(self._failures, self._jitter))
+            except KubeError as error:
+                await self._wait(self._after(error))
+
+    async def _wait(self, seconds: float) -> None:
+        if seconds > 0:
+            await self._sleep(seconds)
+
+    def _after(self, error: KubeError) -> float:
+        """What an error means for the next round, and the seconds to wait before it."""
+        self._failures += 1
+        status = error.status if isinstance(error, ApiError) else 0
+        if status == 404:
+            return self._absent()
+        if status == 410:
+            log.info("%s: version %s is too old, listing again", self.resource.label, self.version)
+            self.version = ""
+            return 0.0 if self._failures == 1 else self._pace.backoff.wait(self._failures, self._jitter)
+        if self._failures % 5 == 0:
+            # A server restored from a backup knows no version as new as ours; a new list is always right.
+            self.version = ""
+        wait = self._pace.backoff.wait(self._failures, self._jitter)
+        if isinstance(error, ApiError) and error.retry_after is not None:
+            wait = max(wait, min(error.retry_after, self._pace.backoff.cap))
+        log.warning("%s: %s; again in %.1f s", self.resource.label, error, wait)
+        return wait
+
+    def _absent(self) -> float:
+        """The resource is not served: whatever was known of it is no more."""
+        if self.served or not self.synced.is_set():
+            log.info("%s are not served", self.resource.label)
+        self.served = False
+        self.version = ""
+        self._forget(set())
+        self.synced.set()
+        return self._pace.absent * (0.5 + 0.5 * self._jitter())
+
+    async def _list(self) -> None:
+        """Read everything, tell what differs from what was known."""
+        try:
+            version, seen = await self._read(self._page)
+        except ApiError as error:
+            if not error.gone:
+                raise
+            # The pages were too slow for the server's memory: take it in one piece.
+            version, seen = await self._read(0)
+        self._forget(seen)
+        self.lists += 1
+        self.version = version
+        self.served = True
+        self._failures = 0
+        self.synced.set()
+
+    async def _read(self, limit: int) -> tuple[str, set[Key]]:
+        seen: set[Key] = set()
+        version = ""
+        async for page in self._client.pages(self.resource.of(msgspec.Raw), limit=limit, **self._scope):
+            version = version or page.resource_version
+            for raw in page.items:
+                seen.add(self._take_listed(bytes(raw)))
+            await asyncio.sleep(0)
+        return version, seen
+
+    def _take_listed(self, raw: bytes) -> Key:
+        try:
+            found = decode(raw, self.resource.shape, self.resource.label)
+        except AnswerError as error:
+            # One object that cannot be read must not hide the others. What was known of it stays.
+            self._unreadable(error)
+            return _key(decode(raw, Bare, self.resource.label))
+        self._put(found)
+        return _key(found)
+
+    def _forget(self, seen: set[Key]) -> None:
+        for key in [key for key in self._objects if key not in seen]:
+            gone = self._objects.pop(key)
+            self._sink(Change("deleted", gone, gone))
+
+    async def _watch(self) -> bool:
+        """Follow one stream to its end; False if it brought nothing."""
+        query = {
+            "watch": "1",
+            "allowWatchBookmarks": "true",
+            "resourceVersion": self.version,
+            "timeoutSeconds": str(int(self._pace.renew * (1.0 + self._jitter()))),
+        }
+        for option, name in (("labels", "labelSelector"), ("fields", "fieldSelector")):
+            if self._scope[option]:
+                query[name] = self._scope[option]
+        path = self.resource.path(namespace=self._scope["namespace"])
+        taken = 0
+        began = asyncio.get_running_loop().time()
+        async with aclosing(self._client.transport.stream(path, query)) as lines:
+            async for line in lines:
+                self._take(line)
+                self._failures = 0
+                taken += 1
+                if taken % TURN == 0:
+                    await asyncio.sleep(0)
+        return taken > 0 or asyncio.get_running_loop().time() - began > 1.0
+
+    def _take(self, line: bytes) -> None:
+        try:
+            event: Line[Any] = self._line.decode(line)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            self._take_slowly(line)
+            return
+        if event.type == "ERROR":
+            self._take_slowly(line)
+        else:
+            self._apply(event.type, event.object)
+
+    def _take_slowly(self, line: bytes) -> None:
+        """A line that is not plainly an object: a bookmark with nulls, an error, or an object we cannot read."""
+        event = decode(line, Line[dict[str, Any]], self.resource.label)
+        if event.type == "ERROR":
+            raise errors.from_event(event.object)
+        bare = convert(event.object, Bare, self.resource.label)
+        try:
+            found = convert(event.object, self.resource.shape, self.resource.label)
+        except AnswerError as error:
+            self._unreadable(error)
+            if event.type == "DELETED":
+                self._drop(_key(bare), None)
+            self._seen(bare.metadata)
+        else:
+            self._apply(event.type, found)
+
+    def _apply(self, kind: str, found: Obj) -> None:
+        if kind in ("ADDED", "MODIFIED"):
+            self._put(found)
+        elif kind == "DELETED":
+            self._drop(_key(found), found)
+        self._seen(found.metadata)
+
+    def _seen(self, metadata: ObjectMeta) -> None:
+        self.version = metadata.resource_version or self.version
+
+    def _put(self, found: Obj) -> None:
+        key = _key(found)
+        old = self._objects.get(key)
+        if old is not None and old.metadata.uid != found.metadata.uid:
+            self._drop(key, None)
+            old = None
+        if old is None:
+            self._objects[key] = found
+            self._sink(Change("added", found))
+        elif old.metadata.resource_version != found.metadata.resource_version:
+            self._objects[key] = found
+            self._sink(Change("modified", found, old))
+
+    def _drop(self, key: Key, last: Obj | None) -> None:
+        old = self._objects.pop(key, None)
+        if old is not None:
+            self._sink(Change("deleted", last if last is not None else old, old))
+
+    def _unreadable(self, error: AnswerError) -> None:
+        self.unreadable += 1
+        log.error("left out, it cannot be read: %s", error)
+
+
+def _key(found: HasMetadata) -> Key:
+    return (found.metadata.namespace, found.metadata.name)
