@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.levels.node.constraints import reasons
@@ -182,6 +182,7 @@ def spread_allows(
     return here + selects(spread.selector, me) - lowest <= spread.most_skew
 
 
+@settings(max_examples=300)
 @given(clusters, running, shapes, st.integers(1, 6))
 def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, need) -> None:  # type: ignore[no-untyped-def]
     """Placed replicas can be lined up so that each was allowed when it came; those left out fit nowhere."""
@@ -265,3 +266,18 @@ def test_group_within_restricts_the_nodes() -> None:
     got = place_group(state, Population(), group, within=np.array([False, True]))
     assert (got.counts.tolist(), got.unplaced) == ([0, 5], 4)
     assert [(each.reason, each.count) for each in got.rejected(state)] == [(reasons.NO_ROOM, 2)]
+
+
+def test_group_keeps_clear_of_running_replicas_that_refuse_it() -> None:
+    """A running replica's own anti-affinity closes its zone to newcomers, though they wish for nothing."""
+    nodes = [
+        NodeRecord(name=n, allocatable={"cpu": 5}, labels={"zone": z})
+        for n, z in (("n1", "a"), ("n2", "a"), ("n3", "b"))
+    ]
+    loner = Resident(namespace="shop", far=(Neighbour(key="zone", selector=about("web")),))
+    population = Population(residents=(loner,), codes=ints([0]), rows=ints([0]), leaving=flags([False]))
+    shape = Shape(namespace="shop", labels=(("app", "web"),), request=(("cpu", 1),))
+    group = Group(shape=shape, need=9, base=np.zeros(3, np.int64), step=np.ones(3, np.int64))
+    got = place_group(node_state(nodes), population, group)
+    assert got.counts.tolist() == [0, 0, 5]
+    assert [reasons.FILTERS[code - 1] for code in got.codes] == [reasons.TOO_NEAR, reasons.TOO_NEAR, reasons.NO_ROOM]
