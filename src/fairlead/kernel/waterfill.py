@@ -55,8 +55,8 @@ def _whole(amount: int, weights: Ints, lower: Ints, upper: Ints) -> Ints:
     """One resource of `waterfill`."""
     numerator, denominator = _level(amount, weights, lower, upper)
     # A level·weight above every bound says no more than the bound, and need not fit int64.
-    heavy = np.minimum(weights, (largest(upper) + 1) * denominator // max(1, numerator) + 1)
-    share, fraction = scale(heavy, numerator, denominator)
+    enough = (largest(upper) + 1) * denominator // max(1, numerator) + 1
+    share, fraction = scale(np.minimum(weights, min(enough, largest(weights))), numerator, denominator)
     result = np.clip(share, lower, upper)
     rising = (share >= lower) & (share < upper)
     left = min(amount, total(upper)) - total(result)

@@ -1,0 +1,96 @@
+"""Floors and Webster against plain Python in exact fractions."""
+
+import numpy as np
+import pytest
+
+from fairlead.kernel.apportion import floors, floors_many, webster
+from tests.kernel import references
+
+rng = np.random.default_rng
+MAGNITUDES = [1, 2, 6, 100, 10**6, 2**40, 2**61]
+
+
+@pytest.mark.parametrize("seed", range(400))
+def test_webster_random_instance_equals_turn_by_turn(seed: int) -> None:
+    """Initial seats, caps, minimums (covered or not), ranks and weights of any size give the heap's answer."""
+    draw = rng(seed)
+    n = int(draw.integers(1, 9))
+    weights = draw.integers(0, int(draw.choice(MAGNITUDES)) + 1, n)
+    initial = draw.integers(0, int(draw.choice([1, 9])), n)
+    caps = draw.integers(0, int(draw.choice([4, 25])), n)
+    minimums = draw.integers(0, int(draw.choice([1, 3, 9])), n)
+    tie_rank = draw.integers(0, 4, n)
+    units = int(draw.integers(0, 60))
+    columns = [c.tolist() for c in (initial, caps, minimums, tie_rank)]
+    want = references.webster(weights.tolist(), units, *columns)
+    got = webster(weights, units, initial=initial, caps=caps, minimums=minimums, tie_rank=tie_rank)
+    assert want == got.tolist()
+
+
+@pytest.mark.parametrize("magnitude", MAGNITUDES)
+@pytest.mark.parametrize("size", [3, 90, 1500])
+def test_webster_plain_division_equals_turn_by_turn(size: int, magnitude: int) -> None:
+    """Without options: row order breaks ties, and many equal weights make long ties."""
+    draw = rng(size)
+    weights = draw.integers(0, magnitude + 1, size)
+    units = 7 * size
+    want = references.highest_averages(
+        weights.tolist(), units, [0] * size, [units] * size, list(range(size))
+    )
+    assert want == webster(weights, units).tolist()
+
+
+@pytest.mark.parametrize("seed", range(30))
+def test_webster_long_ties_between_different_weights(seed: int) -> None:
+    """Weights that are odd multiples of one number tie at one quotient with different seats: fewer seats first."""
+    draw = rng(seed)
+    factor = int(draw.choice([1, 3, 2**33 + 9]))
+    weights = factor * (2 * draw.integers(0, 12, 200) + 1)
+    tie_rank = draw.permutation(200)
+    units = int((weights // factor // 2).sum() + draw.integers(1, 200))
+    want = references.highest_averages(
+        weights.tolist(), units, [0] * 200, [units] * 200, tie_rank.tolist()
+    )
+    assert want == webster(weights, units, tie_rank=tie_rank).tolist()
+
+
+def test_webster_neighbouring_large_weights_are_told_apart() -> None:
+    """Quotients that agree to 60 bits are still compared exactly."""
+    weights = np.array([2**61 - 1, 2**61, 2**61 - 2])
+    for units in range(1, 9):
+        want = references.highest_averages(weights.tolist(), units, [0] * 3, [units] * 3, [0, 1, 2])
+        assert want == webster(weights, units).tolist()
+
+
+def test_webster_as_many_units_as_two_to_the_sixty() -> None:
+    """The division of 2**60 units is off by less than one from the exact share."""
+    weights = np.array([1, 2, 4, 1_000_003])
+    units = 2**60 + 12345
+    got = webster(weights, units).tolist()
+    assert sum(got) == units
+    whole = int(weights.sum())
+    assert all(abs(seats * whole - units * w) < whole for seats, w in zip(got, weights.tolist(), strict=True))
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_floors_random_instance_is_exact(seed: int) -> None:
+    """⌊w·U/W⌋ in Python integers, however large."""
+    draw = rng(seed)
+    weights = draw.integers(0, int(draw.choice([*MAGNITUDES, 2**62])), int(draw.integers(1, 12)))
+    units = int(draw.integers(0, int(draw.choice([10, 10**6, 2**62]))))
+    whole = sum(weights.tolist())
+    want = [w * units // whole if whole else 0 for w in weights.tolist()]
+    assert want == floors(weights, units).tolist()
+
+
+@pytest.mark.parametrize("high", [9, 2**40, 2**62])
+def test_floors_many_equals_floors_row_by_row(high: int) -> None:
+    """The matrix form is the row form, also for a row of zeros and for one row of weights for all."""
+    draw = rng(high % 97)
+    weights = draw.integers(0, high, (6, 5))
+    weights[2] = 0
+    units = draw.integers(0, high, 6)
+    want = [floors(row, int(u)).tolist() for row, u in zip(weights, units, strict=True)]
+    assert want == floors_many(weights, units).tolist()
+    shared = [floors(weights[0], int(u)).tolist() for u in units]
+    assert shared == floors_many(weights[0], units).tolist()
