@@ -53,20 +53,21 @@ def ranks(numerators: Wide, denominators: Wide) -> Ints:
     """
     infinite = denominators == 0
     above = np.where(infinite, 1, numerators)
+    below = np.where(above == 0, 1, denominators)
     quotients = np.full(len(above), np.inf)
-    np.divide(above.astype(float), denominators.astype(float), out=quotients, where=~infinite)
+    np.divide(above.astype(float), below.astype(float), out=quotients, where=~infinite)
     order = np.argsort(quotients, kind="stable")
     apart, alike = np.ones((2, len(order)), dtype=bool)
     ascending = quotients[order]
     apart[1:] = ascending[1:] > ascending[:-1] * _NEAR
-    for column in (above[order], denominators[order]):
+    for column in (above[order], below[order]):
         alike[1:] &= column[1:] == column[:-1]
     runs = np.cumsum(apart)
     open_runs = runs[~(apart | alike)]
     if len(open_runs):
         doubtful = np.isin(runs, open_runs)
         rows = order[doubtful]
-        words = _words(above[rows], denominators[rows])
+        words = _words(above[rows], below[rows])
         inside = np.lexsort((words, runs[doubtful]))
         order[doubtful] = rows[inside]
         apart[doubtful] |= np.diff(words[inside], prepend=-1) != 0
