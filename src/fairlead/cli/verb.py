@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 Table = Callable[["Console", Any, Any], None]
 """Draws one problem and its decision for a person."""
+Explain = Callable[[Any], Sequence[str]]
+"""A decision as sentences (`fairlead.engine.explain_*`)."""
 
 
 class Verb(Protocol):
@@ -35,6 +37,11 @@ def file_option(what: str = "A problem in JSON or YAML") -> Callable[[Decorated]
     return click.option("-f", "--file", "source", required=True, metavar="FILE", help=f"{what}; - is standard input.")
 
 
+def explain_option() -> Callable[[Decorated], Decorated]:
+    """The `--explain` option of a verb."""
+    return click.option("--explain", is_flag=True, help="Say why: here so many, there none, and what would change it.")
+
+
 def read(source: str) -> bytes:
     """The bytes of a file or of standard input."""
     if source == "-":
@@ -47,8 +54,10 @@ def read(source: str) -> bytes:
         raise InputError(source, (error.strerror or str(error)).lower()) from None
 
 
-def run(verb: Verb, source: str, output: str | None, table: Table) -> int:
+def run(verb: Verb, source: str, output: str | None, table: Table, explain: Explain | None = None) -> int:
     """Solve every problem of the source and print the answers in order; returns the exit code.
+
+    `explain` turns a decision into sentences: printed below a table, `explanation` in a record.
 
     One problem that is bad input ends with its message. Among many, a bad one yields an error record in its place,
     the others go on, and the exit code is the highest.
@@ -70,10 +79,14 @@ def run(verb: Verb, source: str, output: str | None, table: Table) -> int:
             code = EXIT_BAD_INPUT
         elif screen is not None:
             table(screen, problem, decision)
+            for line in explain(decision) if explain else ():
+                screen.print(line, markup=False)
             code = max(code, _code(decision))
             continue
         else:
             record = verb.answer(problem, decision)
+            if explain:
+                record["explanation"] = list(explain(decision))
             code = max(code, _code(decision))
         click.echo(_text(record, form, many))
     return code

@@ -1,0 +1,127 @@
+"""Static division of one workload: its prior and bounds put into rows, the result read back with its story."""
+
+import numpy as np
+
+from fairlead.kernel.rational import total
+from fairlead.levels.fleet import draw
+from fairlead.levels.fleet.quota import Bounds, free_part, quotas
+from fairlead.levels.fleet.shares import Shares
+from fairlead.levels.fleet.static import PriorRows, Rows, Rule, Settled, settle
+from fairlead.model.clusters import ClusterTable
+from fairlead.model.columns import Bool, Int
+from fairlead.model.decision import Draw
+from fairlead.model.division import DividePolicy, Mode, PriorDivision, Reschedule, Sticky
+
+NOTES = {
+    Rule.DRAW: "the residual is drawn",
+    Rule.REUSE: "the prior result still fits and is kept",
+    Rule.HOLDERS: "the floors are the same as before: previous holders of a residual come first",
+    Rule.FEWEST_MOVES: "clusters that run more than their floor come first, so that the fewest replicas move",
+}
+
+_RULES = {rule: rule.name.lower().replace("_", " ") for rule in Rule}
+
+
+def divide_static(
+    uid: str,
+    replicas: int,
+    chosen: ClusterTable,
+    policy: DividePolicy,
+    prior: PriorDivision | None,
+    held: Int | None,
+    bounds: Bounds | None,
+) -> Shares:
+    """The shares of a division by static weight."""
+    weights, base, units = chosen.weights, None, replicas
+    if bounds is not None:
+        weights, fixed, units = free_part(chosen.weights, replicas, bounds)
+        base = fixed[None, :]
+    settled = settle(
+        Rows(
+            uids=draw.uid_digests((uid,)),
+            targets=draw.digests(chosen.names),
+            rank=chosen.rank,
+            weights=weights[None, :],
+            units=np.array([units]),
+            base=base,
+            capacity=chosen.capacity[None, :] if chosen.reports_room else None,
+            coefficient=policy.coefficient,
+            sticky=Sticky.NONE if policy.reschedule is Reschedule.FRESH else policy.sticky,
+            prior=None if prior is None else _prior_row(prior, chosen, held, bounds),
+        )
+    )
+    return told(settled, 0, uid, chosen, prior, held)
+
+
+def told(
+    settled: Settled, row: int, uid: str, chosen: ClusterTable, prior: PriorDivision | None, held: Int | None
+) -> Shares:
+    """One row of a settled batch as shares."""
+    rule = Rule(int(settled.rule[row]))
+    counts = settled.counts[row]
+    residual = int(settled.residual[row])
+    kept = rule is Rule.REUSE
+    if rule is Rule.FEWEST_MOVES and prior is not None and held is not None:
+        kept = bool((counts == held).all()) and total(held) == sum(prior.counts.values())
+    note = NOTES[rule] if residual or rule is not Rule.DRAW else "every quota is whole: nothing is left to draw"
+    return Shares(
+        counts=counts,
+        floors=settled.floors[row],
+        residual=residual,
+        kept=kept,
+        rule=_RULES[rule],
+        draws=_draws(settled, row, uid, chosen),
+        notes=(note,),
+    )
+
+
+def _draws(settled: Settled, row: int, uid: str, chosen: ClusterTable) -> tuple[Draw, ...]:
+    if settled.odds is None:
+        return ()
+    drawing = np.flatnonzero(settled.drawing[row])
+    if not len(drawing):
+        return ()
+    names = chosen.names
+    return (
+        Draw(
+            equals=tuple([names[place] for place in drawing.tolist()]),
+            weights=tuple(settled.odds[row, drawing].tolist()),
+            key=f"{uid}#{int(settled.draws[row]):016x}",
+            winners=tuple([names[place] for place in np.flatnonzero(settled.won[row]).tolist()]),
+        ),
+    )
+
+
+def _prior_row(prior: PriorDivision, chosen: ClusterTable, held: Int | None, bounds: Bounds | None) -> PriorRows:
+    """The prior as a batch of one."""
+    member = np.array([[name in prior.counts for name in chosen.names]])
+    counts = np.zeros(len(chosen), dtype=np.int64) if held is None else held
+    static = prior.mode is Mode.STATIC
+
+    def floors(rows: Int) -> Int:
+        weights = np.array([prior.weights.get(name, 1) for name in chosen.names], dtype=np.int64)
+        return _prior_floors(weights, prior.replicas, bounds)
+
+    return PriorRows(
+        known=_flag(True),
+        static=_flag(static),
+        vanished=_flag(int(member.sum()) < len(prior.counts)),
+        replicas=np.array([prior.replicas]),
+        member=member,
+        counts=counts[None, :],
+        floors=floors,
+    )
+
+
+def _prior_floors(weights: Int, replicas: int, bounds: Bounds | None) -> Int:
+    """The floors the prior had, within today's bounds; −1, which equals none of today's, where it had none."""
+    if bounds is None:
+        return quotas(weights[None, :], np.array([replicas]))[0]
+    if bounds.refuses(replicas, ()) is not None:
+        return np.full((1, len(weights)), -1, dtype=np.int64)
+    free, fixed, units = free_part(weights, replicas, bounds)
+    return np.add(fixed, quotas(free[None, :], np.array([units]))[0])
+
+
+def _flag(value: bool) -> Bool:
+    return np.array([value])

@@ -1,0 +1,70 @@
+"""What a division by weight owes each cluster: whole floors, and which quotas are not whole."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.kernel.rational import largest, scale, total, widen
+from fairlead.kernel.waterfill import fluid
+from fairlead.levels.fleet import reasons
+from fairlead.model.columns import Bool, Int
+from fairlead.model.reasons import Finding, because
+
+
+def quotas(weights: Int, units: Int) -> tuple[Int, Bool]:
+    """⌊w·R/W⌋ and where a quota is not whole; weights[m, n], units[m]. Weights that sum to 0 are owed nothing."""
+    bound = largest(weights) * max(largest(units), weights.shape[1])
+    wide: NDArray[Any] = widen(weights, bound)
+    sums = wide.sum(axis=1, keepdims=True)
+    sums[sums == 0] = 1
+    products = wide * units[:, None]
+    floors = products // sums
+    return floors.astype(np.int64), (products != floors * sums).astype(bool)
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """The least and the most replicas of each cluster; `room` says whether a lack of room made the upper ones."""
+
+    lower: Int
+    upper: Int
+    room: bool = False
+
+    def refuses(self, replicas: int, names: tuple[str, ...]) -> Finding | None:
+        """Why this many replicas cannot be divided within the bounds; None where they can."""
+        narrow = np.flatnonzero(self.lower > self.upper)
+        if len(narrow):
+            row = int(narrow[0])
+            return because(
+                reasons.MINIMUM_WITHOUT_ROOM,
+                cluster=names[row],
+                minimum=int(self.lower[row]),
+                room=int(self.upper[row]),
+            )
+        least, most = total(self.lower), total(self.upper)
+        if least > replicas:
+            return because(reasons.MINIMUMS_TOO_HIGH, minimums=least, replicas=replicas)
+        if most < replicas:
+            reason = reasons.INSUFFICIENT_ROOM if self.room else reasons.MAXIMUMS_TOO_LOW
+            return because(reason, room=most, replicas=replicas, missing=replicas - most)
+        return None
+
+
+def free_part(weights: Int, replicas: int, bounds: Bounds) -> tuple[Int, Int, int]:
+    """A bounded division reduced to a plain one: (weights of the clusters between their bounds, counts of those at
+    a bound, replicas left for the former).
+
+    The fluid shares are level·weight, raised to the lower and cut to the upper bound, with the level at which they
+    sum to the replicas. Who sits at a bound is fixed there; the others divide the rest by weight, and since bounds
+    are whole, neither their floors nor their ceilings leave the bounds. Expects bounds that do not refuse.
+    """
+    upper = np.where(weights > 0, bounds.upper, bounds.lower)
+    level = fluid(np.array([replicas]), weights, upper[:, None], floors=bounds.lower[:, None])[0]
+    heavy = np.minimum(weights, (largest(upper) + 1) * level[1] // max(1, level[0]) + 1)
+    share, fraction = scale(heavy, *level)
+    at_lower = (share < bounds.lower) | ((share == bounds.lower) & (fraction == 0))
+    at_upper = ~at_lower & (share >= upper)
+    fixed = np.where(at_lower, bounds.lower, np.where(at_upper, upper, 0))
+    return np.where(at_lower | at_upper, 0, weights), fixed, replicas - total(fixed)

@@ -1,0 +1,48 @@
+"""The reasons of the fleet level."""
+
+from fairlead.model.reasons import Cure, Reason
+
+
+def _reason(code: str, sentence: str, cure: Cure) -> Reason:
+    return Reason(code=code, level="fleet", sentence=sentence, cure=cure)
+
+
+NO_CLUSTERS = _reason("NoClusters", "there is no cluster to divide {replicas} replicas over", Cure.EDIT)
+NO_CLUSTER_FITS = _reason("NoClusterFits", "none of {considered} clusters passes the filters: {why}", Cure.EDIT)
+ZERO_WEIGHTS = _reason(
+    "ZeroWeights", "all {clusters} clusters have weight 0, so nobody may get the {replicas} replicas", Cure.EDIT
+)
+INSUFFICIENT_ROOM = _reason(
+    "InsufficientRoom", "the clusters have room for {room} of {replicas} replicas, {missing} are missing", Cure.ROOM
+)
+MINIMUMS_TOO_HIGH = _reason(
+    "MinimumsTooHigh", "the minimums of the clusters sum to {minimums}, more than the {replicas} replicas", Cure.EDIT
+)
+MAXIMUMS_TOO_LOW = _reason(
+    "MaximumsTooLow", "the maximums of the clusters allow {room} of {replicas} replicas, {missing} are left", Cure.EDIT
+)
+MINIMUM_WITHOUT_ROOM = _reason(
+    "MinimumWithoutRoom", "{cluster} must get at least {minimum} replicas and has room for {room}", Cure.ROOM
+)
+SPREAD_UNMET = _reason("SpreadUnmet", "no choice of clusters meets the spread constraints: {why}", Cure.EDIT)
+
+DELETING = _reason("ClusterDeleting", "the cluster is being deleted", Cure.EDIT)
+EVICTING = _reason("ClusterEvicting", "the workload is being evicted from the cluster", Cure.EDIT)
+AFFINITY_MISMATCH = _reason("AffinityMismatch", "the cluster does not match the affinity of the policy", Cure.EDIT)
+TAINT_NOT_TOLERATED = _reason("TaintNotTolerated", "the cluster has a taint the policy does not tolerate", Cure.EDIT)
+NOT_CHOSEN = _reason("NotChosenBySpread", "the spread constraints are met better by other clusters", Cure.EDIT)
+
+FILTERS: tuple[Reason, ...] = (DELETING, EVICTING, AFFINITY_MISMATCH, TAINT_NOT_TOLERATED, NOT_CHOSEN)
+"""Why one cluster is out; a reason column holds the place in this tuple plus one, 0 where the cluster passes."""
+
+REASONS: tuple[Reason, ...] = (
+    NO_CLUSTERS,
+    NO_CLUSTER_FITS,
+    ZERO_WEIGHTS,
+    INSUFFICIENT_ROOM,
+    MINIMUMS_TOO_HIGH,
+    MAXIMUMS_TOO_LOW,
+    MINIMUM_WITHOUT_ROOM,
+    SPREAD_UNMET,
+    *FILTERS,
+)

@@ -1,0 +1,51 @@
+"""Which clusters may take part: the filters, in order, as a reason column."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fairlead.levels.fleet import reasons
+from fairlead.levels.fleet.match import suits, untolerated
+from fairlead.model.clusters import ClusterTable
+from fairlead.model.columns import Codes, rows_where
+from fairlead.model.decision import Rejection
+from fairlead.model.division import Affinity, DividePolicy
+from fairlead.model.reasons import Reason
+
+CODES: Mapping[Reason, int] = {reason: place for place, reason in enumerate(reasons.FILTERS, 1)}
+
+
+def filtered(
+    clusters: ClusterTable, policy: DividePolicy, affinity: Affinity | None, counts: Mapping[str, int]
+) -> Codes:
+    """A code for each cluster, 0 where it passes; the first filter that fails is told. `counts` runs there now."""
+    column = np.zeros(len(clusters), dtype=np.uint8)
+    if not clusters.traits and affinity is None:
+        return column
+    for row, name in enumerate(clusters.names):
+        traits = clusters.traits_of(row)
+        running = counts.get(name, 0) > 0
+        if traits.deleting:
+            column[row] = CODES[reasons.DELETING]
+        elif traits.evicting:
+            column[row] = CODES[reasons.EVICTING]
+        elif affinity is not None and not suits(affinity, name, traits):
+            column[row] = CODES[reasons.AFFINITY_MISMATCH]
+        elif untolerated(traits.taints, policy.tolerations, running=running):
+            column[row] = CODES[reasons.TAINT_NOT_TOLERATED]
+    return column
+
+
+def rejections(column: Codes, clusters: ClusterTable) -> tuple[Rejection, ...]:
+    """The histogram of a reason column, with up to three names each."""
+    counted = np.bincount(column, minlength=len(reasons.FILTERS) + 1).tolist()
+    return tuple(
+        Rejection(reason=reason, count=counted[code], names=rows_where(column == code, clusters.names))
+        for reason, code in CODES.items()
+        if counted[code]
+    )
+
+
+def why(rejected: tuple[Rejection, ...]) -> str:
+    """The histogram in words: `2 TaintNotTolerated, 1 ClusterDeleting`."""
+    return ", ".join(f"{rejection.count} {rejection.reason.code}" for rejection in rejected)

@@ -1,0 +1,174 @@
+"""Division by static weight with a residual that is drawn once and then kept: the rules, for many at once.
+
+Everything here is a matrix with one row for each binding and one column for each cluster. `divide` uses it with one
+row, `divide_many` with many; so both give the same answer.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import IntEnum
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.kernel import lottery
+from fairlead.levels.fleet import draw
+from fairlead.levels.fleet.quota import quotas
+from fairlead.model.columns import Bool, Int
+from fairlead.model.division import Sticky
+
+
+class Rule(IntEnum):
+    """Which rule decided a row."""
+
+    DRAW = 0
+    """No prior, last mode not static, or floors that changed: everything is drawn."""
+    REUSE = 1
+    """The prior still fits and is kept as it is."""
+    HOLDERS = 2
+    """The floors are the same: previous holders of a residual come first."""
+    FEWEST_MOVES = 3
+    """`sticky: most`: whoever runs more than its floor comes first."""
+
+
+@dataclass(frozen=True, slots=True)
+class PriorRows:
+    """The last results. `known` rows have one; `static` ones were made by static weight; `vanished` ones name a
+    cluster that is no longer there. `member` are the clusters that took part, `floors` those of the prior weights."""
+
+    known: Bool
+    static: Bool
+    vanished: Bool
+    replicas: Int
+    member: Bool
+    counts: Int
+    floors: Callable[[Int], Int]
+    """Prior floors of the rows asked for: they are needed only where rule 2 does not answer."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """What is divided: weights[m, n], units[m] to divide by them, and `base`[m, n] given beforehand (bounds)."""
+
+    uids: NDArray[np.uint64]
+    targets: NDArray[np.uint64]
+    rank: Int
+    weights: Int
+    units: Int
+    base: Int | None = None
+    capacity: Int | None = None
+    coefficient: Fraction | None = None
+    sticky: Sticky = Sticky.SEED
+    prior: PriorRows | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Settled:
+    """The result and what led to it. `drawing` clusters took part in a draw with these `odds`; `draws` numbers it."""
+
+    counts: Int
+    floors: Int
+    residual: Int
+    rule: Int
+    drawing: Bool
+    odds: NDArray[Any] | None
+    won: Bool
+    draws: NDArray[np.uint64]
+
+
+@dataclass(slots=True)
+class _Ask:
+    """Who has what before the draw, who may draw, and for how many. Changed rule by rule."""
+
+    counts: Int
+    drawing: Bool
+    take: Int
+    rule: Int
+
+
+def settle(rows: Rows) -> Settled:
+    """Divide every row by the rules of the proposal (docs/levels/fleet.md), in their order."""
+    floors, part = quotas(rows.weights, rows.units)
+    low = floors if rows.base is None else floors + rows.base
+    residual = rows.units - floors.sum(axis=1)
+    ask = _Ask(counts=low, drawing=part, take=residual, rule=np.zeros(len(residual), dtype=np.int64))
+    if rows.prior is not None and rows.sticky is not Sticky.NONE and rows.prior.known.any():
+        ask = _Ask(counts=low.copy(), drawing=part.copy(), take=residual.copy(), rule=ask.rule)
+        if rows.sticky is Sticky.MOST:
+            _first(ask, np.flatnonzero(rows.prior.known), part & (rows.prior.counts > low), Rule.FEWEST_MOVES)
+        else:
+            _by_seed(ask, rows.prior, low, part)
+    return _drawn(rows, ask, low, residual)
+
+
+def _by_seed(ask: _Ask, prior: PriorRows, low: Int, part: Bool) -> None:
+    """Rule 2, then rule 4's second form; what neither answers is drawn."""
+    replicas = low.sum(axis=1) + ask.take
+    complete = prior.member.all(axis=1)
+    same = prior.static & complete & ~prior.vanished
+    grown = prior.static & ~complete & ~prior.vanished & (replicas > prior.replicas)
+    shrunk = prior.static & complete & prior.vanished & (replicas < prior.replicas)
+    high = low + part
+    inside = (((low <= prior.counts) & (prior.counts <= high)) | ~prior.member).all(axis=1)
+    rest = replicas - np.where(prior.member, prior.counts, 0).sum(axis=1)
+    new_low = np.where(prior.member, 0, low).sum(axis=1)
+    new_high = np.where(prior.member, 0, high).sum(axis=1)
+    reuse = (same | grown | shrunk) & inside & (new_low <= rest) & (rest <= new_high)
+    if reuse.any():
+        rows = np.flatnonzero(reuse)
+        ask.counts[rows] = np.where(prior.member[rows], prior.counts[rows], low[rows])
+        ask.drawing[rows] = part[rows] & ~prior.member[rows]
+        ask.take[rows] = (rest - new_low)[rows]
+        ask.rule[rows] = Rule.REUSE
+    open_rows = np.flatnonzero(same & ~reuse)
+    if len(open_rows):
+        before = prior.floors(open_rows)
+        unchanged = (before == low[open_rows]).all(axis=1)
+        held = np.zeros_like(part)
+        held[open_rows] = prior.counts[open_rows] > before
+        _first(ask, open_rows[unchanged], held & part, Rule.HOLDERS)
+
+
+def _first(ask: _Ask, rows: Int, held: Bool, rule: Rule) -> None:
+    """In these rows the clusters in `held` come first: all of them win, or only they draw."""
+    mine = held[rows]
+    holders = mine.sum(axis=1)
+    enough = holders >= ask.take[rows]
+    given = mine & ~enough[:, None]
+    ask.counts[rows] += given
+    ask.drawing[rows] = np.where(enough[:, None], mine, ask.drawing[rows] & ~mine)
+    ask.take[rows] -= np.where(enough, 0, holders)
+    ask.rule[rows] = rule
+
+
+def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
+    """Draw where more may win than there are residuals."""
+    able = ask.drawing.sum(axis=1)
+    sure = able == ask.take
+    ask.take = np.minimum(ask.take, able)
+    won = ask.drawing & (sure & (ask.take > 0))[:, None]
+    contested = (ask.take > 0) & ~sure
+    drawing = ask.drawing & contested[:, None]
+    draws = np.zeros(len(able), dtype=np.uint64)
+    odds: NDArray[Any] | None = None
+    if contested.any():
+        every = contested.all()
+        pick: Any = slice(None) if every else np.flatnonzero(contested)
+        capacity = None if rows.capacity is None else rows.capacity[pick]
+        odds = draw.odds(rows.weights[pick], capacity, rows.coefficient, drawing[pick])
+        draws[pick] = draw.numbers(low[pick], rows.targets)
+        keys = lottery.keys(rows.uids[pick], rows.targets, draws[pick])
+        fallback = np.where(drawing[pick], rows.weights[pick], 0)
+        won[pick] = draw.winners(odds, fallback, keys, ask.take[pick], rows.rank)
+        if not every:
+            odds = _spread(odds, pick, drawing.shape)
+    return Settled(ask.counts + won, low, residual, ask.rule, drawing, odds, won, draws)
+
+
+def _spread(odds: NDArray[Any], rows: Int, shape: tuple[int, ...]) -> NDArray[Any]:
+    """The odds of some rows put back among all."""
+    result = np.zeros(shape, dtype=odds.dtype)
+    result[rows] = odds
+    return result
