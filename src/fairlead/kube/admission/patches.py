@@ -28,9 +28,8 @@ def on_demand(pod: Raw, rules: TierRules, *, slot: str | None, selector: bool) -
     if slot is not None and DELETION_COST not in _at(pod, "metadata", "annotations"):
         marks[DELETION_COST] = "1"
     patch = _set(pod, ("metadata", "labels"), {MARKER: "on-demand"}) + _set(pod, ("metadata", "annotations"), marks)
-    if selector and rules.on_demand.operator == "In" and len(rules.on_demand.values) == 1:
-        return patch + _set(pod, ("spec", "nodeSelector"), {rules.on_demand.key: rules.on_demand.values[0]})
-    return patch + require(pod, rules.on_demand)
+    entry = _selector(pod, rules.on_demand) if selector else None
+    return patch + (require(pod, rules.on_demand) if entry is None else _set(pod, ("spec", "nodeSelector"), entry))
 
 
 def spot(pod: Raw, rules: TierRules) -> Patch:
@@ -60,6 +59,15 @@ def require(pod: Raw, requirement: Requirement) -> Patch:
         else:
             patch.append({"op": "add", "path": at, "value": [_plain(requirement)]})
     return patch
+
+
+def _selector(pod: Raw, requirement: Requirement) -> dict[str, str] | None:
+    """The requirement as an entry of the node selector; None where it cannot be one, or another value is there."""
+    if requirement.operator != "In" or len(requirement.values) != 1:
+        return None
+    value = requirement.values[0]
+    there = _at(pod, "spec", "nodeSelector").get(requirement.key, value)
+    return {requirement.key: value} if there == value else None
 
 
 def gate(pod: Raw, name: str) -> Patch:

@@ -1,0 +1,194 @@
+"""The verdict on one new replica, rule by rule."""
+
+from dataclasses import dataclass
+
+import pytest
+
+from fairlead.engine.explain_tier import lines
+from fairlead.levels.tier.reasons import REASONS
+from fairlead.levels.tier.split import Policy, Split, Verdict, ordinal, split, target_of
+from fairlead.model.owners import Held, Newcomer, Owner, OwnerKind, Pin
+
+DEPLOYMENT, STATEFUL_SET = OwnerKind.DEPLOYMENT, OwnerKind.STATEFUL_SET
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    kind: OwnerKind = DEPLOYMENT
+    replicas: int = 5
+    minimum: str | None = "2"
+    first: int = 0
+    stored: int = 0
+    reserved: int = 0
+    name: str = ""
+    pin: Pin = Pin.NONE
+    single_rule: bool = True
+    want: Verdict
+    code: str
+    warns: tuple[str, ...] = ()
+    selector: bool = False
+
+
+CASES = {
+    "first slot": Case(want=Verdict.ON_DEMAND, code="SlotGranted"),
+    "last slot": Case(stored=1, want=Verdict.ON_DEMAND, code="SlotGranted"),
+    "full": Case(stored=2, want=Verdict.SPOT, code="SlotsFull"),
+    "more than full, as after a lowered minimum": Case(stored=4, want=Verdict.SPOT, code="SlotsFull"),
+    "a reservation counts": Case(stored=1, reserved=1, want=Verdict.RETRY, code="SlotsUnresolved"),
+    "reservations below the target leave room": Case(reserved=1, want=Verdict.ON_DEMAND, code="SlotGranted"),
+    "full without the reservations": Case(stored=2, reserved=1, want=Verdict.SPOT, code="SlotsFull"),
+    "minimum of zero": Case(minimum="0", want=Verdict.SPOT, code="SlotsFull"),
+    "minimum above the replicas": Case(minimum="9", stored=4, want=Verdict.ON_DEMAND, code="SlotGranted"),
+    "percentage": Case(minimum="50%", stored=2, want=Verdict.ON_DEMAND, code="SlotGranted"),
+    "no minimum": Case(minimum=None, want=Verdict.UNMANAGED, code="NoMinimum"),
+    "bad minimum": Case(minimum="two", want=Verdict.UNMANAGED, code="InvalidMinimum", warns=("InvalidMinimum",)),
+    "scaled to zero": Case(replicas=0, want=Verdict.UNMANAGED, code="ScaledToZero"),
+    "one replica": Case(replicas=1, minimum=None, want=Verdict.ON_DEMAND, code="SingleReplica", selector=True),
+    "one replica, minimum of zero": Case(
+        replicas=1, minimum="0", want=Verdict.ON_DEMAND, code="SingleReplica", selector=True
+    ),
+    "one replica, bad minimum": Case(
+        replicas=1, minimum="x", want=Verdict.ON_DEMAND, code="SingleReplica", selector=True, warns=("InvalidMinimum",)
+    ),
+    "one replica and a second in flight": Case(replicas=1, stored=1, want=Verdict.SPOT, code="SlotsFull"),
+    "one replica granted, not seen": Case(replicas=1, reserved=1, want=Verdict.RETRY, code="SlotsUnresolved"),
+    "one replica, rule switched off": Case(
+        replicas=1, minimum=None, single_rule=False, want=Verdict.UNMANAGED, code="NoMinimum"
+    ),
+    "one replica, rule off, minimum of one": Case(
+        replicas=1, minimum="1", single_rule=False, want=Verdict.ON_DEMAND, code="SlotGranted"
+    ),
+    "pinned elsewhere": Case(pin=Pin.ELSEWHERE, want=Verdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)),
+    "pinned to on-demand": Case(
+        pin=Pin.ON_DEMAND, stored=9, want=Verdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)
+    ),
+    "node named": Case(pin=Pin.NAMED, replicas=1, want=Verdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)),
+    "pinned, but not asked for": Case(pin=Pin.ELSEWHERE, minimum=None, want=Verdict.UNMANAGED, code="NoMinimum"),
+    "first ordinal": Case(kind=STATEFUL_SET, minimum="3", name="db-0", want=Verdict.ON_DEMAND, code="OrdinalRequired"),
+    "last required ordinal": Case(
+        kind=STATEFUL_SET, minimum="3", name="db-2", want=Verdict.ON_DEMAND, code="OrdinalRequired"
+    ),
+    "next ordinal": Case(kind=STATEFUL_SET, minimum="3", name="db-3", want=Verdict.SPOT, code="OrdinalBeyond"),
+    "held slots do not matter to ordinals": Case(
+        kind=STATEFUL_SET, minimum="3", name="db-1", stored=9, want=Verdict.ON_DEMAND, code="OrdinalRequired"
+    ),
+    "ordinals start at five": Case(
+        kind=STATEFUL_SET, minimum="3", first=5, name="db-7", want=Verdict.ON_DEMAND, code="OrdinalRequired"
+    ),
+    "below the first ordinal": Case(
+        kind=STATEFUL_SET, minimum="3", first=5, name="db-2", want=Verdict.SPOT, code="OrdinalBeyond"
+    ),
+    "less than a majority": Case(
+        kind=STATEFUL_SET, minimum="2", name="db-2", want=Verdict.SPOT, code="OrdinalBeyond", warns=("Quorum",)
+    ),
+    "half": Case(
+        kind=STATEFUL_SET,
+        replicas=4,
+        minimum="2",
+        name="db-0",
+        want=Verdict.ON_DEMAND,
+        code="OrdinalRequired",
+        warns=("Quorum",),
+    ),
+    "all": Case(
+        kind=STATEFUL_SET, minimum="5", name="db-4", want=Verdict.ON_DEMAND, code="OrdinalRequired", warns=("Quorum",)
+    ),
+    "no ordinal": Case(
+        kind=STATEFUL_SET, minimum="3", name="db-x", want=Verdict.UNMANAGED, code="NoOrdinal", warns=("NoOrdinal",)
+    ),
+    "one replica of a set": Case(
+        kind=STATEFUL_SET,
+        replicas=1,
+        minimum=None,
+        name="db-0",
+        want=Verdict.ON_DEMAND,
+        code="SingleReplica",
+        selector=True,
+    ),
+    "one replica of a set, oddly named": Case(
+        kind=STATEFUL_SET,
+        replicas=1,
+        minimum=None,
+        name="x",
+        want=Verdict.ON_DEMAND,
+        code="SingleReplica",
+        selector=True,
+    ),
+    "one replica of a set, a higher one in flight": Case(
+        kind=STATEFUL_SET, replicas=1, minimum=None, name="db-2", want=Verdict.SPOT, code="OrdinalBeyond"
+    ),
+}
+
+
+def _split(case: Case) -> Split:
+    owner = Owner(
+        kind=case.kind,
+        name="web" if case.kind is DEPLOYMENT else "db",
+        replicas=case.replicas,
+        min_available=case.minimum,
+        first_ordinal=case.first,
+    )
+    held = Held(stored=case.stored, reserved=case.reserved)
+    return split(Newcomer(name=case.name, pin=case.pin), owner, held, Policy(single_replica=case.single_rule))
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_split_follows_its_rules(case: Case) -> None:
+    """Each rule gives its verdict, its reason, its warnings and the form of the requirement."""
+    got = _split(case)
+    assert (case.want, case.code) == (got.verdict, got.rule.code)
+    assert case.warns == tuple(each.code for each in got.warnings)
+    assert case.selector is got.selector
+    placed = case.want in (Verdict.ON_DEMAND, Verdict.SPOT)
+    assert ({case.want.value: 1} if placed else {}) == dict(got.placements)
+    assert (got.finding is not None) is (case.want is Verdict.RETRY)
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_split_is_explained_by_its_reason(case: Case) -> None:
+    """The first sentence carries the reason; every warning that is not the reason itself follows."""
+    got = _split(case)
+    first, *rest = lines(got)
+    assert got.rule.sentence in first
+    assert all(any(each.sentence in line for line in rest) for each in got.warnings if each != got.rule)
+
+
+def test_slots_are_numbered_and_bounded_by_the_replicas() -> None:
+    """With a minimum of nine and five replicas the fifth slot is the last."""
+    owner = Owner(kind=DEPLOYMENT, name="web", replicas=5, min_available="9")
+    fifth = split(Newcomer(), owner, Held(stored=4), Policy())
+    assert fifth.rule.sentence == "takes slot 5 of 5 on on-demand nodes"
+    assert split(Newcomer(), owner, Held(stored=5), Policy()).verdict is Verdict.SPOT
+
+
+def test_target_of_a_workload_left_alone_says_why() -> None:
+    """A workload without a number has a finding instead."""
+    target = target_of(Owner(kind=DEPLOYMENT, name="web", replicas=3), Policy())
+    assert target.count is None
+    assert target.finding is not None
+    assert target.finding.code == "NoMinimum"
+
+
+NAMES = {
+    "db-0": 0,
+    "db-10": 10,
+    "db-": None,
+    "db": None,
+    "other-3": None,
+    "db-2-1": None,
+    "db-²": None,
+    "db-+1": None,
+    "db-99999999999": None,
+}
+
+
+@pytest.mark.parametrize(("name", "want"), NAMES.items(), ids=NAMES)
+def test_ordinal_is_what_follows_the_name_of_the_set(name: str, want: int | None) -> None:
+    """Only ASCII digits right after the set's name and a dash are an ordinal."""
+    assert want == ordinal(name, Owner(kind=STATEFUL_SET, name="db", replicas=3))
+
+
+def test_reason_codes_are_distinct() -> None:
+    """No code stands for two things, and all belong to the level."""
+    assert len({each.code for each in REASONS}) == len(REASONS)
+    assert {each.level for each in REASONS} == {"tier"}
