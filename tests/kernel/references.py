@@ -3,6 +3,7 @@
 import heapq
 from collections.abc import Sequence
 from fractions import Fraction
+from itertools import pairwise
 from math import floor
 
 Column = Sequence[int]
@@ -66,7 +67,7 @@ def fluid(total: int, weights: Column, lower: Column, upper: Column) -> tuple[Fr
     corners = sorted({Fraction(0)} | {Fraction(x, w) for w, low, high in bounds for x in (low, high)})
     if sum(shares(Fraction(0))) >= total:
         return Fraction(0), shares(Fraction(0))
-    for left, right in zip(corners, corners[1:], strict=False):
+    for left, right in pairwise(corners):
         at_left, at_right = sum(shares(left)), sum(shares(right))
         if at_right >= total:
             level = left + (total - at_left) * (right - left) / (at_right - at_left)

@@ -60,14 +60,14 @@ def test_level_results_beyond_64_bits_are_exact() -> None:
 def test_level_huge_number_of_units_costs_no_turns() -> None:
     """2**60 units on two targets: evened out, the odd one by the tie rank."""
     counts = level(2**60 + 1, np.array([0, 4]), np.array([1, 1]), np.full(2, 2**62), tie_rank=np.array([1, 0]))
-    assert [2**59 + 2, 2**59 - 1] == counts.tolist()
+    assert counts.tolist() == [2**59 + 2, 2**59 - 1]
 
 
 def test_level_still_targets_with_huge_caps_do_not_overflow() -> None:
     """Targets that never rise share the units in tie order, each to its cap."""
     cap = np.array([2**61, 2**61, 2**61, 2**61, 2**61])
     counts = level(2**62 + 5, np.zeros(5), np.zeros(5), cap, tie_rank=np.array([4, 3, 2, 1, 0]))
-    assert [0, 0, 5, 2**61, 2**61] == counts.tolist()
+    assert counts.tolist() == [0, 0, 5, 2**61, 2**61]
 
 
 def test_level_lexicographic_minimum_from_the_top() -> None:

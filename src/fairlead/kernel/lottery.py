@@ -39,8 +39,9 @@ def order(weights: Ints, keys: Hashes, *, tie_rank: Ints | None = None) -> Ints:
 
     Every row runs a race of exponential length −ln(u)/weight, u = key/2**64, and the shortest is first
     (Efraimidis and Spirakis): the next row is always drawn with odds weight : sum of the weights still there.
-    `weights` is [n] or [m, n], `keys` is [n] or [m, n]. Weight 0 comes last. Ties, which among positive weights need
-    keys equal to about 2**-48, and among weights 0 always are, fall to the lower `tie_rank`, then the lower row.
+    `weights` is [n] or [m, n], `keys` is [n] or [m, n]. Lengths have a resolution of 2**-48, which is far below
+    what odds can show; a weight less than 2**-40 of another's may not win at all. Weight 0 comes last. Ties (among
+    weights 0 always, among others once in 2**40 draws or so) fall to the lower `tie_rank`, then to the lower row.
     """
     lengths = _lengths(ints(weights), np.asarray(keys, dtype=np.uint64))
     if tie_rank is None:

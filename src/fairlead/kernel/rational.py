@@ -68,7 +68,7 @@ def ranks(numerators: Wide, denominators: Wide) -> Ints:
         doubtful = np.isin(runs, open_runs)
         rows = order[doubtful]
         words = _words(above[rows], below[rows])
-        inside = np.lexsort((words, runs[doubtful]))
+        inside = np.argsort(words, kind="stable")
         order[doubtful] = rows[inside]
         apart[doubtful] |= np.diff(words[inside], prepend=-1) != 0
     result = np.empty(len(order), dtype=np.int64)

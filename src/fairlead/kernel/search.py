@@ -1,9 +1,10 @@
 """Where a growing count passes a wanted number."""
 
 from collections.abc import Callable
+from math import isqrt
 from typing import NamedTuple
 
-_POOR = 6
+_POOR = 4
 """Interpolations in a row that may be worse than halving."""
 _IDLE = 6
 """Probes without effect that show a tie."""
@@ -26,6 +27,13 @@ class Bracket(NamedTuple):
         """How much is counted above low, up to high."""
         return self.reached - self.below
 
+    @property
+    def halfway(self) -> int:
+        """The middle of the ends, of their logarithms where they are not of one size."""
+        if self.high > 4 * max(self.low, 1):
+            return isqrt(max(self.low, 1) * self.high)
+        return (self.low + self.high) // 2
+
 
 def narrow(count: Callable[[int], int], bracket: Bracket, wanted: int, *, slack: int = 0, tie: int = 0) -> Bracket:
     """Close `bracket` around the least place where `count`, which never falls, reaches `wanted`.
@@ -40,8 +48,8 @@ def narrow(count: Callable[[int], int], bracket: Bracket, wanted: int, *, slack:
     pulls = [wanted - bracket.below, bracket.reached - wanted + 1]
     poor, idle, streak, moved = 0, 0, 0, -1
     while bracket.width > 1 and bracket.between > slack and (idle < _IDLE or bracket.between > tie):
-        part, whole = (1, 2) if poor == _POOR or idle else (pulls[0], sum(pulls))
-        middle = bracket.low + min(max(bracket.width * part // whole, 1), bracket.width - 1)
+        aim = bracket.halfway if poor == _POOR or idle else bracket.low + bracket.width * pulls[0] // sum(pulls)
+        middle = min(max(aim, bracket.low + 1), bracket.high - 1)
         counted = count(middle)
         end = int(counted >= wanted)
         closer = _moved(bracket, end, middle, counted)
