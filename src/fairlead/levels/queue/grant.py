@@ -1,0 +1,119 @@
+"""The loop: queue first in order, its namespace first in order, its job first in order takes one step; again.
+
+The order is refreshed after every step. A step that does not fit ends the job's turns: room only shrinks while grants
+are made, so it would not fit later either.
+"""
+
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+
+from fairlead.levels.queue.fits import Fits
+from fairlead.levels.queue.gang import Step
+from fairlead.levels.queue.ledger import Lack
+from fairlead.levels.queue.order import Turn
+from fairlead.levels.queue.state import JobKey, State
+from fairlead.model.order import natural_rank
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Why a job got no further: the step that failed, and where; `lack` None means the nodes."""
+
+    step: Step
+    lack: Lack | None
+    placeable: int = 0
+    """Replicas of the step that nodes would take."""
+
+
+class Loop:
+    """The order as heaps: one of queues below every parent, one of namespaces in every queue, one of jobs in each."""
+
+    def __init__(self, state: State, jobs: list[int], fits: Fits | None = None) -> None:
+        self.state = state
+        self.fits = fits
+        self.blocked: dict[int, Block] = {}
+        tree, world = state.world.tree, state.world
+        self.jobs: dict[int, list[JobKey]] = {}
+        for job in jobs:
+            if state.members.pending(job):
+                self.jobs.setdefault(state.pair_of[job], []).append(state.job_key(job))
+        keys = list(world.pairs)
+        ranks = natural_rank(world.namespaces.names).tolist()
+        self.rank_of = [ranks[namespace] for _, namespace in keys]
+        self.pairs: dict[int, list[Turn]] = {}
+        for pair, heap in self.jobs.items():
+            heapify(heap)
+            self.pairs.setdefault(keys[pair][0], []).append(state.pair_turn(pair, self.rank_of[pair]))
+        self.queues: dict[int, list[Turn]] = {}
+        for queue, turns in self.pairs.items():
+            heapify(turns)
+            for row in tree.path(queue)[:-1]:
+                siblings = self.queues.setdefault(tree.parent[row], [])
+                if all(turn.row != row for turn in siblings):
+                    siblings.append(state.queue_turn(row))
+        for siblings in self.queues.values():
+            heapify(siblings)
+
+    def run(self) -> dict[int, Block]:
+        """Every job takes its steps in turn until it has all or is blocked; the blocks, by job."""
+        whole = self.state.world.tree.whole
+        while self.queues.get(whole):
+            self.turn()
+        return self.blocked
+
+    def turn(self) -> None:
+        """One turn: the job first in order takes a step or is blocked."""
+        queue = self.state.world.tree.whole
+        while queue in self.queues:
+            queue = self.queues[queue][0].row
+        pair = self.pairs[queue][0].row
+        job = self.jobs[pair][0][-1]
+        granted = self._attempt(job)
+        heap = self.jobs[pair]
+        if granted and self.state.members.pending(job):
+            heapreplace(heap, self.state.job_key(job))
+        else:
+            heappop(heap)
+        self._refresh(queue, pair, granted)
+
+    def _attempt(self, job: int) -> bool:
+        """Grant the next step of the job, or say what stops it."""
+        state = self.state
+        step = state.members.step(job)
+        assert step is not None  # only jobs with pending replicas are in a heap
+        lack = state.ledger.lack(state.queue_of[job], step.need)
+        if lack is not None:
+            self.blocked[job] = Block(step, lack)
+            return False
+        if self.fits is not None:
+            placeable = sum(self.fits.room(dict(step.roles)).values())
+            if placeable < step.count:
+                self.blocked[job] = Block(step, None, placeable)
+                return False
+            for role, count in step.roles:
+                self.fits.take(role, count)
+        state.grant(job, step)
+        return True
+
+    def _refresh(self, queue: int, pair: int, granted: bool) -> None:
+        """Put the pair and every queue above it back where they now belong, or out where nothing waits in them."""
+        turns = self.pairs[queue]
+        if not self.jobs[pair]:
+            heappop(turns)
+        elif granted:
+            heapreplace(turns, self.state.pair_turn(pair, self.rank_of[pair]))
+        else:
+            return
+        empty = not turns
+        if empty:
+            del self.pairs[queue]
+        for row in self.state.world.tree.path(queue)[:-1]:
+            parent = self.state.world.tree.parent[row]
+            siblings = self.queues[parent]
+            if empty:
+                heappop(siblings)
+                empty = not siblings
+                if empty:
+                    del self.queues[parent]
+            else:
+                heapreplace(siblings, self.state.queue_turn(row))

@@ -1,0 +1,77 @@
+"""Room in the tree of queues: what is used, what is kept for guarantees, and whether a step still fits."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from fairlead.levels.queue.order import Vector
+from fairlead.levels.queue.tree import QueueTree
+from fairlead.model.jobs import UNSET
+
+
+@dataclass(frozen=True, slots=True)
+class Lack:
+    """Where a step does not fit: the queue (or the whole), the resource, and how much of it is left for the step."""
+
+    queue: int
+    resource: int
+    left: int
+
+
+class Ledger:
+    """A mutable working copy inside one decision.
+
+    Every queue keeps max(its guarantee, what it uses and what the queues below it keep); the sum of what
+    its children keep may not pass the capability of the parent, nor the whole. So an unused guarantee is room for its
+    owner and for nobody else.
+    """
+
+    __slots__ = ("guarantee", "inside", "most", "paths", "used")
+
+    def __init__(
+        self, tree: QueueTree, most: Sequence[Vector], guarantee: Sequence[Vector], used: Sequence[Vector]
+    ) -> None:
+        rows, size = tree.whole + 1, len(most[0])
+        self.most = [list(bounds) for bounds in most]
+        self.guarantee = [list(amounts) for amounts in guarantee]
+        self.used = [[0] * size for _ in range(rows)]
+        self.inside = [[0] * size for _ in range(rows)]
+        self.paths = {row: tree.path(row) for row in (*tree.top_down, tree.whole)}
+        for row in reversed(tree.top_down):
+            above = self.inside[tree.parent[row]]
+            for resource in range(size):
+                above[resource] += max(self.guarantee[row][resource], self.inside[row][resource])
+        for row in tree.top_down:
+            self.add(row, used[row])
+        self.add(tree.whole, used[tree.whole])
+
+    def add(self, queue: int, amounts: Vector, sign: int = 1) -> None:
+        """Count the amounts as used by the queue and everything above it; sign −1 gives them back."""
+        for resource, amount in enumerate(amounts):
+            if not amount:
+                continue
+            change = amount * sign
+            for row in self.paths[queue]:
+                self.used[row][resource] += amount * sign
+                before = self.inside[row][resource]
+                self.inside[row][resource] = before + change
+                kept = self.guarantee[row][resource]
+                change = max(kept, before + change) - max(kept, before)
+
+    def lack(self, queue: int, need: Vector) -> Lack | None:
+        """The first place, from the queue up, that the need does not fit; None where it fits everywhere."""
+        wanted = [(resource, amount) for resource, amount in enumerate(need) if amount]
+        changes = [amount for _, amount in wanted]
+        for row in self.paths[queue]:
+            inside, most, guarantee = self.inside[row], self.most[row], self.guarantee[row]
+            for place, (resource, amount) in enumerate(wanted):
+                before = inside[resource]
+                after = before + changes[place]
+                limit = most[resource]
+                if limit != UNSET and after > limit:
+                    return Lack(row, resource, max(0, limit - before + amount - changes[place]))
+                kept = guarantee[resource]
+                if after < kept:
+                    changes[place] = 0
+                elif before < kept:
+                    changes[place] = after - kept
+        return None

@@ -1,0 +1,91 @@
+"""Why a job waits, or why an object could not be used. Codes are part of the interface."""
+
+from fairlead.model.reasons import Cure, Reason
+
+
+def _reason(code: str, sentence: str, cure: Cure) -> Reason:
+    return Reason(code=code, level="queue", sentence=sentence, cure=cure)
+
+
+UNKNOWN_QUEUE = _reason("UnknownQueue", "queue {queue} does not exist", Cure.EDIT)
+QUEUE_CLOSED = _reason("QueueClosed", "queue {queue} is not open", Cure.EDIT)
+QUEUE_NOT_LEAF = _reason("QueueNotLeaf", "queue {queue} has queues below it; jobs go to those", Cure.EDIT)
+UNKNOWN_PARENT = _reason("UnknownParent", "queue {queue} names the parent {parent}, which does not exist", Cure.EDIT)
+PARENT_CYCLE = _reason("ParentCycle", "queue {queue} is its own ancestor: {cycle}", Cure.EDIT)
+PARENT_REFUSED = _reason("ParentRefused", "queue {queue} stands below {parent}, which cannot be used", Cure.EDIT)
+WEIGHT_OUT_OF_RANGE = _reason(
+    "WeightOutOfRange", "queue {queue} has the weight {weight}; expected 1 … {most}", Cure.EDIT
+)
+GUARANTEE_ABOVE_WHOLE = _reason(
+    "GuaranteeAboveWhole",
+    "queue {queue} is guaranteed {asked} {resource} of {whole}; the guarantee is not kept",
+    Cure.EDIT,
+)
+GANG_ABOVE_REPLICAS = _reason(
+    "GangAboveReplicas", "job {job} starts with at least {minimum} replicas and has {replicas}", Cure.EDIT
+)
+
+QUEUE_CAPABILITY = _reason(
+    "QueueCapability",
+    "{count} replicas need {asked} {resource}; queue {queue} may hold {most} and has {left} left",
+    Cure.EVICTION,
+)
+GANG_ABOVE_CAPABILITY = _reason(
+    "GangAboveCapability",
+    "{count} replicas that start together need {asked} {resource}; queue {queue} may never hold more than {most}",
+    Cure.EDIT,
+)
+GANG_ABOVE_WHOLE = _reason(
+    "GangAboveWhole",
+    "{count} replicas that start together need {asked} {resource}; the whole is {whole}",
+    Cure.ROOM,
+)
+GANG_SHORTFALL = _reason(
+    "GangShortfall",
+    "{count} replicas start together and need {asked} {resource}; {left} are left, room for {fits}",
+    Cure.ROOM,
+)
+NAMESPACE_SHARE = _reason(
+    "NamespaceShare",
+    "{namespace} holds {held} {resource} in queue {queue} and its weight gives it {fair}; {left} are left",
+    Cure.ROOM,
+)
+QUEUE_SHARE = _reason(
+    "QueueShare",
+    "queue {queue} holds {held} {resource} and deserves {fair}; {left} are left, {asked} are needed",
+    Cure.ROOM,
+)
+ROOM_HELD = _reason(
+    "RoomHeld",
+    "queue {queue} holds {held} {resource} and deserves {fair}, but others hold the room; {left} are left",
+    Cure.EVICTION,
+)
+ROOM_RESERVED = _reason(
+    "RoomReserved", "{left} {resource} are left and kept for {job}, which has waited longest", Cure.ROOM
+)
+NODES_FULL = _reason(
+    "NodesFull", "there is room in sum, but nodes take {fits} of {count} replicas: {detail}", Cure.ROOM
+)
+UNFINISHED = _reason("SomeJobsWait", "{pending} replicas of {jobs} jobs wait; most often: {code}", Cure.ROOM)
+
+REASONS: tuple[Reason, ...] = (
+    UNKNOWN_QUEUE,
+    QUEUE_CLOSED,
+    QUEUE_NOT_LEAF,
+    UNKNOWN_PARENT,
+    PARENT_CYCLE,
+    PARENT_REFUSED,
+    WEIGHT_OUT_OF_RANGE,
+    GUARANTEE_ABOVE_WHOLE,
+    GANG_ABOVE_REPLICAS,
+    QUEUE_CAPABILITY,
+    GANG_ABOVE_CAPABILITY,
+    GANG_ABOVE_WHOLE,
+    GANG_SHORTFALL,
+    NAMESPACE_SHARE,
+    QUEUE_SHARE,
+    ROOM_HELD,
+    ROOM_RESERVED,
+    NODES_FULL,
+    UNFINISHED,
+)

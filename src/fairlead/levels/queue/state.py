@@ -1,0 +1,108 @@
+"""The working copy of one decision: who holds what, and whose turn it is. Nothing of it leaves the level."""
+
+from dataclasses import dataclass
+from math import lcm
+
+from fairlead.levels.queue.deserved import Amounts
+from fairlead.levels.queue.gang import Members, Step
+from fairlead.levels.queue.ledger import Ledger
+from fairlead.levels.queue.order import Measure, Turn, namespace_measure, queue_measure
+from fairlead.levels.queue.tree import QueueTree
+from fairlead.model.jobs import JobTable, NamespaceTable, QueueTable
+
+JobKey = tuple[int, int, int, int, int]
+"""−priority, 0 while not ready, dominant share, age, row: the job with the lowest key goes first."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class World:
+    """What a decision reads: the tables, the tree, what everybody deserves, and which resources count in shares."""
+
+    jobs: JobTable
+    queues: QueueTable
+    namespaces: NamespaceTable
+    tree: QueueTree
+    deserved: tuple[Amounts, ...]
+    whole: tuple[int, ...]
+    counted: tuple[int, ...]
+    pairs: dict[tuple[int, int], int]
+    """(queue, namespace) → row; every pair that has a job."""
+
+
+class State:
+    """Members, ledger and the usage of namespaces in queues, kept in step by `grant` and `evict`."""
+
+    def __init__(self, world: World, members: Members, ledger: Ledger) -> None:
+        self.world = world
+        self.members = members
+        self.ledger = ledger
+        jobs = world.jobs
+        self.pair_of = [
+            world.pairs[queue, namespace]
+            for queue, namespace in zip(jobs.queue.tolist(), jobs.namespace.tolist(), strict=True)
+        ]
+        self.queue_of: list[int] = jobs.queue.tolist()
+        self.pair_used = [[0] * len(world.whole) for _ in world.pairs]
+        self.job_used = [members.used(job) for job in range(len(jobs))]
+        for job, used in enumerate(self.job_used):
+            self._add(self.pair_used[self.pair_of[job]], used, 1)
+        self.queue_measures = [
+            queue_measure(world.deserved[row], world.whole, int(weight), world.counted)
+            for row, weight in enumerate(world.queues.weight)
+        ]
+        self.pair_measures = self._pair_measures()
+        self.past = [world.namespaces.past[namespace].tolist() for _, namespace in world.pairs]
+        below = lcm(*(world.whole[r] for r in world.counted if world.whole[r]))
+        self.factors = [(r, below // world.whole[r]) for r in world.counted if world.whole[r]]
+        self.below = below
+        self._keys = list(zip((-jobs.priority).tolist(), jobs.age.tolist(), range(len(jobs)), strict=True))
+
+    def _pair_measures(self) -> list[Measure]:
+        weights: list[int] = self.world.namespaces.weight.tolist()
+        by_weight = {weight: namespace_measure(self.world.whole, weight, self.world.counted) for weight in set(weights)}
+        return [by_weight[weights[namespace]] for _, namespace in self.world.pairs]
+
+    @staticmethod
+    def _add(sums: list[int], amounts: list[int], sign: int) -> None:
+        for resource, amount in enumerate(amounts):
+            if amount:
+                sums[resource] += amount * sign
+
+    def grant(self, job: int, step: Step, sign: int = 1) -> None:
+        """Count the step as granted; sign −1 takes it back."""
+        for role, count in step.roles:
+            self.members.held[role] += count * sign
+        use = list(step.use)
+        self._add(self.job_used[job], use, sign)
+        self._add(self.pair_used[self.pair_of[job]], use, sign)
+        self.ledger.add(self.queue_of[job], use, sign)
+
+    def job_share(self, job: int) -> int:
+        """The dominant share of the job, over `below`."""
+        used = self.job_used[job]
+        return max((used[resource] * factor for resource, factor in self.factors), default=0)
+
+    def job_key(self, job: int) -> JobKey:
+        """Priority, then not yet ready before ready, then dominant share, then age."""
+        priority, age, row = self._keys[job]
+        return priority, int(self.members.ready(job)), self.job_share(job), age, row
+
+    def pair_turn(self, pair: int, rank: int) -> Turn:
+        """The place of a namespace among those of its queue: usage here and still counted from the past, by weight."""
+        measure = self.pair_measures[pair]
+        past = self.past[pair]
+        used = self.pair_used[pair]
+        amounts = [now + before for now, before in zip(used, past, strict=True)] if any(past) else used
+        return Turn(0, measure.above(amounts), measure.below, rank, pair)
+
+    def queue_turn(self, queue: int) -> Turn:
+        """The place of a queue among its siblings."""
+        measure = self.queue_measures[queue]
+        tables = self.world
+        return Turn(
+            int(tables.queues.priority[queue]),
+            measure.above(self.ledger.used[queue]),
+            measure.below,
+            int(tables.tree.rank[queue]),
+            queue,
+        )
