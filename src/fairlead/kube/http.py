@@ -13,6 +13,7 @@ from yarl import URL
 
 from fairlead import __version__
 from fairlead.kube import errors
+from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential
 from fairlead.kube.errors import UnreachableError
@@ -153,6 +154,11 @@ class HttpTransport:
         if self._ssl is not None and pair[0] and pair != self._shown:
             load_pair(self._ssl, *pair, place=self._connection.source)
             self._shown = pair
+
+
+def connect(connection: Connection) -> Client:
+    """A client on a real API server. Call it inside a running loop, and close the client there."""
+    return Client(HttpTransport(connection))
 
 
 def tls_context(connection: Connection) -> ssl.SSLContext:

@@ -1,0 +1,224 @@
+"""One leader among many candidates, by a Lease that is written with compare-and-swap.
+
+Safe without any agreement of clocks: nobody reads another's wall clock. A candidate takes the lease over only after
+it has itself seen no write to it for the whole lease duration, by its own monotonic clock. The leader counts from
+the moment *before* it sent its last successful renewal, and stops `lease − deadline` seconds before that could end:
+
+    leader      sent ├────────── deadline ──────────┤ stops
+    server        └─ written
+    candidate        └─ seen ├──────────────── lease ────────────────┤ may take over
+
+So two never lead at once while clocks run at rates that differ by less than lease/deadline.
+"""
+
+import asyncio
+import copy
+import logging
+import os
+import socket
+import time
+import uuid
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from fairlead.kube import moments
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.meta import Raw
+from fairlead.kube.resources import LEASES
+from fairlead.kube.retry import Jitter, default_jitter
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """Seconds. `lease`: how long a silent leader keeps the others waiting. `deadline`: how long the leader goes on
+    without a renewal. `renew`: between renewals, and between looks of a candidate. `request`: bound of one call."""
+
+    lease: int = 15
+    deadline: float = 10.0
+    renew: float = 2.0
+    request: float = 5.0
+
+    def __post_init__(self) -> None:
+        if not 0 < self.renew < self.deadline < self.lease or self.request <= 0:
+            raise ValueError(f"expected 0 < renew < deadline < lease and request > 0, got {self}")
+
+
+TERMS = Terms()
+
+
+def steady_clock() -> float:
+    """Seconds that never go back and, unlike `time.monotonic` on Linux, go on while the machine is suspended."""
+    return time.clock_gettime(getattr(time, "CLOCK_BOOTTIME", time.CLOCK_MONOTONIC))
+
+
+def own_identity() -> str:
+    """A name for this process that no other ever has."""
+    return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:12]}"
+
+
+class Elector:
+    """A candidate for one lease. `run()` takes part until cancelled, and then gives the lease back.
+
+    `on_won` and `on_lost` are plain calls made in turns. Ask `leading` before anything that only a leader may do:
+    it is true only while nobody else can have the lease, even if this process was stopped for a while.
+    `identity` must be unique: two processes with the same one would both believe.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str,
+        name: str,
+        identity: str,
+        terms: Terms = TERMS,
+        on_won: Callable[[], None] = lambda: None,
+        on_lost: Callable[[], None] = lambda: None,
+        clock: Callable[[], float] = steady_clock,
+        now: Callable[[], float] = time.time,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        jitter: Jitter = default_jitter,
+    ) -> None:
+        self.identity = identity
+        self.holder = ""
+        self._client = client
+        self._namespace = namespace
+        self._name = name
+        self._terms = terms
+        self._on_won = on_won
+        self._on_lost = on_lost
+        self._clock = clock
+        self._now = now
+        self._sleep = sleep
+        self._jitter = jitter
+        self._seen: Raw | None = None
+        self._seen_at = 0.0
+        self._until: float | None = None
+
+    @property
+    def leading(self) -> bool:
+        return self._until is not None and self._clock() < self._until
+
+    async def run(self) -> None:
+        """Take part until cancelled."""
+        try:
+            while True:
+                await self._turn()
+                await self._sleep(self._pause())
+        finally:
+            await self._release()
+
+    def _pause(self) -> float:
+        pause = self._terms.renew * (0.9 + 0.2 * self._jitter())
+        return pause if self._until is None else max(0.0, min(pause, self._until - self._clock()))
+
+    async def _turn(self) -> None:
+        """One look at the lease, and one write if it is ours or free. Never longer than until we must stop."""
+        try:
+            async with asyncio.timeout(self._bound()):
+                await self._try()
+        except TimeoutError:
+            log.warning("lease %s: no answer in time", self._name)
+        except KubeError as error:
+            log.warning("lease %s: %s", self._name, error)
+        if self._until is not None and not self.leading:
+            self._step_down("it could not be renewed in time")
+
+    def _bound(self) -> float:
+        left = self._terms.request if self._until is None else self._until - self._clock()
+        return max(0.0, min(self._terms.request, left))
+
+    async def _try(self) -> None:
+        if self._seen is None or self._until is None:
+            await self._look()
+        if self._seen is not None and not self._may_take(self._seen):
+            if self._until is not None:
+                self._step_down(f"{self.holder} has taken it")
+            return
+        try:
+            await self._write()
+        except ApiError as error:
+            if not (error.conflict or error.already_exists or error.not_found):
+                raise
+            # Somebody wrote, perhaps we ourselves in a call whose answer was lost: look before anything else.
+            await self._look()
+            if self._until is not None and self.holder != self.identity:
+                self._step_down(f"{self.holder or 'nobody'} holds it")
+
+    async def _look(self) -> None:
+        try:
+            found: Raw | None = await self._client.get(LEASES.raw, self._name, namespace=self._namespace)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            found = None
+        self._observe(found)
+
+    def _observe(self, found: Raw | None) -> None:
+        """Remember the lease; a version that was not seen before starts its duration anew on our clock."""
+        if found is None or self._seen is None or _version(found) != _version(self._seen):
+            self._seen_at = self._clock()
+        self._seen = found
+        self.holder = (found or {}).get("spec", {}).get("holderIdentity") or ""
+
+    def _may_take(self, lease: Raw) -> bool:
+        if self.holder in ("", self.identity):
+            return True
+        lasts = lease.get("spec", {}).get("leaseDurationSeconds") or self._terms.lease
+        return self._clock() >= self._seen_at + lasts
+
+    async def _write(self) -> None:
+        """Take or renew the lease, as it was last seen. Success counts from before the request was sent."""
+        sent = self._clock()
+        body = self._claim(self._seen)
+        if self._seen is None:
+            stored = await self._client.create(LEASES.raw, body, namespace=self._namespace)
+        else:
+            stored = await self._put(body)
+        self._observe(stored)
+        won = self._until is None
+        self._until = sent + self._terms.deadline
+        if won and self.leading:
+            log.info("lease %s: %s leads", self._name, self.identity)
+            self._on_won()
+
+    async def _put(self, body: Raw) -> Raw:
+        return await self._client.replace(LEASES.raw, self._name, body, namespace=self._namespace)
+
+    def _claim(self, seen: Raw | None) -> Raw:
+        stamp = moments.micro(self._now())
+        body: Raw = copy.deepcopy(seen) if seen else {"metadata": {"name": self._name, "namespace": self._namespace}}
+        spec = body.setdefault("spec", {})
+        if self.holder != self.identity:
+            spec["leaseTransitions"] = (spec.get("leaseTransitions") or 0) + (1 if seen else 0)
+            spec["acquireTime"] = stamp
+        spec |= {"holderIdentity": self.identity, "leaseDurationSeconds": self._terms.lease, "renewTime": stamp}
+        return body
+
+    def _step_down(self, why: str) -> None:
+        log.warning("lease %s: %s leads no more: %s", self._name, self.identity, why)
+        self._until = None
+        self._on_lost()
+
+    async def _release(self) -> None:
+        """Stop leading, then tell the others at once. If that fails they wait for the lease to run out."""
+        if self._until is None:
+            return
+        self._until = None
+        self._on_lost()
+        body = copy.deepcopy(self._seen or {})
+        body.setdefault("spec", {}).update(
+            holderIdentity="", leaseDurationSeconds=1, renewTime=moments.micro(self._now())
+        )
+        try:
+            async with asyncio.timeout(self._terms.request):
+                await self._put(body)
+        except (KubeError, TimeoutError) as error:
+            log.warning("lease %s: could not be given back: %s", self._name, error)
+
+
+def _version(lease: Raw) -> str:
+    return str(lease.get("metadata", {}).get("resourceVersion", ""))
