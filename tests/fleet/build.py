@@ -4,6 +4,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
+from fairlead.levels.fleet.batch import DivideAsk, divide_all
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import ClusterTable, cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision, Sticky
@@ -71,14 +72,18 @@ def outcomes(
     objects: int = 400,
 ) -> Counter[tuple[int, ...]]:
     """How often each result comes out over many objects."""
-    tally: Counter[tuple[int, ...]] = Counter()
     clusters = table(weights, capacity)
     policy = DividePolicy(sticky=sticky, coefficient=coefficient)
-    for number in range(objects):
-        workload = DivideWorkload(name="web", replicas=replicas, uid=f"uid-{number}")
-        placements = divide(workload, clusters, policy, prior=prior).placements
-        tally[tuple(placements[name] for name in weights)] += 1
-    return tally
+    asks = [
+        DivideAsk(
+            workload=DivideWorkload(name="web", replicas=replicas, uid=f"uid-{number}"),
+            clusters=clusters,
+            policy=policy,
+            prior=prior,
+        )
+        for number in range(objects)
+    ]
+    return Counter(tuple(division.placements[name] for name in weights) for division in divide_all(asks))
 
 
 def chi_square(observed: Iterable[int], expected: Iterable[float]) -> float:

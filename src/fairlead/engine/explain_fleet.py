@@ -1,8 +1,76 @@
-"""A division as sentences."""
+"""A division as sentences: for each cluster why this many, and what would change it."""
+
+from collections.abc import Iterator
+from fractions import Fraction
 
 from fairlead.levels.fleet.divide import Division
+from fairlead.model.division import Mode
+from fairlead.model.order import natural_sorted
+from fairlead.model.reasons import Cure
+
+_MODES = {
+    Mode.STATIC: "by static weight",
+    Mode.WEBSTER: "by Webster's rule",
+    Mode.DYNAMIC: "by room",
+    Mode.AGGREGATED: "on few clusters",
+    Mode.DUPLICATED: "whole in each cluster",
+}
+_CURES = {
+    Cure.ROOM: "more room on a cluster would change it",
+    Cure.EVICTION: "moving something else away would change it",
+    Cure.EDIT: "a change of the policy, the workload or a cluster would change it",
+    Cure.NOTHING: "nothing needs to change",
+}
 
 
 def lines(decision: Division) -> tuple[str, ...]:
-    """Why each cluster gets what it gets."""
-    return decision.trace.notes
+    """One line for the whole, one for each step that was noted, one for each cluster in natural order."""
+    return (*_whole(decision), *_steps(decision), *_clusters(decision))
+
+
+def _whole(decision: Division) -> Iterator[str]:
+    placed = sum(decision.placements.values())
+    where = f"{len(decision.chosen)} of {len(decision.placements)} clusters" + (
+        f" (affinity group {decision.group})" if decision.group else ""
+    )
+    yield f"{placed} replicas over {where}, {_MODES[decision.mode]}; {decision.unplaced} unplaced."
+    if decision.finding:
+        yield f"{decision.finding.code}: {decision.finding.sentence}; {_CURES[decision.finding.reason.cure]}."
+
+
+def _steps(decision: Division) -> Iterator[str]:
+    if decision.mode is Mode.STATIC and decision.floors:
+        yield f"The floors take {sum(decision.floors.values())}, {decision.residual} are residual."
+    for note in decision.trace.notes:
+        yield f"{note[0].upper()}{note[1:]}."
+
+
+def _clusters(decision: Division) -> Iterator[str]:
+    odds = {
+        name: Fraction(weight, sum(draw.weights))
+        for draw in decision.trace.draws
+        for name, weight in zip(draw.equals, draw.weights, strict=True)
+    }
+    winners = {name for draw in decision.trace.draws for name in draw.winners}
+    for name in natural_sorted(decision.placements):
+        removed = decision.removed.get(name)
+        count = decision.placements[name]
+        if removed:
+            yield f"{name}: none, {removed.sentence} ({removed.code})."
+        elif decision.mode is Mode.STATIC and name in decision.floors:
+            yield f"{name}: {count}, {_static(decision, name, count, odds.get(name), name in winners)}."
+        else:
+            yield f"{name}: {count}{', as before' if decision.trace.kept.get(name) == count else ''}."
+
+
+def _static(decision: Division, name: str, count: int, odds: Fraction | None, won: bool) -> str:
+    """Floor, residual, kept or drawn, with which odds."""
+    floor = decision.floors[name]
+    chance = "" if odds is None else f" with odds {odds.numerator} in {odds.denominator}"
+    if decision.kept and name in decision.trace.kept:
+        return f"kept as it was (its floor is {floor})"
+    if count == floor:
+        return f"its floor; it drew{chance} and did not win" if odds is not None else "its floor"
+    if won:
+        return f"its floor {floor} and a residual, drawn{chance}"
+    return f"its floor {floor} and the residual it had" if name in decision.trace.kept else f"its floor {floor} and one"

@@ -6,6 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
+from fairlead.levels.fleet.batch import DivideAsk, divide_all
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.match import OPERATORS
 from fairlead.levels.fleet.room import room_of
@@ -167,7 +168,31 @@ class Problem(_Strict, kw_only=True, frozen=True):
 
 def solve(problem: Problem) -> Division:
     """Divide."""
-    return divide(_workload(problem.workload), _clusters(problem), _policy(problem.policy), prior=_prior(problem))
+    ask = _ask(problem)
+    return divide(ask.workload, ask.clusters, ask.policy, prior=ask.prior)
+
+
+def solve_many(problems: Sequence[Problem]) -> list[Division | InputError]:
+    """Divide all; a problem that is bad input yields its error and the others go on."""
+    asks = [_asked(problem) for problem in problems]
+    divisions = iter(divide_all([ask for ask in asks if isinstance(ask, DivideAsk)]))
+    return [next(divisions) if isinstance(ask, DivideAsk) else ask for ask in asks]
+
+
+def _ask(problem: Problem) -> DivideAsk:
+    return DivideAsk(
+        workload=_workload(problem.workload),
+        clusters=_clusters(problem),
+        policy=_policy(problem.policy),
+        prior=_prior(problem),
+    )
+
+
+def _asked(problem: Problem) -> DivideAsk | InputError:
+    try:
+        return _ask(problem)
+    except InputError as error:
+        return error
 
 
 def answer(problem: Problem, decision: Division) -> dict[str, Any]:

@@ -175,7 +175,8 @@ def _by_mode(
     )
     counts = modes.dynamic(ask) if policy.mode is Mode.DYNAMIC else modes.aggregated(ask, packed=policy.packed)
     kept = held is not None and bool((counts == held).all()) and total(held) == replicas
-    return Shares(counts=counts, kept=kept, rule=f"{policy.mode}, {policy.reschedule}")
+    stayed = dict(zip(chosen.names, counts.tolist(), strict=True)) if kept else _NONE
+    return Shares(counts=counts, kept=kept, stayed=stayed, rule=f"{policy.mode}, {policy.reschedule}")
 
 
 def _nobody(clusters: ClusterTable, column: Codes, replicas: int) -> Finding | None:
@@ -223,7 +224,7 @@ def record(
         trace=Trace(
             considered=len(clusters),
             rejected=rejected,
-            kept=placements if shares.kept else _NONE,
+            kept=shares.stayed,
             draws=shares.draws,
             notes=shares.notes,
         ),

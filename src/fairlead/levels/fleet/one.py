@@ -1,5 +1,8 @@
 """Static division of one workload: its prior and bounds put into rows, the result read back with its story."""
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 import numpy as np
 
 from fairlead.kernel.rational import total
@@ -69,10 +72,24 @@ def told(
         floors=settled.floors[row],
         residual=residual,
         kept=kept,
+        stayed=_stayed(rule, counts, settled.floors[row], chosen, prior),
         rule=_RULES[rule],
         draws=_draws(settled, row, uid, chosen),
         notes=(note,),
     )
+
+
+def _stayed(
+    rule: Rule, counts: Int, floors: Int, chosen: ClusterTable, prior: PriorDivision | None
+) -> Mapping[str, int]:
+    """Who keeps what: all survivors of a prior that is reused, else those who keep their residual."""
+    if prior is None or rule is Rule.DRAW:
+        return MappingProxyType({})
+    had = prior.counts
+    cells = zip(chosen.names, counts.tolist(), floors.tolist(), strict=True)
+    if rule is Rule.REUSE:
+        return {name: count for name, count, _ in cells if name in had}
+    return {name: count for name, count, floor in cells if floor < count <= had.get(name, 0)}
 
 
 def _draws(settled: Settled, row: int, uid: str, chosen: ClusterTable) -> tuple[Draw, ...]:

@@ -1,14 +1,24 @@
-"""Choosing clusters so that they cover the groups that spread constraints ask for, and have the room."""
+"""Choosing clusters so that they cover the groups that spread constraints ask for, and have the room.
 
-from collections.abc import Mapping
+The search includes clusters in order of preference and cuts every branch that cannot meet the constraints or cannot
+be worth more than the best choice so far. With the usual few groups it ends by itself and the choice is exact; it
+looks at no more than `MOST_STATES` states and says so when it had to stop there.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
 
 import numpy as np
 
-from fairlead.model.clusters import ClusterTable
+from fairlead.levels.fleet import reasons
+from fairlead.model.clusters import NO_LIMIT, ClusterTable, Traits
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy
-from fairlead.model.reasons import Finding
+from fairlead.model.division import DividePolicy, Mode, Spread, SpreadBy
+from fairlead.model.reasons import Finding, because
+
+MOST_STATES = 20_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +30,227 @@ class Selection:
     notes: tuple[str, ...] = ()
 
 
+class _Candidate(NamedTuple):
+    """A cluster in the search: its row, its groups (bits) for each constraint, its room and what it is worth."""
+
+    row: int
+    groups: tuple[int, ...]
+    room: int
+    worth: int
+
+
+class _State(NamedTuple):
+    """Candidates before `place` in `open` are decided; `taken` is a chain of those chosen."""
+
+    open: "_Open"
+    place: int
+    taken: "_Taken | None"
+    size: int
+    groups: tuple[int, ...]
+    room: int
+    worth: int
+
+
+class _Taken(NamedTuple):
+    candidate: _Candidate
+    before: "_Taken | None"
+
+
+class _Open:
+    """Candidates that may still be taken, best first, with what the rest of them adds up to."""
+
+    __slots__ = ("candidates", "room_after", "worth_before")
+
+    def __init__(self, candidates: Sequence[_Candidate]) -> None:
+        self.candidates = candidates
+        self.worth_before = list(accumulate((each.worth for each in candidates), initial=0))
+        rooms = list(accumulate((each.room for each in reversed(candidates)), initial=0))
+        self.room_after = rooms[::-1]
+
+
+@dataclass(frozen=True, slots=True)
+class _Limits:
+    """The constraints: clusters least and most, groups least and most, room wanted."""
+
+    clusters: tuple[int, int]
+    groups: tuple[tuple[int, int], ...]
+    need: int
+
+    def met(self, state: _State) -> bool:
+        """Whether the clusters taken so far are a choice."""
+        enough = all(mask.bit_count() >= least for mask, (least, _) in zip(state.groups, self.groups, strict=True))
+        return enough and state.size >= self.clusters[0] and state.room >= self.need
+
+    def hopeless(self, state: _State) -> bool:
+        """Whether nothing that may still be taken can make it a choice."""
+        slots = min(self.clusters[1] - state.size, len(state.open.candidates) - state.place)
+        if state.size + slots < self.clusters[0] or state.room + state.open.room_after[state.place] < self.need:
+            return True
+        return self.clusters[1] < NO_LIMIT and any(
+            # A cluster may lie in several zones, so only a limit on groups it can add is a bound here.
+            mask.bit_count() + slots * _widest(state, j) < least
+            for j, (mask, (least, _)) in enumerate(zip(state.groups, self.groups, strict=True))
+        )
+
+    def best_case(self, state: _State) -> int:
+        """What the state is worth at most."""
+        last = min(len(state.open.candidates), state.place + self.clusters[1] - state.size)
+        before = state.open.worth_before
+        return state.worth + before[max(last, state.place)] - before[state.place]
+
+    def admits(self, groups: tuple[int, ...], candidate: _Candidate) -> bool:
+        """Whether the candidate opens no group too many."""
+        return all(
+            (mask | more).bit_count() <= most
+            for mask, more, (_, most) in zip(groups, candidate.groups, self.groups, strict=True)
+        )
+
+
+def _widest(state: _State, constraint: int) -> int:
+    """The most groups one open candidate adds."""
+    return max((each.groups[constraint].bit_count() for each in state.open.candidates[state.place :]), default=0)
+
+
 def choose(
     clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, counts: Mapping[str, int]
 ) -> Selection:
-    return Selection(np.isin(np.arange(len(clusters)), passing))
+    """The clusters among `passing` that meet the spread constraints and are worth most.
+
+    Worth is the sum of: score, then replicas that run there already, then room. Ties fall to natural order.
+    Where the division needs room, the choice has room for all replicas; with `partial` it may have less.
+    """
+    candidates = _candidates(clusters, passing, policy, replicas, counts)
+    limits = _limits(policy.spread, replicas if policy.needs_room and policy.mode is not Mode.DUPLICATED else 0)
+    lacking = _lacking(candidates, policy.spread, limits)
+    found, exact = (None, True) if lacking and not policy.partial else _search(candidates, limits)
+    if found is None and policy.partial:
+        found, exact = _search(candidates, _limits(policy.spread, 0))
+    chosen = np.zeros(len(clusters), dtype=bool)
+    if found is None:
+        return Selection(chosen, lacking or _unmet(exact))
+    chosen[[each.row for each in found]] = True
+    notes: tuple[str, ...] = (f"{len(found)} of {len(candidates)} clusters are chosen by the spread constraints",)
+    if not exact:
+        notes += (f"the choice is the best of the first {MOST_STATES} looked at: it may not be the best of all",)
+    return Selection(chosen, notes=notes)
+
+
+def _unmet(exact: bool) -> Finding:
+    why = "no clusters within the limits have the room together"
+    return because(reasons.SPREAD_UNMET, why=why if exact else f"none found among the first {MOST_STATES} looked at")
+
+
+def _candidates(
+    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, counts: Mapping[str, int]
+) -> list[_Candidate]:
+    """The clusters that can be chosen, best first. One without the trait that makes groups cannot be."""
+    grouping = [spread for spread in policy.spread if spread.by is not SpreadBy.CLUSTER]
+    bits: list[dict[str, int]] = [{} for _ in grouping]
+    base = min((int(clusters.score[row]) for row in passing.tolist()), default=0)
+    enough = max(replicas, 1)
+    unit = enough * (len(clusters) + 1)
+    order = sorted(passing.tolist(), key=lambda row: int(clusters.rank[row]))
+    result = []
+    for row in order:
+        held = counts.get(clusters.names[row], 0)
+        room = int(clusters.capacity[row])
+        limit = min(int(clusters.maximum[row]), NO_LIMIT if room < 0 else room + held)
+        traits = clusters.traits_of(row)
+        groups = tuple(
+            sum(1 << ids.setdefault(name, len(ids)) for name in _groups(spread, traits))
+            for ids, spread in zip(bits, grouping, strict=True)
+        )
+        weighs = policy.mode not in (Mode.STATIC, Mode.WEBSTER) or clusters.weights[row] > 0
+        whole = policy.mode is not Mode.DUPLICATED or not policy.needs_room or limit >= replicas
+        if all(groups) and weighs and whole:
+            rank = (int(clusters.score[row]) - base) * unit + min(held, enough)
+            result.append(_Candidate(row, groups, min(limit, enough), rank * unit + min(limit, enough)))
+    return sorted(result, key=lambda each: -each.worth)
+
+
+def _groups(spread: Spread, traits: Traits) -> tuple[str, ...]:
+    """The names of the groups a cluster lies in."""
+    if spread.by is SpreadBy.ZONE:
+        return tuple(sorted(set(traits.zones)))
+    name = {
+        SpreadBy.REGION: traits.region,
+        SpreadBy.PROVIDER: traits.provider,
+        SpreadBy.LABEL: traits.labels.get(spread.label, ""),
+    }[spread.by]
+    return (name,) if name else ()
+
+
+def _limits(spread: Sequence[Spread], need: int) -> _Limits:
+    own = [each for each in spread if each.by is SpreadBy.CLUSTER]
+    least = max((each.least for each in own), default=0)
+    most = min((each.most or NO_LIMIT for each in own), default=NO_LIMIT)
+    groups = tuple((each.least, each.most or NO_LIMIT) for each in spread if each.by is not SpreadBy.CLUSTER)
+    return _Limits((max(least, 1), most), groups, need)
+
+
+def _lacking(candidates: Sequence[_Candidate], spread: Sequence[Spread], limits: _Limits) -> Finding | None:
+    """What all candidates together lack, told in numbers."""
+    if len(candidates) < limits.clusters[0]:
+        why = f"{limits.clusters[0]} clusters are wanted, {len(candidates)} can be chosen"
+        return because(reasons.SPREAD_UNMET, why=why)
+    grouping = [each for each in spread if each.by is not SpreadBy.CLUSTER]
+    for j, (each, (least, _)) in enumerate(zip(grouping, limits.groups, strict=True)):
+        covered = 0
+        for candidate in candidates:
+            covered |= candidate.groups[j]
+        if covered.bit_count() < least:
+            what = f"values of label {each.label}" if each.by is SpreadBy.LABEL else f"{each.by}s"
+            return because(reasons.SPREAD_UNMET, why=f"{least} {what} are wanted, there are {covered.bit_count()}")
+    room = sum(each.room for each in candidates)
+    if room < limits.need:
+        return because(reasons.INSUFFICIENT_ROOM, room=room, replicas=limits.need, missing=limits.need - room)
+    return None
+
+
+def _search(candidates: Sequence[_Candidate], limits: _Limits) -> tuple[list[_Candidate] | None, bool]:
+    """The choice that is worth most, and whether all others were ruled out."""
+    start = _State(_Open(candidates), 0, None, 0, (0,) * len(limits.groups), 0, 0)
+    best: _State | None = None
+    stack = [start]
+    for _ in range(MOST_STATES):
+        if not stack:
+            return _rows(best), True
+        state = stack.pop()
+        if limits.met(state) and (best is None or state.worth > best.worth):
+            best = state
+        if limits.hopeless(state) or (best is not None and limits.best_case(state) <= best.worth):
+            continue
+        stack.extend(_next(state, limits))
+    return _rows(best), not stack
+
+
+def _next(state: _State, limits: _Limits) -> Iterator[_State]:
+    """Without the next candidate, then with it: the latter is looked at first."""
+    if state.place == len(state.open.candidates) or state.size == limits.clusters[1]:
+        return
+    yield state._replace(place=state.place + 1)
+    candidate = state.open.candidates[state.place]
+    groups = tuple(mask | more for mask, more in zip(state.groups, candidate.groups, strict=True))
+    rest, place = state.open, state.place + 1
+    if groups != state.groups:
+        rest, place = _Open([each for each in rest.candidates[place:] if limits.admits(groups, each)]), 0
+    if limits.admits(state.groups, candidate):
+        yield _State(
+            rest,
+            place,
+            _Taken(candidate, state.taken),
+            state.size + 1,
+            groups,
+            state.room + candidate.room,
+            state.worth + candidate.worth,
+        )
+
+
+def _rows(best: _State | None) -> list[_Candidate] | None:
+    if best is None:
+        return None
+    taken, result = best.taken, []
+    while taken is not None:
+        result.append(taken.candidate)
+        taken = taken.before
+    return result
