@@ -1,0 +1,146 @@
+"""A plan as plain JSON values."""
+
+from typing import Any
+
+import numpy as np
+
+from fairlead.engine.plan import Divided, Plan
+from fairlead.engine.site import PartPath, Path, SitePlan, spots
+from fairlead.levels.disk.balance import Balance
+from fairlead.model.amounts import quantities
+from fairlead.model.decision import trace_record
+from fairlead.model.nodestate import NodeState
+from fairlead.model.reasons import Finding
+
+
+def plan_record(plan: Plan) -> dict[str, Any]:
+    """Everything the plan decided, level by level."""
+    return {
+        "fleet": [_divided(each) for each in plan.divided],
+        "sites": [site_record(each) for each in plan.sites],
+        "storage": {name: storage_record(each) for name, each in plan.storage.items()},
+        "unplaced": plan.unplaced,
+    }
+
+
+def finding_record(finding: Finding) -> dict[str, Any]:
+    """A finding with its code, sentence and cure."""
+    return {"reason": finding.code, "message": finding.sentence, "cure": finding.reason.cure.value}
+
+
+def _divided(each: Divided) -> dict[str, Any]:
+    division = each.division
+    return {
+        "workload": each.workload.title,
+        "kind": each.workload.kind,
+        "replicas": each.workload.replicas,
+        "placements": dict(division.placements),
+        "mode": division.mode.value,
+        "rule": division.rule,
+        "kept": division.kept,
+        "unplaced": division.unplaced,
+        "findings": [finding_record(f) for f in (*filter(None, [division.finding]), *each.beyond)],
+        "trace": trace_record(division.trace),
+    }
+
+
+def site_record(plan: SitePlan) -> dict[str, Any]:
+    """One site: its workloads, its queues, and how even its nodes are before and after."""
+    names = plan.site.nodes.names
+    return {
+        "cluster": plan.site.name,
+        "nodes": len(names),
+        "workloads": [_path(path, names) for path in plan.paths],
+        "queues": [
+            {
+                "queue": row.name,
+                "deserved": quantities(row.deserved),
+                "allocated": quantities(row.allocated),
+            }
+            for row in plan.sharing.queues
+        ],
+        "namespaces": [
+            {
+                "queue": row.queue,
+                "namespace": row.namespace,
+                "weight": row.weight,
+                "allocated": quantities(row.allocated),
+            }
+            for row in plan.sharing.namespaces
+        ],
+        "use": {"before": use_record(plan.before), "after": use_record(plan.after)},
+    }
+
+
+def _path(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        "workload": path.workload.title,
+        "kind": path.workload.kind,
+        "replicas": path.replicas,
+        "running": sum(each.part.running for each in path.parts),
+        "onDemand": path.split.target,
+        "queue": path.job.queue,
+        "granted": sum(each.granted for each in path.parts),
+        "parts": [_part(each, names) for each in path.parts if each.part.need],
+        "unplaced": path.unplaced,
+        "findings": [finding_record(finding) for finding in (*path.split.warnings, *path.findings)],
+    }
+
+
+def _part(path: PartPath, names: tuple[str, ...]) -> dict[str, Any]:
+    return {
+        **({"tier": path.part.tier} if path.part.tier else {}),
+        "need": path.part.need,
+        "granted": path.granted,
+        "placements": dict(spots(path, names)),
+        **(
+            {
+                "rejected": [
+                    {"reason": each.reason.code, "count": each.count, "names": list(each.names)}
+                    for each in path.rejected
+                ]
+            }
+            if path.rejected
+            else {}
+        ),
+    }
+
+
+def node_use(nodes: NodeState) -> "np.ndarray[Any, np.dtype[np.float64]]":
+    """Per node the fullest of cpu and memory, as a fraction of what it offers; nodes that offer neither count as 0."""
+    use = np.zeros(len(nodes.names))
+    for name in ("cpu", "memory"):
+        column = nodes.column(name)
+        if column is not None:
+            offered = nodes.allocatable[:, column]
+            use = np.maximum(use, np.where(offered > 0, nodes.used[:, column] / np.maximum(offered, 1), 0))
+    return use
+
+
+def use_record(nodes: NodeState) -> dict[str, float]:
+    """Lowest, mean and highest use of the nodes, in percent."""
+    use = node_use(nodes)
+    if not len(use):
+        return {"lowest": 0.0, "mean": 0.0, "highest": 0.0}
+    return {
+        "lowest": round(float(use.min()) * 100, 1),
+        "mean": round(float(use.mean()) * 100, 1),
+        "highest": round(float(use.max()) * 100, 1),
+    }
+
+
+def storage_record(decision: Balance) -> dict[str, Any]:
+    """Where storage replicas go."""
+    return {
+        "placements": [
+            {
+                "volume": each.volume,
+                "node": each.node,
+                "disk": each.disk,
+                **({"reuses": each.reuses} if each.reuses else {}),
+            }
+            for each in decision.placed
+        ],
+        "unplaced": decision.unplaced,
+        "findings": [finding_record(each.finding) for each in decision.outcomes if each.finding],
+    }

@@ -1,0 +1,211 @@
+"""One site through tier, queue and node: how many of each workload may start, and on which nodes they go.
+
+Order on the nodes: higher priority first, then what must be on demand before what may be anywhere, then larger gangs,
+then natural order of names. A gang that does not fit as a whole leaves nothing behind.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairlead.engine import reasons
+from fairlead.engine.ground import Ground
+from fairlead.engine.parts import Part, Parts, Tiers, parts
+from fairlead.engine.queueing import share_site
+from fairlead.levels.node.group import Grouping
+from fairlead.levels.queue.result import JobRow, Sharing
+from fairlead.model.columns import Int
+from fairlead.model.decision import Rejection
+from fairlead.model.nodestate import NodeState
+from fairlead.model.order import natural_key
+from fairlead.model.reasons import Finding, because
+from fairlead.model.snapshot import Site
+from fairlead.model.workload import Workload
+
+ROUNDS = 4
+"""How often what the nodes refused is shared out again."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PartPath:
+    """Where the replicas of one part go: `granted` by the queue, `counts` per node row, `rejected` why not more."""
+
+    part: Part
+    granted: int
+    counts: Int
+    rejected: tuple[Rejection, ...] = ()
+
+    @property
+    def placed(self) -> int:
+        """New replicas that found a node."""
+        return int(self.counts.sum())
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Path:
+    """One workload on one site, level by level."""
+
+    workload: Workload
+    site: str
+    replicas: int
+    split: Parts
+    job: JobRow
+    parts: tuple[PartPath, ...]
+    findings: tuple[Finding, ...]
+
+    @property
+    def unplaced(self) -> int:
+        """Replicas asked for that neither run nor were placed."""
+        return sum(path.part.need - path.placed for path in self.parts)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SitePlan:
+    """The decisions for one site; `before` and `after` are its nodes without and with the plan."""
+
+    site: Site
+    sharing: Sharing
+    paths: tuple[Path, ...]
+    before: NodeState
+    after: NodeState
+
+
+def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers) -> SitePlan:
+    """Plan `asked` (each workload with its replicas here) on the site."""
+    ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
+    # 1. tier: which replicas must be on demand
+    splits = [_split(site, workload, replicas, tiers) for workload, replicas in ordered]
+    # 2. queue: how many of each may start; 3. node: where they go
+    sharing, placed, after = _share_and_place(site, splits)
+    paths = tuple(
+        Path(
+            workload=workload,
+            site=site.name,
+            replicas=replicas,
+            split=split,
+            job=job,
+            parts=own.parts,
+            findings=_findings(split, job, own),
+        )
+        for (workload, replicas), split, job, own in zip(ordered, splits, sharing.jobs, placed, strict=True)
+    )
+    return SitePlan(site=site, sharing=sharing, paths=paths, before=site.nodes, after=after)
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """One workload on the nodes. `refusal` is why the nodes did not take all that the queue granted."""
+
+    parts: tuple[PartPath, ...]
+    refusal: Finding | None
+
+
+def _share_and_place(site: Site, splits: Sequence[Parts]) -> tuple[Sharing, list[_Placed], NodeState]:
+    """Share by sums, place by nodes; what the nodes refuse is shared out again among the others.
+
+    Each round asks for no more than the nodes took in the last one, so the rounds end; three are enough in practice,
+    and after `ROUNDS` what is left over stays free.
+    """
+    turns = sorted(range(len(splits)), key=lambda row: _turn(splits[row].parts[0].workload))
+    limits = [[part.need for part in split.parts] for split in splits]
+    refusals: dict[int, Finding] = {}
+    for last in range(ROUNDS):
+        jobs = [
+            (split.parts[0].workload, [replace(part, need=most) for part, most in zip(split.parts, own, strict=True)])
+            for split, own in zip(splits, limits, strict=True)
+        ]
+        sharing = share_site(site.nodes, jobs, site.queues, site.weights)
+        ground = Ground(site.nodes, site.population)
+        placed = {row: _place(site, ground, splits[row], jobs[row][1], sharing.jobs[row]) for row in turns}
+        refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None}
+        if not refused or last == ROUNDS - 1:
+            break
+        for row, finding in refused.items():
+            refusals.setdefault(row, finding)
+            limits[row] = [path.placed for path in placed[row].parts]
+    kept = [_Placed(placed[row].parts, placed[row].refusal or refusals.get(row)) for row in range(len(splits))]
+    return sharing, kept, ground.state
+
+
+def _findings(split: Parts, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
+    """Why something waits: the nodes' word where they refused, else the queue's."""
+    if all(path.part.need == path.placed for path in own.parts):
+        return ()
+    found = own.refusal or job.finding
+    return (found,) if found else ()
+
+
+def _split(site: Site, workload: Workload, replicas: int, tiers: Tiers) -> Parts:
+    running = site.present.get(workload.key)
+    there = 0 if running is None else int(running.sum())
+    return parts(workload, replicas, there, site.required.get(workload.key, 0), tiers)
+
+
+def _turn(workload: Workload) -> tuple[int, int, object]:
+    return -workload.priority, -workload.least_together, natural_key(workload.key)
+
+
+def _place(site: Site, ground: Ground, split: Parts, limited: Sequence[Part], job: JobRow) -> _Placed:
+    """Place what the queue grants, what must be on demand first; all of the gang's minimum or nothing."""
+    granted = job.admitted - job.running
+    mark = ground.mark()
+    paths: list[PartPath] = []
+    for whole, part in zip(split.parts, limited, strict=True):
+        share = min(part.need, granted)
+        granted -= share
+        paths.append(_place_part(site, ground, whole, share))
+    least = split.parts[0].workload.least_together
+    there = sum(path.part.running + path.placed for path in paths)
+    asked = sum(path.granted for path in paths)
+    if asked and least > 1 and there < least:
+        ground.undo(mark)
+        why = because(reasons.GANG_DOES_NOT_FIT, placeable=there, least=least, why=_why(paths))
+        nothing = np.zeros(len(site.nodes.names), dtype=np.int64)
+        return _Placed(tuple(replace(path, counts=nothing) for path in paths), why)
+    unplaced = asked - sum(path.placed for path in paths)
+    if unplaced:
+        return _Placed(tuple(paths), because(reasons.NO_NODE, unplaced=unplaced, asked=asked, why=_why(paths)))
+    return _Placed(tuple(paths), None)
+
+
+def _place_part(site: Site, ground: Ground, part: Part, share: int) -> PartPath:
+    if not share:
+        return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
+    base, step = heights(site, part, ground.state)
+    grouping: Grouping = ground.place(part.shape, share, base, step)
+    rejected = grouping.rejected(site.nodes) if grouping.unplaced else ()
+    return PartPath(part=part, granted=share, counts=grouping.counts, rejected=rejected)
+
+
+def heights(site: Site, part: Part, state: NodeState) -> tuple[Int, Int]:
+    """What the strategy levels: replicas of the workload per node, or the use of the nodes.
+
+    Use is in millionths of a node, by the resource of the part in which the node is fullest.
+    """
+    there = site.present.get(part.workload.key, np.zeros(len(state.names), dtype=np.int64))
+    if part.workload.strategy != "global-greedy":
+        return there, np.ones(len(state.names), dtype=np.int64)
+    base, step = np.zeros(len(state.names), dtype=np.int64), np.zeros(len(state.names), dtype=np.int64)
+    for name, amount in part.shape.request:
+        column = state.column(name)
+        if column is not None:
+            offered = np.maximum(state.allocatable[:, column], 1)
+            base = np.maximum(base, state.used[:, column] * 10**6 // offered)
+            step = np.maximum(step, amount * 10**6 // offered)
+    return base, step
+
+
+def _why(paths: Iterable[PartPath]) -> str:
+    """The rejections of all parts as a few words, most nodes first."""
+    counts: dict[str, int] = {}
+    for path in paths:
+        for rejection in path.rejected:
+            counts[rejection.reason.code] = max(counts.get(rejection.reason.code, 0), rejection.count)
+    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
+    return ", ".join(f"{count} nodes {code}" for code, count in ordered) or "there are no nodes"
+
+
+def spots(path: PartPath, names: Sequence[str]) -> Mapping[str, int]:
+    """The counts by node name, zeros left out."""
+    return {names[int(row)]: int(path.counts[row]) for row in np.flatnonzero(path.counts)}

@@ -1,0 +1,109 @@
+"""Manifests as typed objects, sorted by kind; what is not understood is counted, what is broken is named."""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import msgspec
+
+from fairlead.kube.decode import drop_nulls
+from fairlead.kube.manifests.reading import Manifest
+from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
+from fairlead.model.errors import InputError
+
+T = TypeVar("T")
+
+KINDS: dict[tuple[str, str], type[Any]] = {
+    ("", "Node"): node.Node,
+    ("", "Pod"): pod.Pod,
+    ("", "Namespace"): policy.Namespace,
+    ("", "ResourceQuota"): policy.ResourceQuota,
+    ("", "PersistentVolumeClaim"): storage.PersistentVolumeClaim,
+    ("", "PersistentVolume"): storage.PersistentVolume,
+    ("storage.k8s.io", "StorageClass"): storage.StorageClass,
+    ("scheduling.k8s.io", "PriorityClass"): policy.PriorityClass,
+    ("policy", "PodDisruptionBudget"): policy.PodDisruptionBudget,
+    ("apps", "Deployment"): workloads.Deployment,
+    ("apps", "ReplicaSet"): workloads.ReplicaSet,
+    ("apps", "StatefulSet"): workloads.StatefulSet,
+    ("batch", "Job"): workloads.Job,
+    ("scheduling.volcano.sh", "Queue"): volcano.Queue,
+    ("scheduling.volcano.sh", "PodGroup"): volcano.PodGroup,
+    ("cluster.karmada.io", "Cluster"): karmada.Cluster,
+    ("policy.karmada.io", "PropagationPolicy"): karmada.PropagationPolicy,
+    ("policy.karmada.io", "ClusterPropagationPolicy"): karmada.PropagationPolicy,
+    ("work.karmada.io", "ResourceBinding"): karmada.ResourceBinding,
+    ("work.karmada.io", "ClusterResourceBinding"): karmada.ResourceBinding,
+    ("longhorn.io", "Node"): longhorn.LonghornNode,
+    ("longhorn.io", "Volume"): longhorn.LonghornVolume,
+    ("longhorn.io", "Replica"): longhorn.LonghornReplica,
+    ("longhorn.io", "Setting"): longhorn.LonghornSetting,
+}
+"""Kinds that a plan reads. Versions of a group are told apart only by their fields."""
+
+CLUSTER = "resource.karmada.io/cached-from-cluster"
+"""The annotation by which Karmada marks an object with the cluster it was read from."""
+
+
+@dataclass(slots=True)
+class Catalogue:
+    """Objects by the type they were decoded to, in the order they came."""
+
+    objects: dict[type[Any], list[Any]] = field(default_factory=lambda: defaultdict(list))
+    ignored: Counter[str] = field(default_factory=Counter)
+    """Kinds that a plan does not read, with how many there were."""
+    errors: list[InputError] = field(default_factory=list)
+
+    def of(self, kind: type[T]) -> list[T]:
+        """All objects of a type."""
+        return self.objects.get(kind, [])
+
+    def at(self, kind: type[T], cluster: str) -> list[T]:
+        """The objects of a type that were read from one cluster."""
+        return [each for each in self.of(kind) if cluster_of(each) == cluster]
+
+
+def cluster_of(item: Any) -> str:
+    """The cluster an object was read from; empty where it does not say."""
+    annotations: dict[str, str] = item.metadata.annotations
+    return annotations.get(CLUSTER, "")
+
+
+def catalogue(manifests: Iterable[Manifest]) -> Catalogue:
+    """Decode every manifest; an object that is given twice is an error, the first one counts."""
+    found = Catalogue()
+    seen: set[tuple[str, str, str, str, str]] = set()
+    for manifest in manifests:
+        kind = KINDS.get((manifest.group, manifest.kind))
+        if kind is None:
+            found.ignored[f"{manifest.kind}.{manifest.group}".rstrip(".")] += 1
+            continue
+        try:
+            decoded = _decode(manifest, kind)
+        except InputError as error:
+            found.errors.append(error)
+            continue
+        identity = (manifest.group, manifest.kind, manifest.namespace, manifest.name, cluster_of(decoded))
+        if identity in seen:
+            found.errors.append(InputError(manifest.place, f"{manifest.kind} {manifest.name} is there twice"))
+        elif not manifest.name:
+            found.errors.append(InputError(manifest.place, f"{manifest.kind} has no metadata.name"))
+        else:
+            seen.add(identity)
+            found.objects[kind].append(decoded)
+    return found
+
+
+def _decode(manifest: Manifest, kind: type[Any]) -> Any:
+    try:
+        return msgspec.convert(manifest.value, kind)
+    except msgspec.ValidationError:
+        pass  # most often a null where the API server leaves the field out
+    try:
+        return msgspec.convert(drop_nulls(manifest.value), kind)
+    except (msgspec.ValidationError, RecursionError) as error:
+        message, _, path = str(error).partition(" - at `$.")
+        name = f"{manifest.kind} {manifest.name}"
+        place = f": {path.rstrip('`')}" if path else ""
+        raise InputError(f"{manifest.place}: {name}{place}", message.replace("`", "")) from None

@@ -1,0 +1,149 @@
+"""Deployments, StatefulSets, Jobs and loose pods to workloads, with what of them runs already and where."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from fairlead.kube.admission.rules import MINIMUM, TierRules, requires_on_demand
+from fairlead.kube.codec.shapes import shape
+from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
+from fairlead.kube.objects.pod import Pod, PodTemplate
+from fairlead.kube.objects.policy import PriorityClass
+from fairlead.kube.objects.volcano import PodGroup
+from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
+from fairlead.model.errors import InputError
+from fairlead.model.workload import COMMUNISM, Workload
+
+GROUP_NAME = "scheduling.k8s.io/group-name"
+QUEUE_NAME = "scheduling.volcano.sh/queue-name"
+STRATEGY = "fairlead.io/strategy"
+
+
+@dataclass(slots=True)
+class Running:
+    """The bound pods of one workload: node names, and how many must stay on on-demand nodes."""
+
+    nodes: list[str] = field(default_factory=list)
+    required: int = 0
+
+
+@dataclass(slots=True)
+class Workloads:
+    """The workloads of one cluster and what runs of each, by key."""
+
+    workloads: list[Workload] = field(default_factory=list)
+    running: dict[str, Running] = field(default_factory=lambda: defaultdict(Running))
+
+
+class Reader:
+    """Reads workloads of a catalogue. Groups and priorities are looked up by name."""
+
+    def __init__(self, found: Catalogue, rules: TierRules) -> None:
+        self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
+        self._priorities = {each.metadata.name: each.value for each in found.of(PriorityClass)}
+        self._rules = rules
+        self._errors = found.errors
+
+    def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
+        """Workloads that a controller keeps, of one cluster."""
+        for deployment in found.at(Deployment, cluster):
+            yield from self._workload(
+                "Deployment", deployment.metadata, deployment.spec.replicas, deployment.spec.template
+            )
+        for owned in found.at(StatefulSet, cluster):
+            first = owned.spec.ordinals.start
+            yield from self._workload("StatefulSet", owned.metadata, owned.spec.replicas, owned.spec.template, first)
+        for job in found.at(Job, cluster):
+            wanted = 1 if job.spec.parallelism is None else job.spec.parallelism
+            if job.spec.completions is not None:
+                wanted = min(wanted, max(job.spec.completions - job.status.succeeded, 0))
+            yield from self._workload("Job", job.metadata, 0 if job.spec.suspend else wanted, job.spec.template)
+        for loose in found.at(ReplicaSet, cluster):
+            if loose.metadata.controller is None:
+                yield from self._workload("ReplicaSet", loose.metadata, loose.spec.replicas, loose.spec.template)
+
+    def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload]) -> Workloads:
+        """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""
+        result = Workloads(list(known))
+        keys = {each.key for each in result.workloads}
+        owners = {
+            (each.metadata.namespace, each.metadata.name): each.metadata.controller
+            for each in found.at(ReplicaSet, cluster)
+        }
+        loose: dict[str, list[Pod]] = defaultdict(list)
+        for pod in found.at(Pod, cluster):
+            if pod.finished:
+                continue
+            key = _owner_key(pod, owners)
+            if key not in keys:
+                loose[key].append(pod)
+            elif pod.spec.node_name:
+                self._count(result.running[key], pod)
+        for key, pods in loose.items():
+            self._add_loose(result, key, pods)
+        return result
+
+    def _add_loose(self, result: Workloads, key: str, pods: list[Pod]) -> None:
+        """Pods whose owner is not among the manifests: as many replicas as there are pods, shaped like the first."""
+        kind, namespace, name = key.split("/", 2)
+        waiting = [pod for pod in pods if not pod.spec.node_name] or pods
+        template = PodTemplate(metadata=waiting[0].metadata, spec=waiting[0].spec)
+        meta = ObjectMeta(name=name, namespace=namespace, creation_timestamp=pods[0].metadata.creation_timestamp)
+        for workload in self._workload(kind, meta, len(pods), template):
+            result.workloads.append(workload)
+            for pod in pods:
+                if pod.spec.node_name:
+                    self._count(result.running[key], pod)
+
+    def _count(self, running: Running, pod: Pod) -> None:
+        running.nodes.append(pod.spec.node_name)
+        running.required += requires_on_demand(pod.spec, self._rules)
+
+    def _workload(
+        self, kind: str, meta: ObjectMeta, replicas: int | None, template: PodTemplate, first_ordinal: int = 0
+    ) -> Iterator[Workload]:
+        """One workload, or none where its template cannot be read: the error is recorded."""
+        namespace = meta.namespace or "default"
+        marks = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
+        group = self._groups.get((namespace, marks.get(GROUP_NAME, "")))
+        try:
+            formed = shape(namespace, template.metadata.labels, template.spec)
+        except InputError as error:
+            self._errors.append(error.within(f"{kind} {namespace}/{meta.name}: "))
+            return
+        yield Workload(
+            kind=kind,
+            namespace=namespace,
+            name=meta.name,
+            uid=meta.uid or f"{namespace}/{meta.name}",
+            replicas=1 if replicas is None else max(replicas, 0),
+            shape=formed,
+            tiered=kind in ("Deployment", "StatefulSet"),
+            min_available=meta.annotations.get(MINIMUM),
+            first_ordinal=first_ordinal,
+            queue=group.spec.queue if group else marks.get(QUEUE_NAME, ""),
+            priority=self._priority(template, group),
+            least_together=max(group.spec.min_member or 1, 1) if group else 1,
+            created=meta.creation_timestamp or "",
+            strategy=marks.get(STRATEGY, COMMUNISM),
+        )
+
+    def _priority(self, template: PodTemplate, group: PodGroup | None) -> int:
+        if template.spec.priority is not None:
+            return template.spec.priority
+        named = template.spec.priority_class_name or (group.spec.priority_class_name if group else "")
+        return self._priorities.get(named, 0)
+
+
+def _owner_key(pod: Pod, replica_sets: Mapping[tuple[str, str], OwnerReference | None]) -> str:
+    """The key of the workload that a pod belongs to: its controller, or that controller's own."""
+    namespace = pod.metadata.namespace or "default"
+    controller = pod.metadata.controller
+    if controller is None:
+        return f"Pod/{namespace}/{pod.metadata.name}"
+    if controller.kind == "ReplicaSet":
+        above = replica_sets.get((pod.metadata.namespace, controller.name))
+        if above is not None:
+            return f"Deployment/{namespace}/{above.name}"
+    return f"{controller.kind}/{namespace}/{controller.name}"

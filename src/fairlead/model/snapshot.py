@@ -1,0 +1,70 @@
+"""The immutable view that a plan is made from: the fleet, and the inside of each cluster that is known.
+
+A *site* is a cluster seen from inside: its nodes, what runs on them, its queues and its disks. The fleet knows
+clusters by their room only. A snapshot of a single cluster has one site with an empty name and no fleet.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from fairlead.model.clusters import ClusterTable
+from fairlead.model.columns import Int
+from fairlead.model.disks import DiskTable
+from fairlead.model.division import DividePolicy, DivideWorkload, PriorDivision
+from fairlead.model.nodestate import NodeState
+from fairlead.model.population import Population
+from fairlead.model.storage import Volume
+from fairlead.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DivisionAsk:
+    """A workload that a policy divides over clusters: the arguments of `fleet.divide`."""
+
+    workload: DivideWorkload
+    clusters: ClusterTable
+    policy: DividePolicy
+    prior: PriorDivision | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueWish:
+    """A queue as its owner wrote it. Amounts are in the unit of their resource."""
+
+    name: str
+    weight: int = 1
+    parent: str = ""
+    priority: int = 0
+    is_open: bool = True
+    reclaimable: bool = True
+    capability: Mapping[str, int] = field(default_factory=dict)
+    guarantee: Mapping[str, int] = field(default_factory=dict)
+    deserved: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """One cluster from inside.
+
+    `present` has for each workload key its running replicas per node row, `required` those of them that must stay on
+    on-demand nodes. `weights` are those of namespaces (1 where none is named).
+    """
+
+    name: str
+    nodes: NodeState
+    population: Population
+    workloads: tuple[Workload, ...] = ()
+    present: Mapping[str, Int] = field(default_factory=dict)
+    required: Mapping[str, int] = field(default_factory=dict)
+    queues: tuple[QueueWish, ...] = ()
+    weights: Mapping[str, int] = field(default_factory=dict)
+    disks: DiskTable | None = None
+    volumes: tuple[Volume, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Snapshot:
+    """`divided` are workloads that the fleet divides, by key, with the ask of each."""
+
+    sites: tuple[Site, ...] = ()
+    divided: tuple[tuple[Workload, DivisionAsk], ...] = ()

@@ -1,0 +1,42 @@
+"""A workload: what a user wants replicas of, and every wish that steers them through the levels."""
+
+from dataclasses import dataclass
+
+from fairlead.model.shape import Shape
+
+COMMUNISM = "communism"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Workload:
+    """`replicas` is what the user asks for in all; which of them exist already is the snapshot's matter.
+
+    `min_available` is the text of the tier wish, None where there is none; `tiered` says whether the kind takes part
+    in tiers at all. `queue` is empty where the workload names none.
+    """
+
+    kind: str
+    namespace: str
+    name: str
+    uid: str = ""
+    replicas: int
+    shape: Shape
+    tiered: bool = False
+    min_available: str | None = None
+    first_ordinal: int = 0
+    queue: str = ""
+    priority: int = 0
+    least_together: int = 1
+    """The gang's size: fewer than this many replicas are of no use."""
+    created: str = ""
+    strategy: str = COMMUNISM
+
+    @property
+    def key(self) -> str:
+        """What identifies it within its cluster."""
+        return f"{self.kind}/{self.namespace}/{self.name}"
+
+    @property
+    def title(self) -> str:
+        """What a person calls it."""
+        return f"{self.namespace}/{self.name}"
