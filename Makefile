@@ -33,7 +33,7 @@ pure: setup ## the tests that need no API server, in parallel, with branch cover
 	@$(BIN)/pytest -m "not cluster and not proof" -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
 
 cluster-tests: setup ## the tests on a real API server, in series
-	@$(BIN)/pytest -m "cluster and not proof" -p no:xdist
+	@$(BIN)/pytest tests/cluster -m "cluster and not proof" -p no:xdist
 
 proof: setup ## full sizes; writes dated results under docs/proof/
 	@$(BIN)/pytest -m proof -p no:xdist
@@ -54,8 +54,8 @@ types: setup ## strict type check
 bench: setup ## speeds as ratios, measured side by side in one run
 	@$(BIN)/python -m bench
 
-cluster: setup ## a real control plane on loopback with KWOK nodes
-	@$(BIN)/python -m tools.controlplane.up
+cluster: setup ## a real control plane on loopback with KWOK nodes (NODES=10)
+	@exec $(BIN)/python -m tools.controlplane.up $(if $(NODES),--nodes $(NODES))
 
 docs: setup ## check that every documented command runs and every reason is documented
 	@$(BIN)/pytest -q tests/arch tests/docs

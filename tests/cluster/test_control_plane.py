@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import http.client
 import os
 import signal
 import subprocess
 import sys
+import threading
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,43 +98,89 @@ def test_pod_that_says_how_long_it_runs_succeeds(api: Api, namespace: str, kwok_
     api.wait("endless runs", lambda: api.get(f"{pods}/endless")["status"]["phase"] == "Running")
 
 
+class Mirror:
+    """The names in a collection, kept by list and watch in a thread: the least that survives a restart."""
+
+    def __init__(self, api: Api, path: str) -> None:
+        self._api, self._path = api, path
+        self.names: set[str] = set()
+        self.streams = 0
+        self._ended = False
+        self._thread = threading.Thread(target=self._follow, daemon=True)
+
+    def __enter__(self) -> Mirror:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._ended = True
+        self._thread.join(timeout=60)
+        assert not self._thread.is_alive()
+
+    def _follow(self) -> None:
+        version = ""
+        while not self._ended:
+            try:
+                version = self._watch(version or self._list())
+            except (OSError, http.client.HTTPException, ApiError):
+                time.sleep(0.1)
+
+    def _list(self) -> str:
+        listed = self._api.get(self._path)
+        self.names = {item["metadata"]["name"] for item in listed["items"]}
+        return str(listed["metadata"]["resourceVersion"])
+
+    def _watch(self, version: str) -> str:
+        """Follow until the stream ends; the version to go on from, empty when it is too old and a list is due."""
+        self.streams += 1
+        for event in self._api.watch(self._path, resourceVersion=version, timeoutSeconds=2):
+            if event["type"] == "ERROR":
+                assert event["object"]["code"] == 410
+                return ""
+            meta = event["object"]["metadata"]
+            version = meta["resourceVersion"]
+            (self.names.discard if event["type"] == "DELETED" else self.names.add)(meta["name"])
+            if self._ended:
+                break
+        return version
+
+
 @pytest.mark.parametrize("kill", [False, True], ids=["stopped", "killed"])
-def test_watch_resumes_after_apiserver_restart(control_plane: ControlPlane, namespace: str, kill: bool) -> None:
-    """A watcher that reconnects from the last version it saw misses nothing that happened around a restart."""
+def test_watch_survives_apiserver_restart(control_plane: ControlPlane, namespace: str, kill: bool) -> None:
+    """A watcher that reconnects, and lists again when its version is too old, misses nothing around a restart."""
     api = control_plane.api
-    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    path = f"/api/v1/namespaces/{namespace}/secrets"
 
     def create(name: str) -> None:
         api.create(path, {"metadata": {"name": name}})
 
-    create("before")
-    listed = api.get(path)
-    version = listed["metadata"]["resourceVersion"]
-    create("during")
-    stream = api.watch(path, resourceVersion=version)
-    first = next(stream)
-    assert (first["type"], first["object"]["metadata"]["name"]) == ("ADDED", "during")
-    version = first["object"]["metadata"]["resourceVersion"]
-
-    control_plane.restart_apiserver(kill=kill)
-    assert list(stream) == [], "the old stream ends"
-    create("after")
-    second = next(api.watch(path, resourceVersion=version))
-    assert (second["type"], second["object"]["metadata"]["name"]) == ("ADDED", "after")
+    create("first")
+    with Mirror(api, path) as mirror:
+        api.wait("the first is seen", lambda: mirror.names == {"first"})
+        create("second")
+        api.wait("the second is seen", lambda: mirror.names == {"first", "second"})
+        streams = mirror.streams
+        control_plane.restart_apiserver(kill=kill)
+        create("third")
+        api.delete(f"{path}/first")
+        api.wait("both changes are seen", lambda: mirror.names == {"second", "third"})
+        assert mirror.streams > streams
 
 
-def test_version_from_before_compaction_is_gone(control_plane: ControlPlane, namespace: str) -> None:
-    """After a compaction a paged list cannot go on: the server answers 410, as in a long-lived cluster."""
+def test_history_from_before_is_gone(control_plane: ControlPlane, namespace: str) -> None:
+    """A paged list and a watch cannot go on from forgotten history: 410, as in a cluster that has run for long."""
     api = control_plane.api
-    path = f"/api/v1/namespaces/{namespace}/configmaps"
+    path = f"/api/v1/namespaces/{namespace}/secrets"
     for number in range(3):
         api.create(path, {"metadata": {"name": f"page-{number}"}})
-    page = api.get(path, limit=1)
+    page = api.get(path, limit=1)["metadata"]
     api.create(path, {"metadata": {"name": "later"}})
-    control_plane.compact_etcd()
+    control_plane.forget_history()
     with pytest.raises(ApiError) as caught:
-        api.get(path, limit=1, **{"continue": page["metadata"]["continue"]})
+        api.get(path, limit=1, **{"continue": page["continue"]})
     assert (caught.value.status, caught.value.reason) == (410, "Expired")
+    event = next(api.watch(path, resourceVersion=page["resourceVersion"]))
+    assert (event["type"], event["object"]["code"]) == ("ERROR", 410)
 
 
 def test_service_account_has_only_its_rights(control_plane: ControlPlane, namespace: str) -> None:
@@ -176,14 +225,19 @@ def test_stop_leaves_no_process_and_no_folder(control_plane: ControlPlane) -> No
     control_plane.wait_ready()
 
 
-def test_killed_parent_takes_its_processes_along(control_plane: ControlPlane) -> None:
+def test_killed_parent_takes_its_processes_along(control_plane: ControlPlane, tmp_path: Path) -> None:
     """When the program that started a control plane is killed outright, its processes end all the same."""
     program = (
         "from tools.controlplane.plane import ControlPlane; from tests.cluster.test_control_plane import BARE;"
         "plane = ControlPlane(BARE).start(); print(*plane.pids().values(), plane.folder, flush=True); input()"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", program], cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [sys.executable, "-c", program],
+        cwd=ROOT,
+        env={**os.environ, "TMPDIR": str(tmp_path)},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
     ) as parent:
         assert parent.stdout is not None
         *numbers, folder = parent.stdout.readline().split()

@@ -141,19 +141,21 @@ class ControlPlane:
         self._wait_apiserver(seconds)
 
     def restart_apiserver(self, *, kill: bool = False) -> None:
-        """Stop and start the API server: every watch is cut, resource versions from before are too old."""
+        """Stop and start the API server: every watch is cut, and resource versions from before may be too old."""
         self.stop_apiserver(kill=kill)
         self.start_apiserver()
 
-    def compact_etcd(self) -> int:
-        """Forget all history up to now; returns the revision. Continue tokens from before answer 410 Gone."""
+    def forget_history(self) -> None:
+        """Make every resource version and continue token from before answer 410 Gone.
+
+        etcd is compacted, and the API server restarted because it would serve them from its own memory.
+        """
         connection = http.client.HTTPConnection(HOST, self._at.ports.etcd, timeout=30)
         with contextlib.closing(connection):
-            revision = int(
-                _etcd(connection, "/v3/kv/range", {"key": base64.b64encode(b"/").decode()})["header"]["revision"]
-            )
+            anything = base64.b64encode(b"/").decode()
+            revision = int(_etcd(connection, "/v3/kv/range", {"key": anything})["header"]["revision"])
             _etcd(connection, "/v3/kv/compaction", {"revision": revision, "physical": True})
-        return revision
+        self.restart_apiserver()
 
     # 3. Access
 
