@@ -88,15 +88,22 @@ def _highest(weights: Ints, seats: Ints, room: Ints, units: int, tie_rank: Ints 
     low, high = times.bracket(units)
     certain = times.taken(low * (1.0 - _MARGIN)).copy()
     doubtful = times.taken(high * (1.0 + _MARGIN)) - certain
-    rows = np.repeat(np.arange(len(live)), doubtful)
-    turn = np.arange(len(rows)) - np.repeat(np.cumsum(doubtful) - doubtful, doubtful)
-    number = (seats + certain)[rows] + turn
+    rows, turn = _turns(doubtful)
+    number = seats[rows] + certain[rows] + turn
     keys = [ranks(2 * number + 1, weights[rows]), number]
     if tie_rank is not None:
         keys.append(ints(tie_rank)[live][rows])
     won = rows[lowest(units - total(certain), *keys)]
     result[live] = certain + np.bincount(won, minlength=len(live))
     return result
+
+
+def _turns(counts: Ints) -> tuple[Ints, Ints]:
+    """Every row as often as its count says, with 0, 1, 2 … for its turns."""
+    rows = np.flatnonzero(counts)
+    if largest(counts) > 1:
+        rows = np.repeat(np.arange(len(counts)), counts)
+    return rows, np.arange(len(rows)) - (np.cumsum(counts) - counts)[rows]
 
 
 class _Times:

@@ -54,6 +54,8 @@ def ranks(numerators: Wide, denominators: Wide) -> Ints:
     infinite = denominators == 0
     above = np.where(infinite, 1, numerators)
     below = np.where(above == 0, 1, denominators)
+    if len(above) and (above == above[0]).all() and (below == below[0]).all():
+        return np.zeros(len(above), dtype=np.int64)
     quotients = np.full(len(above), np.inf)
     np.divide(above.astype(float), below.astype(float), out=quotients, where=~infinite)
     order = np.argsort(quotients, kind="stable")

@@ -1,0 +1,8 @@
+"""Speeds, measured side by side in one run and printed as ratios; nothing here asserts anything about time.
+
+A group is a module with `run(report)`. To add one, write bench/<name>.py and add its line to GROUPS.
+"""
+
+GROUPS = {
+    "kernels": "how the cost of the kernels grows with targets and units, against one heap turn a unit",
+}
