@@ -1,0 +1,157 @@
+"""The exact count, as a protocol without I/O: one ledger a ReplicaSet, changed only by compare-and-swap.
+
+An attempt serves all requests of one ReplicaSet that wait in one process. It reads the ledger (with its version), then
+lists the pods, then writes: in this order, because a pod stored after the list was granted by a ledger whose version
+the write would have to beat. Listing first and reading the ledger afterwards would overshoot.
+
+    READ ──ledger──► LIST ──pods──► (decide) ──► DONE               nothing to record
+                                        └──────► WRITE ──ok──► DONE
+      ▲                                            │
+      └──────────────── conflict, or no answer ────┘
+
+A slot in the ledger is one of four:
+  stored     an active pod carries it;
+  gone       a pod carried it once and is not active any more: free again;
+  reserved   no pod has carried it yet. It may still come, or have been refused after the grant (by a quota, say);
+             which of the two, admission cannot tell, so it counts as held, but not as present;
+  lapsed     reserved for longer than any creation can take: free again.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from enum import Enum
+
+NOTHING: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Ledger:
+    """The slots granted within one ReplicaSet. `version` is None where the ledger is not there yet.
+
+    `seen` are those of `granted` that a stored pod was found to carry.
+    """
+
+    version: str | None = None
+    granted: frozenset[str] = NOTHING
+    seen: frozenset[str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """What one consistent list shows of a ReplicaSet: slots carried by its pods, and by its active pods."""
+
+    carried: frozenset[str] = NOTHING
+    active: frozenset[str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Knowledge:
+    """What one process knows besides: slots that some pod has carried, and reservations that have lapsed."""
+
+    seen: frozenset[str] = NOTHING
+    lapsed: frozenset[str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """The slots of a ledger sorted by what has become of them; those gone or lapsed are left out."""
+
+    stored: frozenset[str]
+    reserved: frozenset[str]
+
+
+def standing(ledger: Ledger, listing: Listing, knowledge: Knowledge) -> Standing:
+    """Sort the slots. The listing must have been taken after the ledger was read."""
+    absent = ledger.granted - listing.active
+    unseen = absent - ledger.seen - listing.carried - knowledge.seen
+    return Standing(stored=ledger.granted & listing.active, reserved=unseen - knowledge.lapsed)
+
+
+class Step(Enum):
+    """What an attempt needs next."""
+
+    READ = "read"
+    LIST = "list"
+    WRITE = "write"
+    DONE = "done"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Attempt:
+    """One try to answer `requests` (slot ids to be, in order of arrival), as a state machine.
+
+    When DONE, every request is in exactly one of `granted`, `spot` and `waiting`; those waiting have to try again.
+    `conflicts` counts how often it had to start over. `standing` is what the decision rested on.
+    """
+
+    requests: tuple[str, ...]
+    step: Step = Step.READ
+    ledger: Ledger = Ledger()
+    standing: Standing = field(default=Standing(NOTHING, NOTHING))
+    target: int = 0
+    granted: tuple[str, ...] = ()
+    spot: tuple[str, ...] = ()
+    waiting: tuple[str, ...] = ()
+    conflicts: int = 0
+
+    def read(self, ledger: Ledger) -> "Attempt":
+        """The ledger was read."""
+        return replace(self, step=Step.LIST, ledger=ledger)
+
+    def list(self, listing: Listing, knowledge: Knowledge, target: int) -> "Attempt":
+        """The pods were listed: decide. Nothing may be answered before the step is DONE."""
+        now = standing(self.ledger, listing, knowledge)
+        # A write whose answer was lost may have gone through: what it granted to us is ours.
+        already = tuple(each for each in self.requests if each in now.reserved)
+        others = tuple(each for each in self.requests if each not in now.reserved)
+        free = max(target - len(now.stored) - len(now.reserved), 0)
+        fresh, rest = others[:free], others[free:]
+        full = len(now.stored) >= target
+        return replace(
+            self,
+            step=Step.WRITE if fresh else Step.DONE,
+            standing=now,
+            target=target,
+            granted=already + fresh,
+            spot=rest if full else (),
+            waiting=() if full else rest,
+        )
+
+    @property
+    def proposed(self) -> Ledger:
+        """The ledger to write over the version that was read."""
+        return Ledger(
+            self.ledger.version,
+            self.standing.stored | self.standing.reserved | frozenset(self.granted),
+            self.standing.stored,
+        )
+
+    def wrote(self) -> "Attempt":
+        """The write went through."""
+        return replace(self, step=Step.DONE)
+
+    def beaten(self) -> "Attempt":
+        """Somebody else wrote first, or no answer came: start over, knowing nothing."""
+        return Attempt(requests=self.requests, conflicts=self.conflicts + 1)
+
+
+def tidied(ledger: Ledger, listing: Listing, knowledge: Knowledge) -> Ledger:
+    """The ledger without what is gone or lapsed; equal to `ledger` where there is nothing to write."""
+    now = standing(ledger, listing, knowledge)
+    return Ledger(ledger.version, now.stored | now.reserved, now.stored)
+
+
+def chosen(ledger: Ledger, gated: Iterable[str], placed: Iterable[str], target: int) -> tuple[Ledger, frozenset[str]]:
+    """Gated mode: the ledger to write, and the gated pods that take a slot.
+
+    Slots are uids of stored pods here, so there are no reservations: what the ledger names and the list does not
+    show is gone. `gated` are active pods that wait, in the order in which they take free slots; `placed` are active
+    ones that were let go with the rule for on-demand nodes. Both must have been listed after the ledger was read.
+    A pod that the ledger names but that somebody let go to spot is neither, so its slot is free again.
+    """
+    waiting = tuple(gated)
+    kept = ledger.granted & (frozenset(waiting) | frozenset(placed))
+    free = max(target - len(kept), 0)
+    fresh = [each for each in waiting if each not in kept][:free]
+    after = Ledger(ledger.version, kept | frozenset(fresh), kept)
+    return after, after.granted & frozenset(waiting)
