@@ -24,21 +24,13 @@ HERE = Path(__file__).parent
 EXTERNAL = "FAIRLEAD_TEST_KUBECONFIG"
 
 _numbers = itertools.count(1)
-_kept_logs = pytest.StashKey[Path]()
+_last_words = pytest.StashKey[str]()
 
 
 class NodeMaker(Protocol):
     """Creates nodes for one test; their names begin with the test's own prefix."""
 
     def __call__(self, count: int, **shape: Unpack[NodeShape]) -> list[str]: ...
-
-
-def _obstacle() -> str | None:
-    """Why these tests cannot run here, or None."""
-    if os.environ.get(EXTERNAL):
-        return None
-    reason = build.obstacle()
-    return f"CLUSTER TESTS SKIPPED: {reason}, and {EXTERNAL} is not set" if reason else None
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -52,7 +44,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build before the first test: a build must not count against a test's time limit, and shows its progress."""
     chosen = any(HERE in item.path.parents for item in session.items)
-    if not chosen or session.config.option.collectonly or os.environ.get(EXTERNAL) or _obstacle():
+    if not chosen or session.config.option.collectonly or os.environ.get(EXTERNAL) or build.obstacle():
         return
     capture = session.config.pluginmanager.getplugin("capturemanager")
     assert capture is not None
@@ -64,23 +56,21 @@ def pytest_collection_finish(session: pytest.Session) -> None:
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say once, in the open, what was skipped or where the logs of a failed run are."""
-    reason = _obstacle()
-    if reason and terminalreporter.stats.get("skipped"):
-        terminalreporter.write_line(reason, yellow=True, bold=True)
-    logs = config.stash.get(_kept_logs, None)
-    if logs:
-        terminalreporter.write_line(f"logs of the control plane: {logs}", red=True)
+    """Say once, in the open, what was skipped and why, or where the logs of a failed run are."""
+    words = config.stash.get(_last_words, "")
+    if words:
+        terminalreporter.write_line(words, red=True, bold=True)
 
 
 @pytest.fixture(scope="session")
 def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
     """The run's own control plane, started when the first test asks for it; its logs stay after a failure."""
-    reason = _obstacle()
-    if reason:
-        pytest.skip(reason)
     if os.environ.get(EXTERNAL):
         pytest.skip(f"needs a control plane of its own; {EXTERNAL} names an external cluster")
+    reason = build.obstacle()
+    if reason:
+        request.config.stash[_last_words] = f"CLUSTER TESTS SKIPPED: {reason}, and {EXTERNAL} is not set"
+        pytest.skip("no control plane here; the line CLUSTER TESTS SKIPPED says why")
     plane = ControlPlane().start()
     try:
         yield plane
@@ -88,7 +78,7 @@ def control_plane(request: pytest.FixtureRequest) -> Iterator[ControlPlane]:
         failed = request.session.testsfailed > 0
         plane.stop(keep_logs=failed)
         if failed:
-            request.config.stash[_kept_logs] = plane.logs
+            request.config.stash[_last_words] = f"logs of the control plane: {plane.logs}"
 
 
 @pytest.fixture(scope="session")
