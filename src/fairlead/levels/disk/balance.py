@@ -1,0 +1,270 @@
+"""The verb of the disk level: which node and which disk gets each storage replica."""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import numpy as np
+
+from fairlead.levels.disk import reasons as why
+from fairlead.levels.disk.bulk import Shelf, kind
+from fairlead.levels.disk.choose import Choice, choose
+from fairlead.levels.disk.filters import Uses, apart, room, static_codes
+from fairlead.levels.disk.ledger import Ledger
+from fairlead.levels.disk.policy import BalancePolicy, Rule
+from fairlead.model.columns import Codes, Int, frozen
+from fairlead.model.decision import Decision, Rejection, Score, Trace
+from fairlead.model.disks import Closed, DiskTable
+from fairlead.model.order import natural_key
+from fairlead.model.reasons import Finding, because
+from fairlead.model.storage import Locality, Volume
+
+TRACED = 32
+"""Replicas whose scores the trace keeps; a burst of thousands would drown it. Later ones are chosen from heaps."""
+
+MOST_SHELVES = 8
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Charge:
+    """Bytes promised to a disk by a placement that its status does not show yet."""
+
+    node: str
+    disk: str
+    size_bytes: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Placed:
+    """One storage replica and the table row of its disk; `reuses` names the failed replica that serves again."""
+
+    volume: str
+    row: int
+    node: str
+    disk: str
+    reuses: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What became of one volume: replicas left out and why, and for each disk the reason it was refused (0: none)."""
+
+    volume: Volume
+    unplaced: int
+    finding: Finding | None
+    codes: Codes
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Balance(Decision):
+    """The decision with its columns. `first` is the choice of the first new replica; `usable_*_bytes` by disk row."""
+
+    disks: DiskTable
+    policy: BalancePolicy
+    placed: tuple[Placed, ...]
+    outcomes: tuple[Outcome, ...]
+    first: Choice | None
+    usable_before_bytes: Int
+    usable_after_bytes: Int
+
+
+def balance(
+    volumes: Sequence[Volume], disks: DiskTable, policy: BalancePolicy, *, pending: Sequence[Charge] = ()
+) -> Balance:
+    """Place every replica that the volumes ask for, larger volumes first, then by name, each as if it were alone.
+
+    `pending` placements are charged before. Every placement is charged for the next one. The result does not depend
+    on the order of volumes, disks or pending placements.
+    """
+    ledger = Ledger(disks, policy)
+    rows = {disks.place(row): row for row in range(len(disks))} if pending or any(v.held for v in volumes) else {}
+    lost = _charge_pending(ledger, rows, pending)
+    before = ledger.usable.copy()
+    run = _Run(disks, policy, ledger, rows)
+    for volume in sorted(volumes, key=lambda each: (-each.size_bytes, natural_key(each.name))):
+        run.place(volume)
+    unplaced = sum(outcome.unplaced for outcome in run.outcomes)
+    return Balance(
+        placements=MappingProxyType(dict(Counter(f"{each.node}/{each.disk}" for each in run.placed))),
+        unplaced=unplaced,
+        finding=_finding(run.outcomes, unplaced),
+        trace=_trace(run, lost),
+        disks=disks,
+        policy=policy,
+        placed=tuple(run.placed),
+        outcomes=tuple(run.outcomes),
+        first=run.first,
+        usable_before_bytes=frozen(before),
+        usable_after_bytes=frozen(ledger.usable),
+    )
+
+
+class _Run:
+    """The state of one call."""
+
+    def __init__(self, disks: DiskTable, policy: BalancePolicy, ledger: Ledger, rows: dict[str, int]) -> None:
+        self.disks, self.policy, self.ledger, self.rows = disks, policy, ledger, rows
+        self.placed: list[Placed] = []
+        self.outcomes: list[Outcome] = []
+        self.first: Choice | None = None
+        self.scores: list[Score] = []
+        self._static: dict[tuple[Any, ...], Codes] = {}
+        self._shelves: dict[tuple[Any, ...], Shelf] = {}
+
+    def place(self, volume: Volume) -> None:
+        """All replicas of one volume: failed ones that can serve again first, then new ones one by one."""
+        need = volume.replicas - self._reuse(volume)
+        if need and volume.awaits_reuse and any(held.failed and held.reusable for held in volume.held):
+            awaiting = because(why.AWAITING_REUSE, volume=volume.name)
+            self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=awaiting, codes=self.disks.closed))
+            return
+        rule = volume.anti_affinity or self.policy.anti_affinity
+        key = kind(volume, rule)
+        static = self._static_codes(volume, key)
+        uses = self._uses(volume)
+        codes = static
+        while need:
+            shelf = self._shelf(key, static)
+            if shelf is not None:
+                disk = shelf.take(volume.size_bytes, uses, rule)
+                if disk is None:
+                    codes = room(apart(static, uses, self.disks, rule)[0], volume.size_bytes, self.ledger)
+                    break
+            else:
+                parted, classes = apart(static, uses, self.disks, rule)
+                now = room(parted, volume.size_bytes, self.ledger)
+                choice = self._choose(volume, now, classes, uses)
+                if choice is None:
+                    codes = now
+                    break
+                codes = now if codes is static else codes
+                self._note(volume, choice)
+                disk = choice.disk
+            need -= 1
+            self._take(volume, disk)
+            uses.add(self.disks, int(self.disks.node_of[disk]), disk)
+        finding = _no_disk(volume, need, codes) if need else None
+        self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=finding, codes=codes))
+
+    def _static_codes(self, volume: Volume, key: tuple[Any, ...] | None) -> Codes:
+        if key is None:
+            return static_codes(volume, self.disks, self.policy)
+        if key not in self._static:
+            self._static[key] = frozen(static_codes(volume, self.disks, self.policy))
+        return self._static[key]
+
+    def _shelf(self, key: tuple[Any, ...] | None, static: Codes) -> Shelf | None:
+        """Heaps for this kind of volume, once a burst has begun; every shelf costs a step at each placement."""
+        if key is None or len(self.scores) < TRACED or self.policy.alpha != 1 or self.policy.rule is not Rule.BALANCE:
+            return None
+        if key not in self._shelves and len(self._shelves) < MOST_SHELVES:
+            self._shelves[key] = Shelf(static, self.disks, self.ledger, by_zone=key[-1])
+        return self._shelves.get(key)
+
+    def _choose(self, volume: Volume, codes: Codes, classes: Int | None, uses: Uses) -> Choice | None:
+        """The choice, on the attached node first where locality prefers it and no replica is there yet."""
+        if volume.locality is Locality.PREFER and volume.attached_to in self.disks.nodes:
+            node = self.disks.nodes.index(volume.attached_to)
+            if not uses.nodes.get(node):
+                away = self.disks.node_of != node
+                local = np.where((codes == 0) & away, why.NUMBER[why.NOT_LOCAL], codes).astype(np.uint8)
+                if (local == 0).any():
+                    codes = local
+        return choose(codes, classes, self.disks, self.ledger, self.policy, volume.size_bytes)
+
+    def _note(self, volume: Volume, choice: Choice) -> None:
+        self.first = self.first or choice
+        if len(self.scores) < TRACED:
+            self.scores.append(_winner(volume, choice, self.disks))
+
+    def _take(self, volume: Volume, disk: int) -> None:
+        self.ledger.charge(disk, volume.size_bytes)
+        for shelf in self._shelves.values():
+            shelf.fell(disk)
+        self._record(volume, disk)
+
+    def _record(self, volume: Volume, row: int, reuses: str = "") -> None:
+        node = self.disks.nodes[int(self.disks.node_of[row])]
+        self.placed.append(Placed(volume=volume.name, row=row, node=node, disk=self.disks.names[row], reuses=reuses))
+
+    def _reuse(self, volume: Volume) -> int:
+        """How many failed replicas serve again: those whose disk is there and open. Their space is charged already."""
+        reused = 0
+        for held in sorted(volume.held, key=lambda each: natural_key(each.name)):
+            row = self.rows.get(f"{held.node}/{held.disk}")
+            if reused == volume.replicas or not (held.failed and held.reusable) or row is None:
+                continue
+            if self.disks.closed[row] == Closed.OPEN:
+                self._record(volume, row, held.name)
+                reused += 1
+        return reused
+
+    def _uses(self, volume: Volume) -> Uses:
+        """Where the volume's replicas are: those that work, and those that serve again from now on."""
+        uses = Uses()
+        if not volume.held:
+            return uses
+        again = {each.reuses for each in self.placed if each.volume == volume.name and each.reuses}
+        for held in volume.held:
+            if held.node in self.disks.nodes and (not held.failed or held.name in again):
+                node = self.disks.nodes.index(held.node)
+                uses.add(self.disks, node, self.rows.get(f"{held.node}/{held.disk}"), leaving=held.evicting)
+        return uses
+
+
+def _charge_pending(ledger: Ledger, rows: dict[str, int], pending: Sequence[Charge]) -> list[str]:
+    """Charge what is on its way; returns the places that are not there any more."""
+    lost = []
+    for charge in pending:
+        place = f"{charge.node}/{charge.disk}"
+        if place in rows:
+            ledger.charge(rows[place], charge.size_bytes)
+        else:
+            lost.append(place)
+    return lost
+
+
+def _winner(volume: Volume, choice: Choice, disks: DiskTable) -> Score:
+    node = int(np.searchsorted(choice.node_rows, choice.node))
+    disk = int(np.searchsorted(choice.disk_rows, choice.disk))
+    terms = {"node": choice.node_field.text(node), "disk": choice.disk_field.text(disk)}
+    return Score(target=disks.place(choice.disk), terms={**({"volume": volume.name} if volume.name else {}), **terms})
+
+
+def _no_disk(volume: Volume, unplaced: int, codes: Codes) -> Finding:
+    if not len(codes):
+        return because(why.NO_DISKS)
+    return because(why.NO_DISK, unplaced=unplaced, asked=volume.replicas, why=_histogram(codes))
+
+
+def _histogram(codes: Codes) -> str:
+    counts = np.bincount(codes, minlength=1)
+    parts = [f"{counts[code]} {why.REASONS_OF_A_DISK[code - 1].code}" for code in np.flatnonzero(counts) if code]
+    return ", ".join(parts)
+
+
+def _finding(outcomes: Sequence[Outcome], unplaced: int) -> Finding | None:
+    """The finding of the only volume that has one; of several, the counts of all."""
+    findings = [outcome.finding for outcome in outcomes if outcome.finding]
+    if len(findings) < 2:
+        return findings[0] if findings else None
+    codes = np.concatenate([outcome.codes for outcome in outcomes if outcome.finding])
+    return because(
+        why.NO_DISK,
+        unplaced=unplaced,
+        asked=sum(outcome.volume.replicas for outcome in outcomes),
+        why=f"{len(findings)} volumes, {_histogram(codes)}",
+    )
+
+
+def _trace(run: _Run, lost: Sequence[str]) -> Trace:
+    rejected = [
+        Rejection(reason=reason, count=len(rows), names=tuple(run.disks.place(int(row)) for row in rows[:3]))
+        for outcome in run.outcomes[:1]
+        for reason in why.REASONS_OF_A_DISK
+        if len(rows := np.flatnonzero(outcome.codes == why.NUMBER[reason]))
+    ]
+    notes = [f"a pending placement names {place}, which is not there; it is not charged" for place in sorted(lost)]
+    return Trace(considered=len(run.disks), rejected=tuple(rejected), scores=tuple(run.scores), notes=tuple(notes))

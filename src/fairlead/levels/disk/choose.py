@@ -1,0 +1,71 @@
+"""One choice: the node first, then the disk, among the disks that every filter lets through."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.levels.disk.filters import ROOM
+from fairlead.levels.disk.ledger import Ledger
+from fairlead.levels.disk.policy import BalancePolicy, Rule
+from fairlead.levels.disk.score import Field, Wide
+from fairlead.model.columns import Codes, Int
+from fairlead.model.disks import DiskTable
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What one replica could choose from and what it chose; both stages can be scored again from it.
+
+    `node_rows` and `disk_rows` are table rows, `node_field` and `disk_field` the values behind them in the same order.
+    `node` and `disk` are table rows; the disk field covers the chosen node only, unless the scope is everywhere.
+    """
+
+    node_rows: Int
+    node_field: Field
+    disk_rows: Int
+    disk_field: Field
+    node: int
+    disk: int
+
+
+def choose(
+    codes: Codes, classes: Int | None, disks: DiskTable, ledger: Ledger, policy: BalancePolicy, size_bytes: int
+) -> Choice | None:
+    """The choice for one replica, or None if no disk has code 0.
+
+    A node is a candidate if one of its disks is; its usable and total bytes are those of its disks that pass every
+    filter but those of room (usable space, over-provisioning). Of several classes (`classes`, from soft
+    anti-affinity) only the lowest takes part.
+    """
+    fits = codes == 0
+    if not fits.any():
+        return None
+    counted = fits | (codes >= ROOM)
+    if classes is not None:
+        lowest = classes == classes[fits].min()
+        fits, counted = fits & lowest, counted & lowest
+    usable, totals = _summable(ledger.usable, disks), _summable(disks.total_bytes, disks)
+    node_rows = np.flatnonzero(np.logical_or.reduceat(fits, disks.starts))
+    node_field = Field(
+        np.add.reduceat(np.where(counted, usable, 0), disks.starts)[node_rows],
+        np.add.reduceat(np.where(counted, totals, 0), disks.starts)[node_rows],
+        policy.alpha,
+        size_bytes,
+    )
+    if policy.rule is Rule.MOST_FREE:
+        disk = int(np.flatnonzero(fits)[np.argmax(ledger.free[fits])])
+        node = int(disks.node_of[disk])
+    else:
+        node = int(node_rows[node_field.best(np.arange(len(node_rows)))])
+        disk = -1
+    own = disks.rows_of(node)
+    own_rows = own.start + np.flatnonzero(fits[own.start : own.stop])
+    disk_rows = np.flatnonzero(fits) if policy.everywhere else own_rows
+    disk_field = Field(usable[disk_rows], totals[disk_rows], policy.alpha, size_bytes)
+    if disk < 0:
+        disk = int(disk_rows[disk_field.best(np.searchsorted(disk_rows, own_rows))])
+    return Choice(node_rows, node_field, disk_rows, disk_field, node, disk)
+
+
+def _summable(column: Int, disks: DiskTable) -> Wide:
+    return column.astype(object) if disks.wide else column

@@ -1,0 +1,134 @@
+"""The filters: for each disk the first reason why it does not take a replica of a volume, 0 where it does."""
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fairlead.levels.disk import reasons as why
+from fairlead.levels.disk.ledger import Ledger, minimal_spare
+from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.columns import Bool, Codes, Int
+from fairlead.model.disks import DiskTable
+from fairlead.model.reasons import Reason
+from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
+
+ROOM = why.NUMBER[why.OVER_PROVISIONED]
+"""From this code on a disk lacks only room: it still counts towards the usable bytes of its node."""
+INSUFFICIENT = why.NUMBER[why.INSUFFICIENT]
+_UNUSED, _LEAVING, _USED = 0, 1, 2
+
+
+@dataclass(slots=True)
+class Uses:
+    """Zones, nodes and disks that hold a replica of one volume: 2 where one stays, 1 where all of them are leaving."""
+
+    zones: dict[str, int] = field(default_factory=dict)
+    nodes: dict[int, int] = field(default_factory=dict)
+    disks: dict[int, int] = field(default_factory=dict)
+
+    def add(self, disks: DiskTable, node: int, disk: int | None, *, leaving: bool = False) -> None:
+        """One more replica of the volume, on that node and (if known) that disk."""
+        level = _LEAVING if leaving else _USED
+        self.nodes[node] = max(self.nodes.get(node, 0), level)
+        if disks.zones[node]:
+            self.zones[disks.zones[node]] = max(self.zones.get(disks.zones[node], 0), level)
+        if disk is not None:
+            self.disks[disk] = max(self.disks.get(disk, 0), level)
+
+
+def static_codes(volume: Volume, disks: DiskTable, policy: BalancePolicy) -> Codes:
+    """The filters that no placement changes: readiness, tags, type, topology, locality, minimal free space."""
+    codes = disks.closed.copy()
+    _tags(codes, volume, disks, policy)
+    if policy.alpha < 1:
+        _mark(codes, disks.total_bytes <= 0, why.NO_CAPACITY)
+    if volume.block is not None:
+        _mark(codes, disks.block != volume.block, why.DISK_TYPE)
+    if volume.topology:
+        _mark(codes, _outside(volume, disks)[disks.node_of], why.TOPOLOGY)
+    if volume.only_node:
+        _mark(codes, _other_nodes(disks, volume.only_node), why.OTHER_NODE)
+    if volume.locality is Locality.REQUIRE and volume.attached_to:
+        _mark(codes, _other_nodes(disks, volume.attached_to), why.NOT_LOCAL)
+    spare = minimal_spare(disks, policy.minimal_percent)
+    if spare is not None:
+        _mark(codes, spare < volume.written_bytes, why.MINIMAL_FREE)
+    return codes
+
+
+def apart(static: Codes, uses: Uses, disks: DiskTable, rule: AntiAffinity) -> tuple[Codes, Int | None]:
+    """`static` with hard anti-affinity added, and for each disk its class under the soft one (lower is preferred).
+
+    A target whose replicas are all leaving is not refused by a hard rule, only taken last.
+    """
+    if not uses.nodes:
+        return static, None
+    codes = static.copy()
+    zone = _levels(disks, uses, rule.zone, "zone")
+    node = _levels(disks, uses, rule.node, "node")
+    disk = _levels(disks, uses, rule.disk, "disk")
+    for levels, strictness, reason in (
+        (zone, rule.zone, why.ZONE_USED),
+        (node, rule.node, why.NODE_USED),
+        (disk, rule.disk, why.DISK_USED),
+    ):
+        if strictness is Strictness.HARD:
+            _mark(codes, levels == _USED, reason)
+    return codes, node * 9 + zone * 3 + disk
+
+
+def room(codes: Codes, size_bytes: int, ledger: Ledger) -> Codes:
+    """`codes` with the two filters that placements change: the over-provisioning limit and the usable space."""
+    codes = codes.copy()
+    if ledger.limited:
+        _mark(codes, ledger.promised < size_bytes, why.OVER_PROVISIONED)
+    codes[(codes == 0) & (ledger.usable < size_bytes)] = INSUFFICIENT
+    return codes
+
+
+def _tags(codes: Codes, volume: Volume, disks: DiskTable, policy: BalancePolicy) -> None:
+    if volume.node_tags or not policy.empty_node_selector:
+        mask = [not _matches(tags, volume.node_tags, policy.empty_node_selector) for tags in disks.node_tags]
+        _mark(codes, np.array(mask, dtype=bool)[disks.node_of], why.NODE_TAGS)
+    if volume.disk_tags or not policy.empty_disk_selector:
+        mask = [not _matches(tags, volume.disk_tags, policy.empty_disk_selector) for tags in disks.tags]
+        _mark(codes, np.array(mask, dtype=bool), why.DISK_TAGS)
+
+
+def _matches(tags: frozenset[str], selector: frozenset[str], empty_takes_all: bool) -> bool:
+    """Every tag asked for is there; no tag asked for: untagged targets, and tagged ones too if that is allowed."""
+    return selector <= tags if selector else (empty_takes_all or not tags)
+
+
+def _outside(volume: Volume, disks: DiskTable) -> Bool:
+    """For each node whether no domain of the volume takes it; a node without the label matches no domain that asks."""
+    return np.array(
+        [
+            not any(domain.zone in ("", zone) and domain.region in ("", region) for domain in volume.topology)
+            for zone, region in zip(disks.zones, disks.regions, strict=True)
+        ],
+        dtype=bool,
+    )
+
+
+def _other_nodes(disks: DiskTable, name: str) -> Bool:
+    return np.array([node != name for node in disks.nodes], dtype=bool)[disks.node_of]
+
+
+def _levels(disks: DiskTable, uses: Uses, strictness: Strictness, what: str) -> Int:
+    """For each disk 0, 1 or 2: its zone, node or the disk itself is unused, being left, or used by the volume."""
+    if strictness is Strictness.OFF:
+        return np.zeros(len(disks), dtype=np.int64)
+    if what == "disk":
+        levels = np.zeros(len(disks), dtype=np.int64)
+        levels[list(uses.disks)] = list(uses.disks.values())
+        return levels
+    if what == "zone":
+        return np.array([uses.zones.get(zone, 0) for zone in disks.zones], dtype=np.int64)[disks.node_of]
+    levels = np.zeros(len(disks.nodes), dtype=np.int64)
+    levels[list(uses.nodes)] = list(uses.nodes.values())
+    return levels[disks.node_of]
+
+
+def _mark(codes: Codes, mask: Bool, reason: Reason) -> None:
+    codes[(codes == 0) & mask] = why.NUMBER[reason]

@@ -1,0 +1,64 @@
+"""The working state of one call: what is still usable on each disk while replicas are placed one after another."""
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.columns import Int
+from fairlead.model.disks import UNKNOWN, DiskTable
+
+Wide = NDArray[Any]
+
+NO_LIMIT = 2**63 - 1
+
+
+class Ledger:
+    """Usable bytes and the room under the over-provisioning limit, both falling as replicas are charged.
+
+    Mutable, and never handed out of the level call that made it.
+    """
+
+    __slots__ = ("free", "limited", "promised", "usable")
+
+    def __init__(self, disks: DiskTable, policy: BalancePolicy) -> None:
+        self.usable: Int = disks.usable_bytes.copy()
+        self.free: Int = disks.free_bytes.copy()
+        self.limited = policy.over_percent is not None
+        self.promised: Int = _room_under_limit(disks, policy.over_percent)
+
+    def charge(self, row: int, size_bytes: int) -> None:
+        """A replica of this size is placed on the disk. Charging what is not there leaves 0, never less."""
+        self.usable[row] = max(int(self.usable[row]) - size_bytes, 0)
+        if self.limited:
+            self.promised[row] -= size_bytes
+
+    def release(self, row: int, size_bytes: int) -> None:
+        """A replica of this size leaves the disk."""
+        self.usable[row] = min(int(self.usable[row]) + size_bytes, NO_LIMIT)
+        if self.limited:
+            self.promised[row] = min(int(self.promised[row]) + size_bytes, NO_LIMIT)
+
+
+def _room_under_limit(disks: DiskTable, percent: int | None) -> Int:
+    """(maximum − reserved)·percent/100 − scheduled for each disk; no limit where the maximum is not known."""
+    if percent is None:
+        return np.empty(0, dtype=np.int64)
+    real = np.maximum(disks.maximum_bytes - disks.reserved_bytes, 0).astype(object)
+    room = real * percent // 100 - disks.scheduled_bytes
+    room = np.where(disks.maximum_bytes == UNKNOWN, NO_LIMIT, np.minimum(room, NO_LIMIT))
+    return room.astype(np.int64)
+
+
+def minimal_spare(disks: DiskTable, percent: int | None) -> Int | None:
+    """For each disk the bytes that may be written at most: available − more than `percent` of maximum; None: off.
+
+    The rule is strict (what remains must be above the percentage), hence the last − 1.
+    """
+    if percent is None:
+        return None
+    kept = disks.maximum_bytes.astype(object) * percent
+    spare = (disks.available_bytes.astype(object) * 100 - kept - 1) // 100
+    known = (disks.maximum_bytes != UNKNOWN) & (disks.available_bytes != UNKNOWN)
+    return np.where(known, spare, NO_LIMIT).astype(np.int64)
