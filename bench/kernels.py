@@ -6,7 +6,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from bench.measure import Report, best, milliseconds, ratio, side_by_side
+from bench.measure import CPU, Report, best, milliseconds, ratio, side_by_side
 from fairlead.kernel.apportion import floors_many, webster
 from fairlead.kernel.dominant import rank
 from fairlead.kernel.level import level
@@ -18,7 +18,7 @@ TARGETS = (100, 1_000, 10_000, 100_000)
 
 
 def run(report: Report) -> None:
-    """All tables."""
+    """All tables, in processor time of one core."""
     _against_heap(report, "level, every step 1", _unit_level)
     _against_heap(report, "level, steps 1 … 1000", _mixed_level)
     _against_heap(report, "webster, weights 1 … 100", _small_webster)
@@ -35,10 +35,10 @@ def _against_heap(report: Report, title: str, contest: Contest) -> None:
     rows = []
     for targets, units in (*((targets, 10 * targets) for targets in TARGETS), (100, 1_000_000)):
         kernel, heap = contest(targets, units)
-        took = side_by_side({"kernel": kernel, "heap": heap}, repeats=9, budget_s=0.5)
+        took = side_by_side({"kernel": kernel, "heap": heap}, repeats=9, budget_s=0.5, clock=CPU)
         times = (took["kernel"], took["heap"])
         rows.append((f"{targets:,}", f"{units:,}", *map(milliseconds, times), ratio(times[1], times[0])))
-    report.table(title, ("targets", "units", "kernel", "a turn a unit", "ratio"), rows)
+    report.table(f"{title} (processor time)", ("targets", "units", "kernel", "a turn a unit", "ratio"), rows)
 
 
 def _growth_with_units(report: Report) -> None:
@@ -52,11 +52,11 @@ def _growth_with_units(report: Report) -> None:
     rows = []
     for title, contest in contests.items():
         sizes = {f"{units:,}": contest(100_000, units)[0] for units in (100_000, 1_000_000, 10_000_000)}
-        took = side_by_side(sizes, repeats=9)
+        took = side_by_side(sizes, repeats=9, clock=CPU)
         growth = ratio(took["10,000,000"], took["1,000,000"])
         rows.append((title, *(milliseconds(seconds) for seconds in took.values()), growth))
     headers = ("100,000 targets", "100,000 units", "1,000,000 units", "10,000,000 units", "last / before")
-    report.table("growth with units", headers, rows)
+    report.table("growth with units (processor time)", headers, rows)
 
 
 def _others(report: Report) -> None:
@@ -76,9 +76,9 @@ def _others(report: Report) -> None:
             lambda t=table, u=units: floors_many(t, u),
             lambda t=table, a=objects, b=targets: winners(t, keys(a, b, 1), 3),
         )
-        rows.append((f"{size:,}", *(milliseconds(best(call)) for call in calls)))
+        rows.append((f"{size:,}", *(milliseconds(best(call, clock=CPU)) for call in calls)))
     headers = ("rows", "waterfill, 3 resources", "rank of shares", "floors of n/20 × 20", "lottery of n/20 × 20")
-    report.table("other kernels", headers, rows)
+    report.table("other kernels (processor time)", headers, rows)
 
 
 def _unit_level(targets: int, units: int) -> tuple[Callable[[], object], Callable[[], object]]:
