@@ -1,7 +1,6 @@
 """The JSON of `fairlead place`: nodes given by capacity or by resources, a strategy, and the counts that follow."""
 
 from collections.abc import Sequence
-from fractions import Fraction
 from typing import Any
 
 import msgspec
@@ -10,57 +9,25 @@ from fairlead.levels.node.ask import Ask
 from fairlead.levels.node.capacity import Fit, fit
 from fairlead.levels.node.pins import Pin, pins
 from fairlead.levels.node.place import Placement, place
-from fairlead.levels.node.request import SHARE_BASE, Request, pieces_of
+from fairlead.levels.node.realloc import Resize, resize
 from fairlead.levels.node.usage import Shares, derived, shares
-from fairlead.model.amounts import CPU, MEMORY, Quantity, amount, amounts
 from fairlead.model.columns import distinct, ints
 from fairlead.model.decision import decision_record
 from fairlead.model.errors import InputError
-from fairlead.model.mounts import mounts
-from fairlead.model.nodes import UNLIMITED, NodeTable, Room, Volume, node_table
-from fairlead.model.order import natural_sorted
+from fairlead.model.nodes import UNLIMITED, NodeTable, node_table
+from fairlead.problems.rooms import (
+    CurrentSpec,
+    NodeSpec,
+    RequestSpec,
+    capacity_of,
+    current_of,
+    request_of,
+    room_of,
+    share_of,
+)
 
 MOST_REPLICAS = 10**12
 """Of one problem; keeps every sum exact."""
-
-
-class VolumeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
-    """A volume that is partly used: what is free of how much."""
-
-    free: Quantity
-    total: Quantity
-
-
-class NodeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
-    """One node: by `capacity`, or by what is free on it. Everything but the name may be left out."""
-
-    name: str
-    count: int = 0
-    capacity: int | msgspec.UnsetType | None = msgspec.UNSET
-    usage: str | int | float | None = None
-    rate: str | int | float | None = None
-    cpu: dict[str, int] | str | int | float | None = None
-    memory: Quantity | None = None
-    storage: Quantity | None = None
-    pods: int | None = None
-    extended: dict[str, Quantity] = {}
-    volumes: dict[str, VolumeSpec | str | int | float] = {}
-    numa: dict[str, str | int] = {}
-    numa_memory: dict[str, Quantity] = {}
-    total: dict[str, Quantity] = {}
-
-
-class RequestSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
-    """What one replica asks for; 0 is unlimited."""
-
-    cpu: Quantity = 0
-    memory: Quantity = 0
-    storage: Quantity = 0
-    extended: dict[str, Quantity] = {}
-    bind_cpu: bool = False
-    share_base: int = SHARE_BASE
-    max_share: int | None = None
-    volumes: list[str] = []
 
 
 class Problem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
@@ -73,25 +40,41 @@ class Problem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
     plans: str = "placed"
     request: RequestSpec | None = None
     nodes: list[NodeSpec] = []
+    current: CurrentSpec | None = None
+    """Given, the question is another one: this replica at the size of `request`, on its own node."""
 
 
-def solve(problem: Problem) -> Placement:
+def solve(problem: Problem) -> Placement | Resize:
     """The placement, or InputError where the problem cannot be meant."""
+    distinct([node.name for node in problem.nodes], "$.nodes")
+    if problem.current is not None:
+        return _resize(problem, problem.current)
     if not 1 <= problem.count <= MOST_REPLICAS:
         raise InputError("$.count", f"{problem.count} replicas; expected from 1 to {MOST_REPLICAS}")
     if problem.plans not in ("placed", "all"):
         raise InputError("$.plans", f'{problem.plans!r}; expected "placed" or "all"')
-    distinct([node.name for node in problem.nodes], "$.nodes")
     fitted = _fit(problem)
     ask = Ask(need=problem.count, each=problem.count, limit=problem.nodes_limit)
     return place(_table(problem, fitted), ask, problem.strategy.lower(), partial=problem.partial, fit=fitted)
 
 
-def answer(problem: Problem, decision: Placement) -> dict[str, Any]:
+def _resize(problem: Problem, spec: CurrentSpec) -> Resize:
+    request = request_of(problem.request or RequestSpec())
+    for row, node in enumerate(problem.nodes):
+        if node.name == spec.node:
+            return resize(room_of(node, f"$.nodes[{row}]", request), request, current_of(spec))
+    raise InputError("$.current.node", f"{spec.node!r} is not among the nodes; expected one of them")
+
+
+def answer(problem: Problem, decision: Placement | Resize) -> dict[str, Any]:
     """The JSON answer; unlimited capacity is null."""
-    nodes = decision.nodes
     record = decision_record(decision)
     trace = record.pop("trace")
+    if isinstance(decision, Resize):
+        if decision.pin is not None:
+            record["pins"] = {decision.node: [_pin(decision.pin)]}
+        return record | {"trace": trace}
+    nodes = decision.nodes
     order = sorted(range(len(nodes)), key=lambda row: int(nodes.rank[row]))
     record["capacity"] = {nodes.names[row]: _plain(int(nodes.capacity[row])) for row in order}
     if decision.missing:
@@ -126,20 +109,12 @@ def _pin(pin: Pin) -> dict[str, Any]:
 
 
 def _fit(problem: Problem) -> Fit:
-    request = _request(problem.request or RequestSpec())
-    rooms = [_room(node, f"$.nodes[{row}]", request) for row, node in enumerate(problem.nodes)]
+    request = request_of(problem.request or RequestSpec())
+    rooms = [room_of(node, f"$.nodes[{row}]", request) for row, node in enumerate(problem.nodes)]
     given = None
     if any(node.capacity is not msgspec.UNSET for node in problem.nodes):
-        given = ints([_given(node.capacity, row) for row, node in enumerate(problem.nodes)])
+        given = ints([capacity_of(node.capacity, row) for row, node in enumerate(problem.nodes)])
     return fit(rooms, request, given)
-
-
-def _given(capacity: int | msgspec.UnsetType | None, row: int) -> int:
-    if capacity is None or capacity is msgspec.UNSET:
-        return UNLIMITED
-    if not 0 <= capacity < UNLIMITED:
-        raise InputError(f"$.nodes[{row}].capacity", f"{capacity}; expected 0 or more, or null for unlimited")
-    return capacity
 
 
 def _table(problem: Problem, fitted: Fit) -> NodeTable:
@@ -163,101 +138,8 @@ def _shares(nodes: Sequence[NodeSpec], fitted: Fit) -> Shares:
     for row, node in enumerate(nodes):
         usage, rate = derived(fitted.rooms[row], fitted.request)
         if node.usage is not None:
-            usage = _share(node.usage, f"$.nodes[{row}].usage")
+            usage = share_of(node.usage, f"$.nodes[{row}].usage")
         if node.rate is not None:
-            rate = _share(node.rate, f"$.nodes[{row}].rate")
+            rate = share_of(node.rate, f"$.nodes[{row}].rate")
         pairs.append((usage, rate))
     return shares(pairs)
-
-
-def _share(value: str | int | float, path: str) -> Fraction:
-    """A fraction of 1 as the decimal it was written as."""
-    text = value if isinstance(value, str) else repr(value)
-    try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
-        raise InputError(path, f"{text!r} is not a number; expected a fraction of 1 such as 0.25") from None
-    if share < 0 or len(text) > 64 or share > 10**9 or (share and share < Fraction(1, 10**60)):
-        raise InputError(path, f"{text!r}; expected a fraction of 1, 0 or more")
-    return share
-
-
-def _request(spec: RequestSpec) -> Request:
-    if not 1 <= spec.share_base <= 10**6:
-        raise InputError("$.request.shareBase", f"{spec.share_base}; expected from 1 to 1000000")
-    if spec.max_share is not None and spec.max_share < -1:
-        raise InputError("$.request.maxShare", f"{spec.max_share}; expected 0 or more, or -1 for no limit")
-    needed = {
-        MEMORY: amount(MEMORY, spec.memory, "$.request.memory"),
-        "storage": amount("storage", spec.storage, "$.request.storage"),
-        CPU: amount(CPU, spec.cpu, "$.request.cpu"),
-    }
-    needed |= amounts(spec.extended, "$.request.extended")
-    pieces = 0
-    if spec.bind_cpu:
-        pieces = pieces_of(spec.cpu, spec.share_base, "$.request.cpu")
-        del needed[CPU]
-    return Request(
-        amounts={name: value for name, value in needed.items() if value},
-        pieces=pieces,
-        share_base=spec.share_base,
-        max_share=None if spec.max_share == -1 else spec.max_share,
-        mounts=mounts(spec.volumes, "$.request.volumes"),
-    )
-
-
-def _room(node: NodeSpec, path: str, request: Request) -> Room:
-    free = amounts(node.extended, f"{path}.extended")
-    for name, value in ((MEMORY, node.memory), ("storage", node.storage), ("pods", node.pods)):
-        if value is not None:
-            free[name] = amount(name, value, f"{path}.{name}")
-    cores = _cores(node.cpu, path) if isinstance(node.cpu, dict) else None
-    if node.cpu is not None and cores is None:
-        if request.pieces:
-            raise InputError(f"{path}.cpu", 'expected free pieces by core, such as {"0": 100}, where bindCpu is true')
-        free[CPU] = amount(CPU, node.cpu, f"{path}.cpu")  # type: ignore[arg-type]
-    return Room(
-        name=node.name,
-        count=node.count,
-        free=free,
-        total=amounts(node.total, f"{path}.total"),
-        cores=cores,
-        volumes={name: _volume(value, f"{path}.volumes.{name}") for name, value in node.volumes.items()},
-        numa=_numa(node, cores or {}, path),
-        numa_memory_bytes=_numa_memory(node, free.get(MEMORY), path),
-    )
-
-
-def _cores(cores: dict[str, int], path: str) -> dict[str, int]:
-    for name, pieces in cores.items():
-        if not 0 <= pieces <= 2**40:
-            raise InputError(f"{path}.cpu.{name}", f"{pieces} free pieces; expected 0 or more")
-    return {name: cores[name] for name in natural_sorted(cores)}
-
-
-def _volume(value: VolumeSpec | Quantity, path: str) -> Volume:
-    if not isinstance(value, VolumeSpec):
-        size = amount("storage", value, path)
-        return Volume(free_bytes=size, total_bytes=size)
-    free, total = amount("storage", value.free, f"{path}.free"), amount("storage", value.total, f"{path}.total")
-    if free > total:
-        raise InputError(path, f"{free} bytes free of {total}; expected no more than the total")
-    return Volume(free_bytes=free, total_bytes=total)
-
-
-def _numa(node: NodeSpec, cores: dict[str, int], path: str) -> dict[str, str]:
-    for core in node.numa:
-        if core not in cores:
-            raise InputError(f"{path}.numa.{core}", "no such core; expected a core of cpu")
-    return {core: str(zone) for core, zone in node.numa.items()}
-
-
-def _numa_memory(node: NodeSpec, memory: int | None, path: str) -> dict[str, int]:
-    held = {zone: amount(MEMORY, value, f"{path}.numaMemory.{zone}") for zone, value in node.numa_memory.items()}
-    zones = {str(zone) for zone in node.numa.values()}
-    for zone in held:
-        if zone not in zones:
-            raise InputError(f"{path}.numaMemory.{zone}", "no core is in this NUMA node; expected one named in numa")
-    if memory is not None and sum(held.values()) > memory:
-        raise InputError(f"{path}.numaMemory", f"{sum(held.values())} bytes in sum; expected at most memory, {memory}")
-    return held

@@ -14,8 +14,8 @@ MOST_SLOTS = 128
 """How many times the base a core may hold."""
 MOST_CELLS = 2**20
 """Of one table. The result is exact while (convertible cores + 1)·(slots + 1) stays within it, as for 500 cores of four
-slots under any limit, or any node without one; beyond, fewer cores are considered for conversion, and the result is what
-these allow."""
+slots under any limit, and for every node without one; beyond, fewer cores are considered for conversion, and the result
+is what these allow."""
 
 
 class _Part(NamedTuple):
