@@ -18,7 +18,7 @@ from fairlead.model.columns import Bool, Int
 from fairlead.model.division import DividePolicy, Mode, Spread, SpreadBy
 from fairlead.model.reasons import Finding, because
 
-MOST_STATES = 20_000
+MOST_STATES = 5_000
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,11 +92,16 @@ class _Limits:
             for j, (mask, (least, _)) in enumerate(zip(state.groups, self.groups, strict=True))
         )
 
-    def best_case(self, state: _State) -> int:
-        """What the state is worth at most."""
+    def surpasses(self, state: _State, worth: int) -> bool:
+        """Whether the state may come to be worth more: by its best clusters, and by its best groups alone."""
         last = min(len(state.open.candidates), state.place + self.clusters[1] - state.size)
         before = state.open.worth_before
-        return state.worth + before[max(last, state.place)] - before[state.place]
+        if state.worth + before[last] - before[state.place] <= worth:
+            return False
+        return all(
+            most >= NO_LIMIT or state.worth + _best_groups(state, j, most - mask.bit_count()) > worth
+            for j, (mask, (_, most)) in enumerate(zip(state.groups, self.groups, strict=True))
+        )
 
     def admits(self, groups: tuple[int, ...], candidate: _Candidate) -> bool:
         """Whether the candidate opens no group too many."""
@@ -104,6 +109,21 @@ class _Limits:
             (mask | more).bit_count() <= most
             for mask, more, (_, most) in zip(groups, candidate.groups, self.groups, strict=True)
         )
+
+
+def _best_groups(state: _State, constraint: int, further: int) -> int:
+    """What the open candidates add at most, where only so many further groups may be opened."""
+    used = state.groups[constraint]
+    inside = 0
+    fresh: dict[int, int] = {}
+    for each in state.open.candidates[state.place :]:
+        new = each.groups[constraint] & ~used
+        if new.bit_count() == 1:
+            fresh[new] = fresh.get(new, 0) + each.worth
+        else:
+            # In no new group, or in several at once: counted whole, which can only be too much.
+            inside += each.worth
+    return inside + sum(sorted(fresh.values(), reverse=True)[:further])
 
 
 def _widest(state: _State, constraint: int) -> int:
@@ -124,6 +144,8 @@ def choose(
     lacking = _lacking(candidates, policy.spread, limits)
     found, exact = (None, True) if lacking and not policy.partial else _search(candidates, limits)
     if found is None and policy.partial:
+        # Not everything fits: now room counts for more than any preference.
+        candidates = sorted((each._replace(worth=each.room) for each in candidates), key=lambda each: -each.worth)
         found, exact = _search(candidates, _limits(policy.spread, 0))
     chosen = np.zeros(len(clusters), dtype=bool)
     if found is None:
@@ -218,20 +240,32 @@ def _search(candidates: Sequence[_Candidate], limits: _Limits) -> tuple[list[_Ca
         state = stack.pop()
         if limits.met(state) and (best is None or state.worth > best.worth):
             best = state
-        if limits.hopeless(state) or (best is not None and limits.best_case(state) <= best.worth):
+        if limits.hopeless(state) or (best is not None and not limits.surpasses(state, best.worth)):
             continue
         stack.extend(_next(state, limits))
     return _rows(best), not stack
 
 
 def _next(state: _State, limits: _Limits) -> Iterator[_State]:
-    """Without the next candidate, then with it: the latter is looked at first."""
+    """Without the next candidate, then with it: the latter is looked at first.
+
+    Whoever lies in the same groups, is worth no more and has no more room cannot do better in its place, so leaving
+    a candidate out leaves those out too. Without a limit on clusters room is no argument, and a candidate that opens
+    no group is never left out.
+    """
     if state.place == len(state.open.candidates) or state.size == limits.clusters[1]:
         return
-    yield state._replace(place=state.place + 1)
+    limited = limits.clusters[1] < NO_LIMIT
     candidate = state.open.candidates[state.place]
     groups = tuple(mask | more for mask, more in zip(state.groups, candidate.groups, strict=True))
     rest, place = state.open, state.place + 1
+    if limited or groups != state.groups:
+        others = [
+            each
+            for each in rest.candidates[place:]
+            if each.groups != candidate.groups or (limited and each.room > candidate.room)
+        ]
+        yield state._replace(open=_Open(others), place=0)
     if groups != state.groups:
         rest, place = _Open([each for each in rest.candidates[place:] if limits.admits(groups, each)]), 0
     if limits.admits(state.groups, candidate):
