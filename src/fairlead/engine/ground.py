@@ -25,9 +25,9 @@ class _Placed:
 class Ground:
     """Places groups one after the other, each seeing those before it."""
 
-    def __init__(self, nodes: NodeState, population: Population) -> None:
+    def __init__(self, nodes: NodeState, population: Population, rank: Int | None = None) -> None:
         self.nodes = nodes
-        self.rank = natural_rank(nodes.names)
+        self.rank = natural_rank(nodes.names) if rank is None else rank
         self._population = population
         self._used = nodes.used.copy()
         self._placed: list[_Placed] = []

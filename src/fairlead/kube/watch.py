@@ -77,6 +77,7 @@ class Reflector(Generic[Obj]):
     """Keeps `objects` equal to what the API server has, and tells `sink` how it changed. Run `run()` as a task.
 
     `synced` is set once the first list is in (or the resource is known not to be served). `served` tells which.
+    `keep` makes of a decoded object what is remembered and told, where the whole of it would take too much memory.
     """
 
     def __init__(
@@ -88,6 +89,7 @@ class Reflector(Generic[Obj]):
         namespace: str = "",
         labels: str = "",
         fields: str = "",
+        keep: Callable[[Any], Obj] | None = None,
         page: int = PAGE,
         pace: Pace = PACE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -107,6 +109,7 @@ class Reflector(Generic[Obj]):
         self._sleep = sleep
         self._jitter = jitter
         self._failures = 0
+        self._keep = keep
         self._objects: dict[Key, Obj] = {}
         self._line = decoder(Line[resource.shape])  # type: ignore[name-defined]
 
@@ -194,8 +197,12 @@ class Reflector(Generic[Obj]):
             # One object that cannot be read must not hide the others. What was known of it stays.
             self._unreadable(error)
             return _key(decode(raw, Bare, self.resource.label))
-        self._put(found)
-        return _key(found)
+        kept = self._kept(found)
+        self._put(kept)
+        return _key(kept)
+
+    def _kept(self, found: Any) -> Obj:
+        return self._keep(found) if self._keep else found
 
     def _forget(self, seen: set[Key]) -> None:
         for key in [key for key in self._objects if key not in seen]:
@@ -252,11 +259,11 @@ class Reflector(Generic[Obj]):
         else:
             self._apply(event.type, found)
 
-    def _apply(self, kind: str, found: Obj) -> None:
+    def _apply(self, kind: str, found: Any) -> None:
         if kind in ("ADDED", "MODIFIED"):
-            self._put(found)
+            self._put(self._kept(found))
         elif kind == "DELETED":
-            self._drop(_key(found), found)
+            self._drop(_key(found), self._kept(found))
         self._seen(found.metadata)
 
     def _seen(self, metadata: ObjectMeta) -> None:

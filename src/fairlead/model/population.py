@@ -42,6 +42,13 @@ class Population:
     rows: NDArray[np.int64] = field(default_factory=lambda: ints([]))
     leaving: Bool = field(default_factory=lambda: flags([]))
     namespaces: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    wary: tuple[int, ...] | None = None
+    """Codes of the residents that refuse others; worked out where it is not given."""
+
+    def __post_init__(self) -> None:
+        if self.wary is None:
+            codes = tuple(code for code, each in enumerate(self.residents) if each.far)
+            object.__setattr__(self, "wary", codes)
 
     def per_node(self, wanted: Bool, nodes: int, *, staying: bool = False) -> Int:
         """How many replicas of the wanted residents run on each node; `staying` leaves out those that are leaving."""

@@ -73,7 +73,8 @@ def _against(state: NodeState, shape: Shape, population: Population) -> list[Apa
     """Running replicas that refuse this shape, one `Apart` a topology key."""
     labels = dict(shape.labels)
     refusing: dict[str, Bool] = {}
-    for code, each in enumerate(population.residents):
+    for code in population.wary or ():
+        each = population.residents[code]
         for wish in each.far:
             if sees(wish, each.namespace, shape.namespace, labels, population):
                 refusing.setdefault(wish.key, np.zeros(len(population.residents), dtype=np.bool_))[code] = True

@@ -1,0 +1,213 @@
+"""The cluster as the scheduler sees it: kept by watches, a step ahead of them for what it has just placed.
+
+An *assumed* pod counts on its node from the moment it is placed. The watch confirms it, or a failed bind takes it
+back. Everything here is plain and synchronous: events come in order on the loop.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.kube.codec.nodes import node_record
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.policy import Namespace
+from fairlead.kube.watch import Change
+from fairlead.live.scheduler.columns import NodeColumns, Residents
+from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.model.columns import Int
+from fairlead.model.errors import InputError
+from fairlead.model.nodestate import NodeState
+from fairlead.model.population import Population
+
+NAME_LABEL = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What one cycle reads."""
+
+    nodes: NodeState
+    population: Population
+    rank: Int
+
+
+class Cache:
+    """`on_room` is called when something happened that may let a waiting pod in: the word says what."""
+
+    def __init__(self, on_room: Callable[[str], None] = lambda what: None) -> None:
+        self.pods: dict[Key, PodRecord] = {}
+        self.waiting: dict[Key, PodRecord] = {}
+        self.assumed: dict[Key, str] = {}
+        self._nodes = NodeColumns()
+        self._residents = Residents()
+        self._homeless: dict[str, set[Key]] = defaultdict(set)
+        self._counted: dict[Key, tuple[PodRecord, str]] = {}
+        self._here: dict[str, set[Key]] = defaultdict(set)
+        self._per_workload: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._namespaces: dict[str, Mapping[str, str]] = {}
+        self._on_room = on_room
+
+    def on_node(self, change: Change[Node]) -> None:
+        """A node came, changed or went."""
+        name = change.object.metadata.name
+        if change.kind == "deleted":
+            for key in list(self._here.get(name, ())):
+                self._uncount(key)
+                self._homeless[name].add(key)
+            self._nodes.drop(name)
+            self._on_room("node")
+            return
+        try:
+            record = node_record(change.object, {})
+        except InputError:
+            return  # a node whose amounts cannot be read offers nothing new; what was known of it stays
+        if self._nodes.put(record):
+            for key in self._homeless.pop(name, set()):
+                if key in self.pods:
+                    self._place(self.pods[key])
+            self._on_room("node")
+
+    def on_pod(self, change: Change[PodRecord]) -> None:
+        """A pod came, changed or went."""
+        record = change.object
+        key = record.key
+        known = self._counted.get(key)
+        if change.kind == "deleted":
+            self.pods.pop(key, None)
+            self.waiting.pop(key, None)
+            self.assumed.pop(key, None)
+            for homeless in self._homeless.values():
+                homeless.discard(key)
+            if known:
+                self._uncount(key)
+                self._on_room("pod")
+            return
+        if known and known[0].metadata.uid != record.metadata.uid:
+            self.assumed.pop(key, None)
+        self.pods[key] = record
+        if record.node or record.finished or record.leaving:
+            self.assumed.pop(key, None)
+        self._place(record)
+        if known and key not in self._counted:
+            self._on_room("pod")
+        elif record.holds_room and not known:
+            self._on_room("bound")
+
+    def on_namespace(self, change: Change[Namespace]) -> None:
+        """A namespace came, changed or went."""
+        meta = change.object.metadata
+        if change.kind == "deleted":
+            self._namespaces.pop(meta.name, None)
+        else:
+            self._namespaces[meta.name] = {NAME_LABEL: meta.name, **meta.labels}
+            self._on_room("edit")
+
+    def assume(self, key: Key, node: str) -> None:
+        """Count a waiting pod on a node before the server says so."""
+        self.assumed[key] = node
+        self._place(self.pods[key])
+
+    def forget(self, key: Key) -> None:
+        """The bind failed: the pod waits again, if it is still there."""
+        if self.assumed.pop(key, None) is not None and key in self.pods:
+            self._place(self.pods[key])
+
+    def view(self) -> View:
+        """The nodes and replicas now, the assumed ones among them."""
+        return View(
+            nodes=self._nodes.snapshot(),
+            population=self._residents.snapshot(self._namespaces),
+            rank=self._nodes.rank,
+        )
+
+    def per_node(self, workload: str) -> Int:
+        """Replicas of a workload on each node row."""
+        counts = np.zeros(len(self._nodes.names), dtype=np.int64)
+        for node, count in self._per_workload.get(workload, {}).items():
+            counts[self._nodes.rows[node]] = count
+        return counts
+
+    def differences(self, nodes: Iterable[Node], pods: Iterable[PodRecord]) -> list[str]:
+        """How the columns differ from those made afresh of a list; empty where all is well. Assumed pods are kept."""
+        fresh = Cache()
+        for node in nodes:
+            fresh.on_node(Change("added", node))
+        for record in pods:
+            fresh.on_pod(Change("added", record))
+        for key, place in self.assumed.items():
+            if key in fresh.pods and not fresh.pods[key].node:
+                fresh.assume(key, place)
+        return _compare(self.summary(), fresh.summary())
+
+    def summary(self) -> dict[str, object]:
+        """Everything that columns hold, by name instead of by row."""
+        state, population = self._nodes.snapshot(), self._residents.snapshot({})
+        facts: dict[str, object] = {}
+        for name, row in self._nodes.rows.items():
+            facts[f"node {name} used"] = self._nodes.used(row)
+            facts[f"node {name} labels"] = {
+                key: column.values[column.codes[row]] for key, column in state.labels.items() if column.codes[row] >= 0
+            }
+            facts[f"node {name} allocatable"] = {
+                resource: int(state.allocatable[row, column])
+                for column, resource in enumerate(state.resources)
+                if state.allocatable[row, column]
+            }
+            facts[f"node {name} taints"] = state.taint_profiles[int(state.taint_profile[row])]
+            facts[f"node {name} cordoned"] = bool(state.unschedulable[row])
+            who = [population.residents[code] for code in population.codes[population.rows == row].tolist()]
+            facts[f"node {name} residents"] = sorted(map(repr, who))
+        facts["waiting"] = sorted(self.waiting)
+        facts["per workload"] = {
+            workload: {node: count for node, count in sorted(counts.items()) if count}
+            for workload, counts in sorted(self._per_workload.items())
+            if any(counts.values())
+        }
+        return facts
+
+    def _place(self, record: PodRecord) -> None:
+        """Count the pod where it is now, and nowhere else."""
+        key = record.key
+        if key in self._counted:
+            self._uncount(key)
+        node = record.node or self.assumed.get(key, "")
+        if node and not record.finished:
+            self.waiting.pop(key, None)
+            if node in self._nodes.rows:
+                self._count(key, record, node)
+            else:
+                self._homeless[node].add(key)
+        elif record.waits:
+            self.waiting[key] = record
+        else:
+            self.waiting.pop(key, None)
+
+    def _count(self, key: Key, record: PodRecord, node: str) -> None:
+        row = self._nodes.rows[node]
+        self._nodes.use(row, record.request, 1)
+        self._residents.put(key, record.resident, row, record.leaving)
+        self._per_workload[record.workload][node] += 1
+        self._counted[key] = record, node
+        self._here[node].add(key)
+
+    def _uncount(self, key: Key) -> None:
+        record, node = self._counted.pop(key)
+        self._here[node].discard(key)
+        self._nodes.use(self._nodes.rows[node], record.request, -1)
+        self._residents.drop(key)
+        counts = self._per_workload[record.workload]
+        counts[node] -= 1
+        if not counts[node]:
+            del counts[node]
+            if not counts:
+                del self._per_workload[record.workload]
+
+
+def _compare(mine: Mapping[str, object], fresh: Mapping[str, object]) -> list[str]:
+    return [
+        f"{fact}: {mine.get(fact)!r} in the cache, {fresh.get(fact)!r} in a fresh list"
+        for fact in sorted({*mine, *fresh})
+        if mine.get(fact) != fresh.get(fact)
+    ]

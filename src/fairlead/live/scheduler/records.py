@@ -1,0 +1,127 @@
+"""A pod reduced to what scheduling reads. Pods of one template share their shape, so a record is small."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.shapes import shape
+from fairlead.kube.objects.pod import Pod, PodSpec
+from fairlead.model.errors import InputError
+from fairlead.model.population import Resident, resident
+from fairlead.model.shape import Shape
+
+MOST_SHAPES = 8192
+"""Shapes remembered; a cluster with more distinct ones computes some of them again."""
+
+Key = tuple[str, str]
+Request = tuple[tuple[str, int], ...]
+
+
+class Identity(msgspec.Struct, frozen=True, gc=False):
+    """Which pod it is, and which version of it."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+
+
+class PodRecord(msgspec.Struct, frozen=True, gc=False):
+    """One pod. `request` is what it takes on its node; `broken` says what in its spec cannot be read."""
+
+    metadata: Identity
+    workload: str
+    shape: Shape
+    resident: Resident
+    request: Request
+    node: str
+    scheduler: str
+    priority: int
+    created: str
+    gated: bool
+    finished: bool
+    leaving: bool
+    broken: str = ""
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return self.metadata.namespace, self.metadata.name
+
+    @property
+    def holds_room(self) -> bool:
+        """Whether it takes room on a node."""
+        return bool(self.node) and not self.finished
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a node."""
+        return not (self.node or self.finished or self.gated or self.leaving)
+
+
+class Records:
+    """Makes records, sharing everything that is equal between pods."""
+
+    def __init__(self) -> None:
+        self._shapes: dict[tuple[str, tuple[tuple[str, str], ...], bytes], tuple[Shape, Resident, str]] = {}
+        self._texts: dict[str, str] = {}
+
+    def record(self, pod: Pod) -> PodRecord:
+        """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
+        meta, spec = pod.metadata, pod.spec
+        formed, seen, broken = self._formed(meta.namespace, meta.labels, spec)
+        return PodRecord(
+            metadata=Identity(self._shared(meta.namespace), meta.name, meta.uid, meta.resource_version),
+            workload=self._shared(workload_of(pod)),
+            shape=formed,
+            resident=seen,
+            request=self._request(pod, formed),
+            node=self._shared(spec.node_name),
+            scheduler=self._shared(spec.scheduler_name),
+            priority=spec.priority or 0,
+            created=meta.creation_timestamp or "",
+            gated=bool(spec.scheduling_gates),
+            finished=pod.finished,
+            leaving=meta.deletion_timestamp is not None,
+            broken=broken,
+        )
+
+    def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
+        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=())
+        known = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
+        found = self._shapes.get(known)
+        if found is None:
+            if len(self._shapes) >= MOST_SHAPES:
+                self._shapes.clear()
+            found = self._shapes[known] = self._form(namespace, labels, spec)
+        return found
+
+    @staticmethod
+    def _form(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
+        try:
+            formed, broken = shape(namespace, labels, spec), ""
+        except InputError as error:
+            formed, broken = Shape(namespace=namespace, labels=tuple(sorted(labels.items()))), str(error)
+        return formed, resident(formed), broken
+
+    def _request(self, pod: Pod, formed: Shape) -> Request:
+        """What the pod takes: that of its shape, unless a resize is under way."""
+        resized = any(each.allocated_resources or each.resources for each in pod.status.container_statuses)
+        if not resized or pod.finished:
+            return formed.request
+        try:
+            return tuple(sorted(request_of_pod(pod).items()))
+        except InputError:
+            return formed.request
+
+    def _shared(self, text: str) -> str:
+        return self._texts.setdefault(text, text)
+
+
+def workload_of(pod: Pod) -> str:
+    """The key of what the pod is a replica of: its controller, or itself."""
+    controller = pod.metadata.controller
+    if controller is None:
+        return f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
+    return f"{controller.kind}/{pod.metadata.namespace}/{controller.name}"
