@@ -25,6 +25,7 @@ from fairlead.kube.objects.storage import (
     PersistentVolumeClaim,
     StorageClass,
 )
+from fairlead.kube.objects.tier import TierLedger
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
 
 T = TypeVar("T")
@@ -176,5 +177,7 @@ LONGHORN_NODES = Resource("longhorn.io", "v1beta2", "nodes", "Node", longhorn.Lo
 LONGHORN_VOLUMES = Resource("longhorn.io", "v1beta2", "volumes", "Volume", longhorn.LonghornVolume)
 LONGHORN_REPLICAS = Resource("longhorn.io", "v1beta2", "replicas", "Replica", longhorn.LonghornReplica)
 LONGHORN_SETTINGS = Resource("longhorn.io", "v1beta2", "settings", "Setting", longhorn.LonghornSetting)
+
+TIER_LEDGERS = Resource(FAIRLEAD_GROUP, "v1alpha1", "tierledgers", "TierLedger", TierLedger)
 
 ALL: tuple[Resource[Any], ...] = tuple(value for value in list(globals().values()) if isinstance(value, Resource))

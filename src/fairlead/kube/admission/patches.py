@@ -14,6 +14,7 @@ from fairlead.kube.admission.review import Patch
 from fairlead.kube.admission.rules import DELETION_COST, MARKER, SLOT, TierRules
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm
 from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.patches import pointer
 
 Raw = Mapping[str, Any]
 
@@ -36,7 +37,7 @@ def spot(pod: Raw, rules: TierRules) -> Patch:
     """Prefer spot nodes, tolerate their taints, mark the pod; a slot it never was granted is taken off."""
     patch = _set(pod, ("metadata", "labels"), {MARKER: "spot"})
     if SLOT in _at(pod, "metadata", "annotations"):
-        patch.append({"op": "remove", "path": _pointer("metadata", "annotations", SLOT)})
+        patch.append({"op": "remove", "path": pointer("metadata", "annotations", SLOT)})
     term = {"weight": rules.weight, "preference": {"matchExpressions": [_plain(rules.spot)]}}
     patch += _append(pod, ("spec", "affinity", "nodeAffinity", PREFERRED), [term])
     return patch + _append(pod, ("spec", "tolerations"), [_plain(each) for each in rules.tolerations])
@@ -53,7 +54,7 @@ def require(pod: Raw, requirement: Requirement) -> Patch:
         allowed = of_terms((typed,), requirement.key)
         if not allowed or allowed[0].within(of_requirement(requirement)):
             continue
-        at = _pointer(*path, "nodeSelectorTerms", str(row), "matchExpressions")
+        at = pointer(*path, "nodeSelectorTerms", str(row), "matchExpressions")
         if typed.match_expressions:
             patch.append({"op": "add", "path": f"{at}/-", "value": _plain(requirement)})
         else:
@@ -83,7 +84,7 @@ def _set(pod: Raw, path: tuple[str, ...], entries: Mapping[str, str]) -> Patch:
         return []
     if not there:
         return _create(pod, path, missing)
-    return [{"op": "add", "path": _pointer(*path, key), "value": value} for key, value in missing.items()]
+    return [{"op": "add", "path": pointer(*path, key), "value": value} for key, value in missing.items()]
 
 
 def _append(pod: Raw, path: tuple[str, ...], values: list[dict[str, Any]]) -> Patch:
@@ -94,7 +95,7 @@ def _append(pod: Raw, path: tuple[str, ...], values: list[dict[str, Any]]) -> Pa
         return []
     if not there:
         return _create(pod, path, missing)
-    return [{"op": "add", "path": f"{_pointer(*path)}/-", "value": value} for value in missing]
+    return [{"op": "add", "path": f"{pointer(*path)}/-", "value": value} for value in missing]
 
 
 def _create(pod: Raw, path: tuple[str, ...], value: Any) -> Patch:
@@ -104,7 +105,7 @@ def _create(pod: Raw, path: tuple[str, ...], value: Any) -> Patch:
         depth += 1
     for key in reversed(path[depth:]):
         value = {key: value}
-    return [{"op": "add", "path": _pointer(*path[:depth]), "value": value}]
+    return [{"op": "add", "path": pointer(*path[:depth]), "value": value}]
 
 
 def _at(pod: Raw, *path: str) -> Raw:
@@ -114,11 +115,6 @@ def _at(pod: Raw, *path: str) -> Raw:
         here = here.get(key) or {}
     result: Raw = here
     return result
-
-
-def _pointer(*keys: str) -> str:
-    """A JSON pointer (RFC 6901)."""
-    return "".join("/" + key.replace("~", "~0").replace("/", "~1") for key in keys)
 
 
 def _plain(shape: Any) -> dict[str, Any]:

@@ -8,11 +8,16 @@ import msgspec
 
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.workloads import Deployment, ReplicaSet, StatefulSet
+from fairlead.kube.objects.tier import Workload
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents
 
-KINDS = {"Deployment": Deployment, "ReplicaSet": ReplicaSet, "StatefulSet": StatefulSet, "Pod": Pod}
+KINDS: dict[str, type[Workload | Pod]] = {
+    "Deployment": Workload,
+    "ReplicaSet": Workload,
+    "StatefulSet": Workload,
+    "Pod": Pod,
+}
 _PLURALS = {f"{kind.lower()}s": kind for kind in KINDS}
 
 
@@ -20,10 +25,10 @@ _PLURALS = {f"{kind.lower()}s": kind for kind in KINDS}
 class Existing:
     """What exists besides the pod in question. An object without a namespace is taken to be in any."""
 
-    workloads: dict[tuple[str, str, str], Any] = field(default_factory=dict)
+    workloads: dict[tuple[str, str, str], Workload] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
 
-    def find(self, kind: str, namespace: str, name: str) -> Any:
+    def find(self, kind: str, namespace: str, name: str) -> Workload | None:
         """The workload of that kind and name, None where there is none."""
         return self.workloads.get((kind, namespace, name)) or self.workloads.get((kind, "", name))
 
@@ -67,7 +72,7 @@ def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
     if kind not in KINDS or group not in ("", "apps"):
         return
     try:
-        typed: Any = msgspec.convert(drop_nulls(value), KINDS[kind])
+        typed = msgspec.convert(drop_nulls(value), KINDS[kind])
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `")
         raise InputError(f"{place}: {path.rstrip('`') or '$'}", message) from None

@@ -16,7 +16,7 @@ from fairlead.kube.admission.rules import DELETION_COST, MARKER, MINIMUM, SLOT, 
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.workloads import Deployment, ReplicaSet, StatefulSet
+from fairlead.kube.objects.tier import Workload
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split, Verdict, unmanaged
 from fairlead.model.errors import InputError
@@ -25,9 +25,6 @@ from fairlead.model.reasons import Finding, because
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 RETRY_SECONDS = 1
-
-Workload = Deployment | StatefulSet
-Found = Deployment | ReplicaSet | StatefulSet | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,11 +40,12 @@ class Asking:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Lookup:
-    """An object that `resolve` needs."""
+    """An object that `resolve` needs. One with that name and another uid is a different object."""
 
     kind: str
     namespace: str
     name: str
+    uid: str
 
 
 def begin(request: Request, rules: TierRules) -> Asking | Split:
@@ -74,7 +72,7 @@ def begin(request: Request, rules: TierRules) -> Asking | Split:
     )
 
 
-def resolve(asking: Asking) -> Generator[Lookup, Found, Owner | Split]:
+def resolve(asking: Asking) -> Generator[Lookup, Workload | None, Owner | Split]:
     """The workload that the pod belongs to, or the verdict where there is none; yields what it needs to look at."""
     reference = asking.controller
     if reference.kind == "ReplicaSet":
@@ -88,20 +86,18 @@ def resolve(asking: Asking) -> Generator[Lookup, Found, Owner | Split]:
     found = yield from _look(reference, asking.namespace)
     if isinstance(found, Split):
         return found
-    assert isinstance(found, Workload)
-    return owner_of(found)
+    return owner_of(OwnerKind(reference.kind), found)
 
 
-def owner_of(workload: Workload) -> Owner:
+def owner_of(kind: OwnerKind, workload: Workload) -> Owner:
     """A workload as the level sees it; an absent number of replicas means 1."""
     replicas = workload.spec.replicas
-    is_set = isinstance(workload, StatefulSet)
     return Owner(
-        kind=OwnerKind.STATEFUL_SET if is_set else OwnerKind.DEPLOYMENT,
+        kind=kind,
         name=workload.metadata.name,
         replicas=1 if replicas is None else replicas,
         min_available=workload.metadata.annotations.get(MINIMUM),
-        first_ordinal=workload.spec.ordinals.start if isinstance(workload, StatefulSet) else 0,
+        first_ordinal=workload.spec.ordinals.start,
     )
 
 
@@ -142,9 +138,9 @@ def holds_slot(pod: Pod, owner_uid: str, rules: TierRules) -> bool:
     )
 
 
-def _look(reference: OwnerReference, namespace: str) -> Generator[Lookup, Found, Any]:
-    """The object that is referred to; one that has the name but another uid is a different object."""
-    found = yield Lookup(kind=reference.kind, namespace=namespace, name=reference.name)
+def _look(reference: OwnerReference, namespace: str) -> Generator[Lookup, Workload | None, Workload | Split]:
+    """The object that is referred to, or the verdict where it is not there."""
+    found = yield Lookup(kind=reference.kind, namespace=namespace, name=reference.name, uid=reference.uid)
     if found is None or found.metadata.uid not in ("", reference.uid):
         return unmanaged(reasons.OWNER_NOT_FOUND, warn=True, kind=reference.kind, owner=reference.name)
     return found
