@@ -260,11 +260,11 @@ def _finding(outcomes: Sequence[Outcome], unplaced: int) -> Finding | None:
 
 
 def _trace(run: _Run, lost: Sequence[str]) -> Trace:
-    rejected = [
-        Rejection(reason=reason, count=len(rows), names=tuple(run.disks.place(int(row)) for row in rows[:3]))
-        for outcome in run.outcomes[:1]
-        for reason in why.REASONS_OF_A_DISK
-        if len(rows := np.flatnonzero(outcome.codes == why.NUMBER[reason]))
-    ]
+    rejected: list[Rejection] = []
+    for outcome in run.outcomes[:1]:
+        for number in np.flatnonzero(np.bincount(outcome.codes))[1 if (outcome.codes == 0).any() else 0 :].tolist():
+            rows = np.flatnonzero(outcome.codes == number)
+            names = tuple(run.disks.place(int(row)) for row in rows[:3])
+            rejected.append(Rejection(reason=why.REASONS_OF_A_DISK[number - 1], count=len(rows), names=names))
     notes = [f"a pending placement names {place}, which is not there; it is not charged" for place in sorted(lost)]
     return Trace(considered=len(run.disks), rejected=tuple(rejected), scores=tuple(run.scores), notes=tuple(notes))

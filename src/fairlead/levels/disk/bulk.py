@@ -89,22 +89,21 @@ class Shelf:
         self._size = 0
 
     def take(self, size_bytes: int, uses: Uses, rule: AntiAffinity) -> int | None:
-        """The disk for the next replica, or None. `rule` has no soft levels."""
+        """The disk for the next replica, or None; `rule` is one that `kind` accepts."""
         if size_bytes < self._size:
             self._unpark()
         self._size = size_bytes
-        nodes: Collection[int] = uses.nodes if rule.node is Strictness.HARD else ()
-        taken: Collection[int] = uses.disks if rule.disk is Strictness.HARD else ()
+        used: Collection[int] = uses.nodes if rule.node is Strictness.HARD else ()
         found: dict[int, int] = {}
 
         def judge(node: int) -> _Verdict:
-            if node in nodes:
+            if node in used:
                 return _Verdict.SKIP
-            disk = self._disk(node, taken)
-            if disk is not None:
-                found[node] = disk
-                return _Verdict.TAKE
-            return _Verdict.SKIP if taken else _Verdict.PARK
+            disk = self._disk(node)
+            if disk is None:
+                return _Verdict.PARK
+            found[node] = disk
+            return _Verdict.TAKE
 
         heads = [
             head
@@ -127,16 +126,15 @@ class Shelf:
             self._tops[node].fell(row, self._usable)
         self._zones[self._disks.zones[node] if self._by_zone else ""].fell(node, self._sums)
 
-    def _disk(self, node: int, taken: Collection[int]) -> int | None:
+    def _disk(self, node: int) -> int | None:
         """The most usable disk of a node that fits."""
         size, usable, ledger = self._size, self._usable, self._ledger
         if node not in self._tops:
             self._tops[node] = _Largest(self._own[node], usable)
 
         def judge(row: int) -> _Verdict:
-            if usable[row] < size or (ledger.limited and ledger.promised[row] < size):
-                return _Verdict.PARK
-            return _Verdict.SKIP if row in taken else _Verdict.TAKE
+            lacks = usable[row] < size or (ledger.limited and ledger.promised[row] < size)
+            return _Verdict.PARK if lacks else _Verdict.TAKE
 
         return self._tops[node].first(usable, judge)
 
@@ -148,8 +146,14 @@ class Shelf:
 
 
 def kind(volume: Volume, rule: AntiAffinity) -> tuple[Any, ...] | None:
-    """What volumes must have in common to share a shelf; None for a volume that must be chosen for one by one."""
-    if volume.held or volume.locality is Locality.PREFER or Strictness.SOFT in (rule.zone, rule.node, rule.disk):
+    """What volumes must have in common to share a shelf; None for a volume that must be chosen for one by one.
+
+    Disks apart on a common node is one by one: a used disk drops out of the usable bytes of its node.
+    """
+    only_disks = rule.disk is Strictness.HARD and rule.node is not Strictness.HARD
+    if volume.held or volume.locality is Locality.PREFER or only_disks:
+        return None
+    if Strictness.SOFT in (rule.zone, rule.node, rule.disk):
         return None
     return (
         volume.node_tags,

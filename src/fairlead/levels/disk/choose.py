@@ -46,12 +46,11 @@ def choose(
         fits, counted = fits & lowest, counted & lowest
     usable, totals = _summable(ledger.usable, disks), _summable(disks.total_bytes, disks)
     node_rows = np.flatnonzero(np.logical_or.reduceat(fits, disks.starts))
-    node_field = Field(
-        np.add.reduceat(np.where(counted, usable, 0), disks.starts)[node_rows],
-        np.add.reduceat(np.where(counted, totals, 0), disks.starts)[node_rows],
-        policy.alpha,
-        size_bytes,
-    )
+    node_usable = np.add.reduceat(np.where(counted, usable, 0), disks.starts)[node_rows]
+    node_totals = node_usable
+    if policy.alpha != 1:
+        node_totals = np.add.reduceat(np.where(counted, totals, 0), disks.starts)[node_rows]
+    node_field = Field(node_usable, node_totals, policy.alpha, size_bytes)
     if policy.rule is Rule.MOST_FREE:
         disk = int(np.flatnonzero(fits)[np.argmax(ledger.free[fits])])
         node = int(disks.node_of[disk])

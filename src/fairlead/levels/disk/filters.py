@@ -14,7 +14,7 @@ from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
 
 ROOM = why.NUMBER[why.OVER_PROVISIONED]
 """From this code on a disk lacks only room: it still counts towards the usable bytes of its node."""
-INSUFFICIENT = why.NUMBER[why.INSUFFICIENT]
+INSUFFICIENT = np.uint8(why.NUMBER[why.INSUFFICIENT])
 _UNUSED, _LEAVING, _USED = 0, 1, 2
 
 
@@ -79,11 +79,10 @@ def apart(static: Codes, uses: Uses, disks: DiskTable, rule: AntiAffinity) -> tu
 
 def room(codes: Codes, size_bytes: int, ledger: Ledger) -> Codes:
     """`codes` with the two filters that placements change: the over-provisioning limit and the usable space."""
-    codes = codes.copy()
     if ledger.limited:
+        codes = codes.copy()
         _mark(codes, ledger.promised < size_bytes, why.OVER_PROVISIONED)
-    codes[(codes == 0) & (ledger.usable < size_bytes)] = INSUFFICIENT
-    return codes
+    return np.where((codes == 0) & (ledger.usable < size_bytes), INSUFFICIENT, codes)
 
 
 def _tags(codes: Codes, volume: Volume, disks: DiskTable, policy: BalancePolicy) -> None:
