@@ -62,7 +62,13 @@ def run(verb: Verb, source: str, output: str | None, table: Table, explain: Expl
     One problem that is bad input ends with its message. Among many, a bad one yields an error record in its place,
     the others go on, and the exit code is the highest.
     """
-    problems = _problems(verb, read(source), source)
+    return report(verb, problems(verb, read(source), source), output, table, explain)
+
+
+def report(
+    verb: Verb, problems: Sequence[Any], output: str | None, table: Table, explain: Explain | None = None
+) -> int:
+    """`run` for problems that are read already (an `InputError` stands for one that could not be)."""
     many = len(problems) > 1
     if not many and isinstance(problems[0], InputError):
         raise problems[0]
@@ -92,19 +98,20 @@ def run(verb: Verb, source: str, output: str | None, table: Table, explain: Expl
     return code
 
 
-def _problems(verb: Verb, raw: bytes, source: str) -> list[Any]:
+def problems(verb: Verb, raw: bytes, source: str) -> list[Any]:
+    """The problems of a text; an `InputError` stands for one that cannot be read."""
     from fairlead.text.documents import documents, strict
 
-    problems: list[Any] = []
+    found: list[Any] = []
     for document in documents(raw, source):
         if isinstance(document, InputError):
-            problems.append(document)
+            found.append(document)
             continue
         try:
-            problems.append(strict(document.value, verb.Problem))
+            found.append(strict(document.value, verb.Problem))
         except InputError as error:
-            problems.append(error.within(f"{document.place}: $"))
-    return problems
+            found.append(error.within(f"{document.place}: $"))
+    return found
 
 
 def _solve(verb: Verb, problems: Sequence[Any]) -> list[Any]:

@@ -19,6 +19,7 @@ from fairlead.problems.rooms import (
     CurrentSpec,
     NodeSpec,
     RequestSpec,
+    barred_by,
     capacity_of,
     current_of,
     request_of,
@@ -114,7 +115,8 @@ def _fit(problem: Problem) -> Fit:
     given = None
     if any(node.capacity is not msgspec.UNSET for node in problem.nodes):
         given = ints([capacity_of(node.capacity, row) for row, node in enumerate(problem.nodes)])
-    return fit(rooms, request, given)
+    barred = [barred_by(node.excluded, f"$.nodes[{row}].excluded") for row, node in enumerate(problem.nodes)]
+    return fit(rooms, request, given, barred)
 
 
 def _table(problem: Problem, fitted: Fit) -> NodeTable:

@@ -4,6 +4,7 @@ from fractions import Fraction
 
 import msgspec
 
+from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.levels.node.realloc import Current
 from fairlead.levels.node.request import SHARE_BASE, Request, pieces_of
 from fairlead.model.amounts import CPU, MEMORY, Quantity, amount, amounts
@@ -11,6 +12,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.mounts import mount, mounts
 from fairlead.model.nodes import UNLIMITED, Room, Volume
 from fairlead.model.order import natural_sorted
+from fairlead.model.reasons import Reason
 
 
 class VolumeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
@@ -37,6 +39,8 @@ class NodeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_on
     numa: dict[str, str | int] = {}
     numa_memory: dict[str, Quantity] = {}
     total: dict[str, Quantity] = {}
+    excluded: str | None = None
+    """The code of a filter that has ruled the node out."""
 
 
 class RequestSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
@@ -82,6 +86,16 @@ def capacity_of(capacity: int | msgspec.UnsetType | None, row: int) -> int:
     if not 0 <= capacity < UNLIMITED:
         raise InputError(f"$.nodes[{row}].capacity", f"{capacity}; expected 0 or more, or null for unlimited")
     return capacity
+
+
+def barred_by(code: str | None, path: str) -> Reason | None:
+    """The reason behind `excluded`."""
+    if code is None:
+        return None
+    for reason in FILTERS:
+        if reason.code == code:
+            return reason
+    raise InputError(path, f"{code!r}; expected one of {', '.join(reason.code for reason in FILTERS)}")
 
 
 def request_of(spec: RequestSpec) -> Request:

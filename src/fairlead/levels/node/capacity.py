@@ -10,6 +10,7 @@ from typing import TypeVar
 import numpy as np
 
 from fairlead.levels.node import cores, reasons, volumes
+from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.levels.node.numa import numa_pins
 from fairlead.levels.node.oversold import MOST_SLOTS
 from fairlead.levels.node.request import Request
@@ -35,6 +36,9 @@ _REASONS = {
 }
 
 
+_FILTERS = {reason.code: reason for reason in FILTERS}
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fit:
     """`limits[resource]` is a column of replicas by that resource alone (`UNLIMITED` where it does not limit).
@@ -56,13 +60,22 @@ class Fit:
 
 
 def reason_of(resource: str) -> Reason:
-    """The reason a node gives that has none left of `resource`."""
+    """The reason of a node that has none left of `resource`, or that a filter of this code has ruled out."""
+    if resource in _FILTERS:
+        return _FILTERS[resource]
     return _REASONS.get(resource, reasons.INSUFFICIENT_RESOURCE)
 
 
-def fit(rooms: Sequence[Room], request: Request, given: Int | None = None) -> Fit:
-    """The capacities of the nodes for one request; `given` limits them further, as a resource would."""
-    limits: dict[str, Int] = {} if given is None else {GIVEN: given}
+def fit(rooms: Sequence[Room], request: Request, given: Int | None = None, barred: Sequence[Reason | None] = ()) -> Fit:
+    """The capacities of the nodes for one request; `given` limits them further, as a resource would.
+
+    `barred` has a reason for each node that a filter of the caller has ruled out, and None for the others.
+    """
+    limits: dict[str, Int] = {}
+    for reason in sorted({each for each in barred if each is not None}, key=lambda each: each.code):
+        limits[reason.code] = _column([0 if each is reason else UNLIMITED for each in barred])
+    if given is not None:
+        limits[GIVEN] = given
     for name, amount in request.amounts.items():
         if amount and name not in (CPU, STORAGE):
             limits[name] = _divided(rooms, name, amount, absent=0)

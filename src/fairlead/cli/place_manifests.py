@@ -1,0 +1,103 @@
+"""Manifests for `fairlead place`: nodes and pods to a problem of the verb."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from fairlead.model.amounts import CPU, MEMORY
+from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from fairlead.kube.manifests.node import Ground
+    from fairlead.problems.place import Problem
+    from fairlead.problems.rooms import NodeSpec
+
+_OWN_FIELDS = (CPU, MEMORY, "storage", "pods")
+
+
+def is_manifest(raw: bytes) -> bool:
+    """Whether the text holds Kubernetes objects rather than a problem."""
+    return b"apiVersion" in raw and b"kind" in raw
+
+
+def problem_of(
+    source: str,
+    raw: bytes | None,
+    more: Sequence[str],
+    *,
+    workload: str,
+    request: dict[str, int] | None,
+    strategy: str | None,
+    count: int | None,
+    limit: int,
+    partial: bool,
+) -> "Problem":
+    """The problem that the manifests and the options pose; `raw` is the text of `source` if it is read already.
+
+    Without `count` as many replicas are placed as the workload still lacks.
+    """
+    from fairlead.kube.manifests.catalogue import catalogue
+    from fairlead.kube.manifests.node import ground
+    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
+    from fairlead.problems.place import Problem
+    from fairlead.problems.rooms import RequestSpec
+
+    manifests, errors = read_manifests([*([] if raw is not None else [source]), *more])
+    for each in parse_manifests(raw, source) if raw is not None else ():
+        if isinstance(each, Manifest):
+            manifests.append(each)
+        else:
+            errors.append(each)
+    found = catalogue(manifests)
+    for error in (*errors, *found.errors):
+        raise error
+    given = ground(found, workload=workload, request=request)
+    asked = {name: value for name, value in given.shape.request if name != "pods"}
+    wanted = count if count is not None else given.need
+    if not wanted:
+        raise InputError("--count", "all replicas of the workload run already; expected how many more to place")
+    return Problem(
+        strategy=strategy or given.strategy,
+        count=wanted,
+        nodes_limit=limit,
+        partial=partial,
+        request=RequestSpec(
+            cpu=f"{asked.get(CPU, 0)}m",
+            memory=asked.get(MEMORY, 0),
+            extended={name: value for name, value in asked.items() if name not in _OWN_FIELDS},
+        ),
+        nodes=_nodes(given),
+    )
+
+
+def _nodes(given: "Ground") -> list["NodeSpec"]:
+    """One node a row: what is free of each resource, and the filter that rules it out."""
+    from fairlead.levels.node.constraints.feasible import Constraints
+    from fairlead.levels.node.constraints.reasons import FILTERS, NO_ROOM
+    from fairlead.problems.rooms import NodeSpec
+
+    state = given.state
+    constraints = Constraints(state, given.shape)
+    if not constraints.independent:
+        raise InputError("", "the replica has rules about its neighbours (ports, affinity, spread); use fairlead plan")
+    # Room is judged from the amounts below, so only what comes before it in the order of filters rules a node out.
+    filters = FILTERS[: FILTERS.index(NO_ROOM)]
+    codes = constraints.codes().tolist()
+    result = []
+    for row, name in enumerate(state.names):
+        free = dict(zip(state.resources, state.free[row].tolist(), strict=True))
+        total = dict(zip(state.resources, state.allocatable[row].tolist(), strict=True))
+        total_cpu = {CPU: f"{total.pop(CPU)}m"} if CPU in total else {}
+        code = codes[row]
+        result.append(
+            NodeSpec(
+                name=name,
+                count=given.running.get(name, 0),
+                cpu=f"{free.get(CPU, 0)}m",
+                memory=free.get(MEMORY, 0),
+                pods=free.get("pods"),
+                extended={each: value for each, value in free.items() if each not in _OWN_FIELDS},
+                total=total_cpu | total,
+                excluded=filters[code - 1].code if 0 < code <= len(filters) else None,
+            )
+        )
+    return result
