@@ -32,7 +32,8 @@ class Closed(IntEnum):
 class Disk:
     """One disk and what is known of its node, before it becomes a row.
 
-    `usable_bytes` is what may still be promised to replicas (never below 0); `free_bytes` is available − reserved,
+    `usable_bytes` is what may still be promised to replicas, never below 0 (`short_bytes` is what the formula gives
+    below it); `free_bytes` is available − reserved,
     the figure that the older rule ranks by; `total_bytes` is maximum − reserved, 0 where it is not known.
     """
 
@@ -41,6 +42,7 @@ class Disk:
     usable_bytes: int
     total_bytes: int = 0
     free_bytes: int = 0
+    short_bytes: int = 0
     scheduled_bytes: int = 0
     reserved_bytes: int = 0
     available_bytes: int = UNKNOWN
@@ -74,6 +76,7 @@ class DiskTable:
     usable_bytes: Int
     total_bytes: Int
     free_bytes: Int
+    short_bytes: Int
     scheduled_bytes: Int
     reserved_bytes: Int
     available_bytes: Int
@@ -122,6 +125,7 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
         usable_bytes=ints([disk.usable_bytes for disk in rows]),
         total_bytes=ints([disk.total_bytes for disk in rows]),
         free_bytes=ints([disk.free_bytes for disk in rows]),
+        short_bytes=ints([disk.short_bytes for disk in rows]),
         scheduled_bytes=ints([disk.scheduled_bytes for disk in rows]),
         reserved_bytes=ints([disk.reserved_bytes for disk in rows]),
         available_bytes=ints([disk.available_bytes for disk in rows]),

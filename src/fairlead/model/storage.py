@@ -69,7 +69,7 @@ class Volume:
     """A volume and how many of its storage replicas are still to be placed.
 
     `written_bytes` is what a new replica will copy at once (the volume's actual size). `awaits_reuse`: the time to
-    wait for a failed replica to come back is not over.
+    wait for a failed replica to come back is not over. A volume that is not `healthy` is degraded or rebuilding.
     """
 
     name: str
@@ -86,3 +86,4 @@ class Volume:
     only_node: str = ""
     topology: tuple[Domain, ...] = ()
     awaits_reuse: bool = False
+    healthy: bool = True

@@ -5,55 +5,21 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from fairlead.levels.disk.balance import Balance, Charge, balance
+from fairlead.levels.disk.balance import Balance, Charge, Outcome, balance
 from fairlead.levels.disk.policy import BalancePolicy, Rule
-from fairlead.model.amounts import Quantity, amount
+from fairlead.levels.disk.rebalance import Goal, Move, Rebalance, rebalance
+from fairlead.model.amounts import Quantity, amount, bytes_text
 from fairlead.model.decision import decision_record
-from fairlead.model.disks import UNKNOWN, Closed, Disk, DiskTable, disk_table
+from fairlead.model.disks import DiskTable
 from fairlead.model.errors import InputError
 from fairlead.model.storage import AntiAffinity, Domain, Held, Locality, Volume
+from fairlead.problems.storage import Name, NodePart, Part, table
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
-Name = Annotated[str, msgspec.Meta(min_length=1)]
 Level = Literal["node", "zone", "disk", "none"]
 
 
-class _Part(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
-    """The manner of every object of a problem."""
-
-
-class DiskPart(_Part, kw_only=True, frozen=True):
-    """A disk: `usable` directly, or what it is worked out from."""
-
-    name: Name
-    usable: Quantity | None = None
-    available: Quantity | None = None
-    reserved: Quantity = 0
-    scheduled: Quantity | None = None
-    maximum: Quantity | None = None
-    total: Quantity | None = None
-    ready: bool = True
-    allow_scheduling: bool = True
-    eviction_requested: bool = False
-    tags: tuple[str, ...] = ()
-    type: Literal["filesystem", "block"] = "filesystem"
-
-
-class NodePart(_Part, kw_only=True, frozen=True):
-    """A node and its disks."""
-
-    name: Name
-    disks: tuple[DiskPart, ...] = ()
-    zone: str = ""
-    region: str = ""
-    ready: bool = True
-    allow_scheduling: bool = True
-    eviction_requested: bool = False
-    engine_deployed: bool = True
-    tags: tuple[str, ...] = ()
-
-
-class HeldPart(_Part, kw_only=True, frozen=True):
+class HeldPart(Part, kw_only=True, frozen=True):
     """A replica that the volume has already."""
 
     name: str = ""
@@ -64,17 +30,17 @@ class HeldPart(_Part, kw_only=True, frozen=True):
     eviction_requested: bool = False
 
 
-class DomainPart(_Part, kw_only=True, frozen=True):
+class DomainPart(Part, kw_only=True, frozen=True):
     """A zone, a region, or both, that replicas may sit in."""
 
     zone: str = ""
     region: str = ""
 
 
-class _Ask(_Part, kw_only=True, frozen=True):
+class _Ask(Part, kw_only=True, frozen=True):
     """What a volume may ask for; at the top of a problem with one volume, or in each of `volumes`."""
 
-    replicas: Count = 1
+    replicas: Count | None = None
     actual_size: Quantity = 0
     node_selector: tuple[str, ...] = ()
     disk_selector: tuple[str, ...] = ()
@@ -85,6 +51,7 @@ class _Ask(_Part, kw_only=True, frozen=True):
     topology: tuple[DomainPart, ...] = ()
     existing: tuple[HeldPart, ...] = ()
     awaits_reuse: bool = False
+    healthy: bool = True
     soft_anti_affinity: tuple[Literal["node", "zone", "disk"], ...] = ()
 
 
@@ -96,7 +63,7 @@ class VolumePart(_Ask, kw_only=True, frozen=True):
     anti_affinity: Level | None = None
 
 
-class PendingPart(_Part, kw_only=True, frozen=True):
+class PendingPart(Part, kw_only=True, frozen=True):
     """A placement on its way, not yet in the figures of its disk."""
 
     node: Name
@@ -104,13 +71,29 @@ class PendingPart(_Part, kw_only=True, frozen=True):
     size: Quantity
 
 
-class SettingsPart(_Part, kw_only=True, frozen=True):
+class SettingsPart(Part, kw_only=True, frozen=True):
     """Cluster-wide limits; a percentage that is absent is not checked."""
 
     over_provisioning_percentage: Count | None = None
     minimal_available_percentage: Annotated[int, msgspec.Meta(ge=0, le=100)] | None = None
     allow_empty_node_selector: bool = True
     allow_empty_disk_selector: bool = True
+
+
+class EmptyPart(Part, kw_only=True, frozen=True):
+    """A node to be emptied, or one disk of it."""
+
+    node: Name
+    disk: str = ""
+
+
+class RebalancePart(Part, kw_only=True, frozen=True):
+    """Ask for moves of `existing` replicas instead of placements, and what they may cost."""
+
+    target: Annotated[float, msgspec.Meta(ge=0)] | None = None
+    max_moves: Count | None = None
+    max_bytes: Quantity | None = None
+    evacuate: tuple[EmptyPart, ...] = ()
 
 
 class Problem(_Ask, kw_only=True, frozen=True):
@@ -126,23 +109,27 @@ class Problem(_Ask, kw_only=True, frozen=True):
     usable_as: Literal["available", "maximum"] = "available"
     pending: tuple[PendingPart, ...] = ()
     settings: SettingsPart = SettingsPart()
+    rebalance: RebalancePart | None = None
 
 
 REUSE_RETRIES = 5
 """A failed replica that was rebuilt in vain this often is given up."""
 
 
-def solve(problem: Problem) -> Balance:
-    """Decide; bad values are `InputError` with their place."""
-    disks = _table(problem)
+def solve(problem: Problem) -> Balance | Rebalance:
+    """Placements, or moves where the problem asks to rebalance; bad values are `InputError` with their place."""
     policy = _policy(problem)
-    if policy.alpha < 1:
-        _need_totals(problem)
-    return balance(_volumes(problem), disks, policy, pending=_pending(problem))
+    disks = table(problem.nodes, by_maximum=problem.usable_as == "maximum", ratios=policy.alpha < 1)
+    volumes = _volumes(problem)
+    if problem.rebalance is not None:
+        return rebalance(volumes, disks, policy, _goal(problem.rebalance, disks))
+    return balance(volumes, disks, policy, pending=_pending(problem))
 
 
-def answer(problem: Problem, decision: Balance) -> dict[str, Any]:
-    """The answer as JSON values: placements in the order they were decided, scores of the first replica."""
+def answer(problem: Problem, decision: Balance | Rebalance) -> dict[str, Any]:
+    """The answer as JSON values: placements in the order they were decided, scores of the first replica; or moves."""
+    if isinstance(decision, Rebalance):
+        return _advice(decision)
     record = decision_record(decision)
     record["placements"] = [
         {
@@ -161,14 +148,63 @@ def answer(problem: Problem, decision: Balance) -> dict[str, Any]:
     return record
 
 
-def _outcome(outcome: Any) -> dict[str, Any]:
+def _advice(decision: Rebalance) -> dict[str, Any]:
+    record = decision_record(decision)
+    trace = record.pop("trace")
+    record["placements"] = []
+    record["moves"] = [_move(move, decision.disks) for move in decision.moves]
+    record["imbalance"] = {
+        stage: {"before": float(before), "after": float(after)}
+        for stage, before, after in zip(("nodes", "disks"), decision.before, decision.after, strict=True)
+    }
+    return {**record, "trace": trace}
+
+
+def _move(move: Move, disks: DiskTable) -> dict[str, Any]:
+    return {
+        "volume": move.volume,
+        "replica": move.replica,
+        "size": bytes_text(move.size_bytes),
+        "from": _spot(disks, move.source),
+        "to": _spot(disks, move.target),
+        "stage": move.stage,
+        "imbalance": {"before": float(move.before), "after": float(move.after)},
+    }
+
+
+def _spot(disks: DiskTable, row: int) -> dict[str, str]:
+    return {"node": disks.nodes[int(disks.node_of[row])], "disk": disks.names[row]}
+
+
+def _goal(part: RebalancePart, disks: DiskTable) -> Goal:
+    if part.target is None and not part.evacuate:
+        raise InputError("$.rebalance", "asks for nothing; expected `target`, or `evacuate`, or both")
+    emptied: set[int] = set()
+    for number, each in enumerate(part.evacuate):
+        rows = [
+            row
+            for row, name in enumerate(disks.names)
+            if disks.nodes[int(disks.node_of[row])] == each.node and each.disk in ("", name)
+        ]
+        if not rows:
+            raise InputError(
+                f"$.rebalance.evacuate[{number}]", f"{each.node}/{each.disk or '*'} is not among the nodes"
+            )
+        emptied.update(rows)
+    return Goal(
+        target=None if part.target is None else Fraction(repr(part.target)),
+        moves=part.max_moves,
+        bytes=None if part.max_bytes is None else amount("storage", part.max_bytes, "$.rebalance.maxBytes"),
+        emptied=frozenset(emptied),
+    )
+
+
+def _outcome(outcome: Outcome) -> dict[str, Any]:
     finding = outcome.finding
     return {
         "volume": outcome.volume.name,
         "unplaced": outcome.unplaced,
-        "reason": finding.code,
-        "message": finding.sentence,
-        "cure": finding.reason.cure.value,
+        **({"reason": finding.code, "message": finding.sentence, "cure": finding.reason.cure.value} if finding else {}),
     }
 
 
@@ -199,10 +235,11 @@ def _policy(problem: Problem) -> BalancePolicy:
 
 
 def _volumes(problem: Problem) -> list[Volume]:
+    default = 1 if problem.rebalance is None else 0
     if problem.volumes is None:
         if problem.size is None:
             raise InputError("$.size", "is missing; expected the size of a storage replica, or `volumes`")
-        return [_volume(problem, "", problem.size, None, "$")]
+        return [_volume(problem, "", problem.size, None, "$", default)]
     if problem.size is not None:
         raise InputError("$.size", "is given beside `volumes`; expected one of the two")
     volumes = []
@@ -216,11 +253,11 @@ def _volumes(problem: Problem) -> list[Volume]:
         own = None
         if part.anti_affinity or part.soft_anti_affinity:
             own = AntiAffinity.of(hard, part.soft_anti_affinity, f"{path}.softAntiAffinity")
-        volumes.append(_volume(part, part.name, part.size, own, path))
+        volumes.append(_volume(part, part.name, part.size, own, path, default))
     return volumes
 
 
-def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path: str) -> Volume:
+def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path: str, replicas: int) -> Volume:
     size_bytes = amount("storage", size, f"{path}.size")
     if size_bytes == 0:
         raise InputError(f"{path}.size", "is 0; expected the size of a storage replica, more than 0")
@@ -228,7 +265,7 @@ def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path
     return Volume(
         name=name,
         size_bytes=size_bytes,
-        replicas=ask.replicas,
+        replicas=replicas if ask.replicas is None else ask.replicas,
         written_bytes=amount("storage", ask.actual_size, f"{path}.actualSize"),
         node_tags=frozenset(ask.node_selector),
         disk_tags=frozenset(ask.disk_selector),
@@ -240,6 +277,7 @@ def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path
         only_node=ask.hard_node_affinity,
         topology=tuple(Domain(zone=part.zone, region=part.region) for part in ask.topology),
         awaits_reuse=ask.awaits_reuse,
+        healthy=ask.healthy,
     )
 
 
@@ -259,83 +297,3 @@ def _pending(problem: Problem) -> list[Charge]:
         Charge(node=part.node, disk=part.disk, size_bytes=amount("storage", part.size, f"$.pending[{row}].size"))
         for row, part in enumerate(problem.pending)
     ]
-
-
-def _table(problem: Problem) -> DiskTable:
-    disks = []
-    nodes: set[str] = set()
-    for node_row, node in enumerate(problem.nodes):
-        path = f"$.nodes[{node_row}]"
-        if node.name in nodes:
-            raise InputError(f"{path}.name", f"{node.name!r} is there twice; expected distinct names")
-        nodes.add(node.name)
-        names: set[str] = set()
-        for row, part in enumerate(node.disks):
-            place = f"{path}.disks[{row}]"
-            if part.name in names:
-                raise InputError(f"{place}.name", f"{part.name!r} is there twice; expected distinct names")
-            names.add(part.name)
-            disks.append(_disk(node, part, place, by_maximum=problem.usable_as == "maximum"))
-    return disk_table(disks)
-
-
-def _disk(node: NodePart, part: DiskPart, path: str, *, by_maximum: bool) -> Disk:
-    def read(field: str, default: int) -> int:
-        value = getattr(part, field)
-        return default if value is None else amount("storage", value, f"{path}.{field}")
-
-    reserved, scheduled = read("reserved", 0), read("scheduled", 0)
-    maximum, available = read("maximum", UNKNOWN), read("available", UNKNOWN)
-    if part.usable is not None:
-        for field in ("available", "scheduled"):
-            if getattr(part, field) is not None:
-                raise InputError(f"{path}.usable", f"is given together with `{field}`; expected one of the two")
-        usable = free = read("usable", 0)
-    else:
-        base = maximum if by_maximum or available == UNKNOWN else available
-        if base == UNKNOWN:
-            missing = "maximum" if by_maximum else "usable"
-            raise InputError(f"{path}.{missing}", "is missing; expected `usable`, or `available`, or `maximum`")
-        usable = max(base - reserved - scheduled, 0)
-        free = (maximum if available == UNKNOWN else available) - reserved
-    return Disk(
-        node=node.name,
-        name=part.name,
-        usable_bytes=usable,
-        total_bytes=read("total", max(maximum - reserved, 0) if maximum != UNKNOWN else 0),
-        free_bytes=free,
-        scheduled_bytes=scheduled,
-        reserved_bytes=reserved,
-        available_bytes=available,
-        maximum_bytes=maximum,
-        zone=node.zone,
-        region=node.region,
-        node_tags=frozenset(node.tags),
-        tags=frozenset(part.tags),
-        block=part.type == "block",
-        closed=_closed(node, part, maximum),
-    )
-
-
-def _closed(node: NodePart, part: DiskPart, maximum: int) -> Closed:
-    checks = (
-        (not node.ready, Closed.NODE_NOT_READY),
-        (not node.allow_scheduling, Closed.NODE_DISABLED),
-        (node.eviction_requested, Closed.NODE_EVICTING),
-        (not node.engine_deployed, Closed.ENGINE_MISSING),
-        (not part.ready, Closed.DISK_NOT_READY),
-        (not part.allow_scheduling, Closed.DISK_DISABLED),
-        (part.eviction_requested, Closed.DISK_EVICTING),
-        (maximum == 0, Closed.NO_CAPACITY),
-    )
-    return next((closed for holds, closed in checks if holds), Closed.OPEN)
-
-
-def _need_totals(problem: Problem) -> None:
-    for node_row, node in enumerate(problem.nodes):
-        for row, part in enumerate(node.disks):
-            if part.total is None and part.maximum is None:
-                raise InputError(
-                    f"$.nodes[{node_row}].disks[{row}].total",
-                    "is missing; an alpha below 1 compares usable/total, so expected `total` or `maximum`",
-                )

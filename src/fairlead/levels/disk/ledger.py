@@ -20,25 +20,35 @@ class Ledger:
     Mutable, and never handed out of the level call that made it.
     """
 
-    __slots__ = ("free", "limited", "promised", "usable")
+    __slots__ = ("free", "limited", "promised", "short", "usable")
 
     def __init__(self, disks: DiskTable, policy: BalancePolicy) -> None:
         self.usable: Int = disks.usable_bytes.copy()
+        self.short: Int = disks.short_bytes.copy()
         self.free: Int = disks.free_bytes.copy()
         self.limited = policy.over_percent is not None
         self.promised: Int = _room_under_limit(disks, policy.over_percent)
 
     def charge(self, row: int, size_bytes: int) -> None:
-        """A replica of this size is placed on the disk. Charging what is not there leaves 0, never less."""
-        self.usable[row] = max(int(self.usable[row]) - size_bytes, 0)
+        """A replica of this size is placed on the disk. What is not there is noted as short, never as below 0."""
+        left = int(self.usable[row]) - size_bytes
+        self.usable[row] = max(left, 0)
+        if left < 0:
+            self.short[row] -= left
         if self.limited:
             self.promised[row] -= size_bytes
 
     def release(self, row: int, size_bytes: int) -> None:
         """A replica of this size leaves the disk."""
-        self.usable[row] = min(int(self.usable[row]) + size_bytes, NO_LIMIT)
-        if self.limited:
-            self.promised[row] = min(int(self.promised[row]) + size_bytes, NO_LIMIT)
+        gained = self.gained(row, size_bytes)
+        self.usable[row] += gained
+        self.short[row] -= size_bytes - gained
+        if self.limited and self.promised[row] < NO_LIMIT // 2:
+            self.promised[row] += size_bytes
+
+    def gained(self, row: int, size_bytes: int) -> int:
+        """By how much the usable bytes rise if a replica of this size leaves the disk."""
+        return max(size_bytes - int(self.short[row]), 0)
 
 
 def _room_under_limit(disks: DiskTable, percent: int | None) -> Int:

@@ -164,6 +164,13 @@ class Field:
         return plain, squares
 
 
+def imbalance(usable: Wide, totals: Wide, alpha: Fraction) -> tuple[Fraction, Fraction]:
+    """Score and unevenness of the values as they are, 0 and 0 for none."""
+    if not len(usable):
+        return Fraction(0), Fraction(0)
+    return Field(usable, totals, alpha, 0).key(0)[:2]
+
+
 def fraction_sum(parts: Sequence[tuple[int, int]]) -> Fraction:
     """Σ numerator/denominator, exactly; pairwise and reduced once, because many denominators make long numbers."""
     terms = list(parts) or [(0, 1)]
