@@ -102,7 +102,9 @@ def patched(document: Any, operations: list[dict[str, Any]]) -> Any:
         here = document
         for key in parents:
             here = here[int(key)] if isinstance(here, list) else here[key]
-        if operation["op"] == "remove":
+        if operation["op"] == "test":
+            assert here[last] == operation["value"]
+        elif operation["op"] == "remove":
             del here[last]
         elif isinstance(here, list):
             here.insert(len(here) if last == "-" else int(last), operation["value"])

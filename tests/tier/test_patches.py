@@ -109,12 +109,15 @@ def test_selector_form_falls_back_to_a_term() -> None:
     assert "nodeSelector" not in after["spec"]
 
 
-def test_gate_is_added_once() -> None:
-    """The gate joins those that are there."""
+def test_gate_is_added_once_and_lifted_alone() -> None:
+    """The gate joins those that are there, and goes without them."""
     before = web_pod(spec={"schedulingGates": [{"name": "other"}]})
-    after = patched(before, patches.gate(before, "fairlead.io/tier"))
+    after = patched(before, patches.hold(before))
     assert after["spec"]["schedulingGates"] == [{"name": "other"}, {"name": "fairlead.io/tier"}]
-    assert patches.gate(after, "fairlead.io/tier") == []
+    assert after["metadata"]["labels"]["distributed-scheduling/desired-capacity"] == "pending"
+    assert patches.hold(after) == []
+    assert [each["op"] for each in patches.release(after)] == ["test", "remove"]
+    assert patches.release(before) == []
 
 
 def test_patch_is_minimal() -> None:

@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.kube.admission.labels import of_requirement, of_terms
 from fairlead.kube.admission.review import Patch
-from fairlead.kube.admission.rules import DELETION_COST, MARKER, SLOT, TierRules
+from fairlead.kube.admission.rules import DELETION_COST, GATE, MARKER, PENDING, SLOT, TierRules
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm
 from fairlead.kube.objects.meta import Requirement
 from fairlead.kube.patches import pointer
@@ -71,9 +71,23 @@ def _selector(pod: Raw, requirement: Requirement) -> dict[str, str] | None:
     return {requirement.key: value} if there == value else None
 
 
-def gate(pod: Raw, name: str) -> Patch:
-    """Hold the pod back from the scheduler until somebody lifts the gate `name`."""
-    return _append(pod, ("spec", "schedulingGates"), [{"name": name}])
+def hold(pod: Raw) -> Patch:
+    """Keep the pod from the scheduler until it is given its tier, and mark it so that it is found."""
+    return _set(pod, ("metadata", "labels"), {MARKER: PENDING}) + _append(
+        pod, ("spec", "schedulingGates"), [{"name": GATE}]
+    )
+
+
+def release(pod: Raw) -> Patch:
+    """Lift our gate from a stored pod; other gates stay. The pod must not have changed since it was read."""
+    for row, each in enumerate(_at(pod, "spec").get("schedulingGates") or ()):
+        if each.get("name") == GATE:
+            path = ("spec", "schedulingGates", str(row))
+            return [
+                {"op": "test", "path": pointer(*path, "name"), "value": GATE},
+                {"op": "remove", "path": pointer(*path)},
+            ]
+    return []
 
 
 def _set(pod: Raw, path: tuple[str, ...], entries: Mapping[str, str]) -> Patch:

@@ -40,15 +40,20 @@ class LedgerSpec(Shape, frozen=True):
     deployment: str = ""
 
 
-class LedgerStatus(Shape, frozen=True):
-    """`granted` and `seen` are slots; the numbers are for people, as of the last write."""
+class LedgerSlots(Shape, frozen=True):
+    """`seen` are those of `granted` that a stored pod was found to carry."""
+
+    granted: tuple[str, ...] = ()
+    seen: tuple[str, ...] = ()
+
+
+class LedgerCount(Shape, frozen=True):
+    """The numbers for people, as of the last write."""
 
     target: int = 0
     held: int = 0
     reserved: int = 0
     spot: int = 0
-    granted: tuple[str, ...] = ()
-    seen: tuple[str, ...] = ()
 
 
 class TierLedger(Shape, frozen=True):
@@ -56,4 +61,5 @@ class TierLedger(Shape, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: LedgerSpec = LedgerSpec()
-    status: LedgerStatus = LedgerStatus()
+    slots: LedgerSlots = LedgerSlots()
+    count: LedgerCount = LedgerCount()

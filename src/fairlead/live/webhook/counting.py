@@ -1,0 +1,200 @@
+"""The exact count at work: requests of one ReplicaSet are gathered and served together, one attempt after another.
+
+While one attempt is under way, newcomers wait for the next; so a burst of a hundred pods costs a handful of writes. A
+request that can be answered neither way waits for news of the granted pods, and is told to come back when its time
+is up.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from fairlead.kube.admission.rules import MARKER, SLOT
+from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
+from fairlead.kube.objects.tier import MarkedPod
+from fairlead.kube.resources import PODS
+from fairlead.kube.retry import Backoff, Jitter, default_jitter
+from fairlead.levels.tier.split import Policy, target_of
+from fairlead.live.webhook.admit import Lookup, owner_of
+from fairlead.live.webhook.ledger import Attempt, Listing, Step
+from fairlead.live.webhook.memory import Memory
+from fairlead.live.webhook.owners import Owners
+from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
+from fairlead.model.errors import FairleadError
+from fairlead.model.owners import Held, Owner, OwnerKind
+
+MARKED_PODS = PODS.of(MarkedPod)
+MOST_CONFLICTS = 16
+CONFLICT_BACKOFF = Backoff(first=0.01, cap=0.3)
+LOOK_AGAIN_SECONDS = 0.5
+"""A wait for news ends after this long all the same: a watch may have been cut."""
+
+
+class CountingError(FairleadError):
+    """The count could not be made; the caller answers with an error and the failure policy decides."""
+
+
+@dataclass(frozen=True, slots=True)
+class Counted:
+    """The owner as read live, None where it is gone; and the slots held, as they concern one request."""
+
+    owner: Owner | None
+    held: Held = Held()
+
+
+@dataclass(slots=True)
+class _Queue:
+    """Requests of one ReplicaSet that wait in this process, by slot, with the time at which they give up."""
+
+    scope: Scope
+    waiting: dict[str, tuple[float, asyncio.Future[Counted]]] = field(default_factory=dict)
+    task: asyncio.Task[None] | None = None
+
+
+class Counter:
+    """Counts for every ReplicaSet. `conflicts` and `writes` tell how hard it had to work."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: LedgerStore,
+        owners: Owners,
+        memory: Memory,
+        policy: Policy,
+        *,
+        clock: Callable[[], float],
+        jitter: Jitter = default_jitter,
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._owners = owners
+        self._memory = memory
+        self._policy = policy
+        self._clock = clock
+        self._jitter = jitter
+        self._queues: dict[str, _Queue] = {}
+        self.conflicts = 0
+        self.writes = 0
+
+    async def count(self, scope: Scope, slot: str, *, until: float) -> Counted:
+        """What is held when `slot` is decided. A slot that is granted is recorded before this returns.
+
+        `until` is the time on the clock at which a request that cannot be decided comes back undecided.
+        """
+        queue = self._queues.setdefault(scope.uid, _Queue(scope))
+        future: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
+        queue.waiting[slot] = until, future
+        if queue.task is None:
+            queue.task = asyncio.create_task(self._serve(queue))
+        else:
+            self._memory.wake(scope.uid)
+        try:
+            return await future
+        finally:
+            queue.waiting.pop(slot, None)
+
+    async def preview(self, scope: Scope, slot: str) -> Counted:
+        """What `count` would say, with nothing written (dry run)."""
+        attempt = Attempt(requests=(slot,)).read(await self._store.read(scope.uid))
+        self._memory.met(scope.uid, attempt.ledger)
+        attempt, owner = await self._listed(scope, attempt)
+        return Counted(owner, _held(attempt, slot))
+
+    async def _serve(self, queue: _Queue) -> None:
+        """Serve the queue until it is empty."""
+        try:
+            while queue.waiting:
+                await self._turn(queue)
+        finally:
+            queue.task = None
+            if not queue.waiting:
+                self._queues.pop(queue.scope.uid, None)
+
+    async def _turn(self, queue: _Queue) -> None:
+        """One attempt for all that wait now; then a pause, if all that are left have to wait."""
+        batch = tuple(queue.waiting)
+        mark = self._memory.mark(queue.scope.uid)
+        try:
+            attempt, owner = await self._attempt(queue.scope, batch)
+        except (KubeError, CountingError) as error:
+            for slot in batch:
+                _settle(queue, slot, error)
+            return
+        now = self._clock()
+        for slot in batch:
+            overdue = slot in queue.waiting and queue.waiting[slot][0] <= now
+            if slot not in attempt.waiting or overdue:
+                _settle(queue, slot, Counted(owner, _held(attempt, slot)))
+        if queue.waiting and queue.waiting.keys() <= set(attempt.waiting):
+            nearest = min(until for until, _ in queue.waiting.values())
+            pause = min(LOOK_AGAIN_SECONDS, max(nearest - now, 0.0))
+            await self._memory.news(queue.scope.uid, mark, pause)
+
+    async def _attempt(self, scope: Scope, slots: tuple[str, ...]) -> tuple[Attempt, Owner | None]:
+        """Drive one attempt to its end: read, list, write, and from the start again after a conflict."""
+        attempt = Attempt(requests=slots)
+        owner: Owner | None = None
+        while attempt.step is not Step.DONE:
+            if attempt.step is Step.READ:
+                attempt = attempt.read(await self._store.read(scope.uid))
+                self._memory.met(scope.uid, attempt.ledger)
+            elif attempt.step is Step.LIST:
+                attempt, owner = await self._listed(scope, attempt)
+            else:
+                attempt = await self._written(scope, attempt)
+        return attempt, owner
+
+    async def _listed(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
+        """List the pods and read the owner, both after the ledger was read; decide."""
+        listing, owner = await asyncio.gather(self._listing(scope), self._owner(scope))
+        target = None if owner is None else target_of(owner, self._policy).count
+        # Without a target nothing is granted, and the caller decides by the owner alone.
+        return attempt.list(listing, self._memory.knowledge(scope.uid), target or 0), owner
+
+    async def _written(self, scope: Scope, attempt: Attempt) -> Attempt:
+        try:
+            await self._store.write(scope, attempt.proposed, target=attempt.target)
+        except BeatenError as error:
+            self.conflicts += 1
+            if attempt.conflicts >= MOST_CONFLICTS:
+                raise CountingError(f"ledger {scope.uid}: {attempt.conflicts} conflicts in a row: {error}") from error
+            await asyncio.sleep(CONFLICT_BACKOFF.wait(attempt.conflicts + 1, self._jitter))
+            return attempt.beaten()
+        self.writes += 1
+        self._memory.met(scope.uid, attempt.proposed)
+        return attempt.wrote()
+
+    async def _listing(self, scope: Scope) -> Listing:
+        """One consistent list (without a resource version) of the marked pods of the ReplicaSet."""
+        labels = f"{MARKER}=on-demand" + (f",pod-template-hash={scope.template}" if scope.template else "")
+        page = await self._client.page(MARKED_PODS, namespace=scope.namespace, labels=labels, limit=0)
+        own = [pod for pod in page.items if (ref := pod.metadata.controller) is not None and ref.uid == scope.uid]
+        slots = {slot: pod.active for pod in own if (slot := pod.metadata.annotations.get(SLOT)) is not None}
+        return Listing(frozenset(slots), frozenset(slot for slot, active in slots.items() if active))
+
+    async def _owner(self, scope: Scope) -> Owner | None:
+        lookup = Lookup(kind="Deployment", namespace=scope.namespace, name=scope.deployment, uid=scope.deployment_uid)
+        found = await self._owners.live(lookup)
+        if found is None or found.metadata.uid != scope.deployment_uid:
+            return None
+        return owner_of(OwnerKind.DEPLOYMENT, found)
+
+
+def _held(attempt: Attempt, slot: str) -> Held:
+    """The slots held as they concern one request: those granted before it in the same batch count as taken."""
+    stored, reserved = len(attempt.standing.stored), len(attempt.standing.reserved - set(attempt.granted))
+    if slot in attempt.granted:
+        return Held(stored=stored, reserved=reserved + attempt.granted.index(slot))
+    return Held(stored=stored, reserved=reserved + len(attempt.granted))
+
+
+def _settle(queue: _Queue, slot: str, result: Counted | Exception) -> None:
+    """Answer one request, if somebody still waits for it."""
+    _, future = queue.waiting.pop(slot, (0.0, None))
+    if future is None or future.done():
+        return
+    if isinstance(result, Exception):
+        future.set_exception(result)
+    else:
+        future.set_result(result)

@@ -1,0 +1,72 @@
+"""Workloads by name: from a cache that follows the API server where that is good enough, live where it is not."""
+
+import asyncio
+from collections.abc import Iterable
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError
+from fairlead.kube.objects.tier import Workload
+from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
+from fairlead.kube.watch import Change, Reflector
+from fairlead.levels.tier.split import Split
+from fairlead.live.webhook.admit import Asking, Lookup, resolve
+from fairlead.model.owners import Owner
+
+RESOURCES: dict[str, Resource[Workload]] = {
+    each.kind: each.of(Workload) for each in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)
+}
+
+
+class Owners:
+    """The Deployments, ReplicaSets and StatefulSets of the cluster.
+
+    The cache may be behind by moments. That is good enough to tell pods that are not ours, and for StatefulSets, whose
+    ordinals need no count; whatever is counted reads its owner live.
+    """
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self._cache = {kind: Reflector(client, each, _ignore) for kind, each in RESOURCES.items()}
+
+    @property
+    def reflectors(self) -> Iterable[Reflector[Workload]]:
+        """To be run beside the server."""
+        return self._cache.values()
+
+    async def cached(self, lookup: Lookup) -> Workload | None:
+        """The object from the cache; read live where the cache has none, or another one under that name."""
+        found = self._cache[lookup.kind].objects.get((lookup.namespace, lookup.name))
+        return found if found is not None and found.metadata.uid == lookup.uid else await self.live(lookup)
+
+    async def live(self, lookup: Lookup) -> Workload | None:
+        """The object as stored now, None where there is none."""
+        try:
+            return await self._client.get(RESOURCES[lookup.kind], lookup.name, namespace=lookup.namespace)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            return None
+
+    async def resolve(self, asking: Asking) -> tuple[Owner | Split, Workload | None]:
+        """The owner of a pod (or the verdict where there is none), and the workload it was read from."""
+        steps = resolve(asking)
+        lookup = next(steps)
+        while True:
+            found = await self.cached(lookup)
+            try:
+                lookup = steps.send(found)
+            except StopIteration as end:
+                return end.value, found
+
+    def has(self, kind: str, namespace: str, name: str, uid: str) -> bool:
+        """Whether the cache knows this very object."""
+        found = self._cache[kind].objects.get((namespace, name))
+        return found is not None and found.metadata.uid == uid
+
+    async def synced(self) -> None:
+        """Wait until all caches have been filled once."""
+        await asyncio.gather(*(each.synced.wait() for each in self._cache.values()))
+
+
+def _ignore(change: Change[Workload]) -> None:
+    """The cache itself is all that is needed."""

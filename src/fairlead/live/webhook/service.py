@@ -1,0 +1,86 @@
+"""One admission request after the other: the flow of `admit`, driven by the cluster."""
+
+from collections.abc import Callable
+from typing import Any
+
+from fairlead.kube.admission import patches
+from fairlead.kube.admission.review import Request, allow
+from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.objects.tier import Workload
+from fairlead.levels.tier import reasons
+from fairlead.levels.tier.split import Policy, Split, split, target_of, unmanaged
+from fairlead.live.webhook import admit
+from fairlead.live.webhook.counting import Counter
+from fairlead.live.webhook.owners import Owners
+from fairlead.live.webhook.store import Scope
+from fairlead.model.owners import Held, Owner, OwnerKind, Pin
+
+TEMPLATE_HASH = "pod-template-hash"
+Report = Callable[[Split, Workload | None, str], None]
+"""Told of every decision with the workload it concerns and its namespace."""
+
+
+class Mutator:
+    """Answers reviews of pods. `patience` is how many seconds a request that cannot be decided may wait.
+
+    With `gated` the pods that have to be counted are only held back; the assigner gives them their tier.
+    """
+
+    def __init__(
+        self,
+        owners: Owners,
+        counter: Counter,
+        rules: TierRules,
+        policy: Policy,
+        *,
+        clock: Callable[[], float],
+        patience: float,
+        gated: bool = False,
+        report: Report = lambda decision, workload, namespace: None,
+    ) -> None:
+        self._owners = owners
+        self._counter = counter
+        self._rules = rules
+        self._policy = policy
+        self._clock = clock
+        self._patience = patience
+        self._gated = gated
+        self._report = report
+
+    async def answer(self, request: Request) -> dict[str, Any]:
+        """The response to one request."""
+        asking = admit.begin(request, self._rules)
+        if isinstance(asking, Split):
+            self._report(asking, None, request.namespace or "")
+            return admit.answer(request, None, asking, self._rules)
+        owner, workload = await self._owners.resolve(asking)
+        if isinstance(owner, Owner) and self._gated and self._counted(asking, owner):
+            return allow(request.uid, patch=patches.hold(asking.raw))
+        decision = owner if isinstance(owner, Split) else await self._decide(request, asking, owner, workload)
+        self._report(decision, workload, asking.namespace)
+        return admit.answer(request, asking, decision, self._rules)
+
+    def _counted(self, asking: admit.Asking, owner: Owner) -> bool:
+        """Whether the verdict depends on a count; all others follow from the pod and its owner alone."""
+        if owner.kind is not OwnerKind.DEPLOYMENT or asking.newcomer.pin is not Pin.NONE:
+            return False
+        return target_of(owner, self._policy).count is not None
+
+    async def _decide(self, request: Request, asking: admit.Asking, owner: Owner, workload: Workload | None) -> Split:
+        if workload is None or not self._counted(asking, owner):
+            return split(asking.newcomer, owner, Held(), self._policy)
+        scope = Scope(
+            uid=asking.controller.uid,
+            namespace=asking.namespace,
+            replica_set=asking.controller.name,
+            deployment=workload.metadata.name,
+            deployment_uid=workload.metadata.uid,
+            template=asking.pod.metadata.labels.get(TEMPLATE_HASH, ""),
+        )
+        if request.dry_run:
+            counted = await self._counter.preview(scope, request.uid)
+        else:
+            counted = await self._counter.count(scope, request.uid, until=self._clock() + self._patience)
+        if counted.owner is None:
+            return unmanaged(reasons.OWNER_NOT_FOUND, warn=True, kind="Deployment", owner=scope.deployment)
+        return split(asking.newcomer, counted.owner, counted.held, self._policy)

@@ -1,0 +1,190 @@
+"""The count on a fake API server: several processes, bursts, refusals, deletions, conflicts, lost answers."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+
+import msgspec
+import pytest
+
+from fairlead.kube.admission.review import Request, decode
+from fairlead.kube.errors import KubeError
+from fairlead.kube.resources import DEPLOYMENTS, PODS, TIER_LEDGERS
+from fairlead.live.webhook.counting import CountingError
+from tests.kube.virtual import run
+from tests.live.cluster_of_pods import Shop, shop
+from tests.tier.pods import review, web, web_pod
+
+
+def _in_shop(
+    play: Callable[[Shop], Awaitable[None]], *, replicas: int = 4, minimum: str | None = "1", processes: int = 3
+) -> None:
+    async def main() -> None:
+        async with AsyncExitStack() as stack:
+            await play(await shop(stack, replicas=replicas, minimum=minimum, processes=processes))
+
+    run(main())
+
+
+@pytest.mark.parametrize(("replicas", "minimum", "want"), [(32, "8", 8), (20, "50%", 10), (6, "9", 6), (5, "0", 0)])
+def test_burst_over_three_processes_is_counted_exactly(replicas: int, minimum: str, want: int) -> None:
+    """All pods at once, through three processes: exactly min(M, N) are bound to on-demand nodes."""
+
+    async def play(this: Shop) -> None:
+        await asyncio.gather(*(this.admit() for _ in range(replicas)))
+        assert len(this.on_demand()) == want
+        assert sum(each.counter.writes for each in this.processes) <= 3 * max(want, 1)
+
+    _in_shop(play, replicas=replicas, minimum=minimum)
+
+
+def test_slow_start_never_overshoots() -> None:
+    """One, two, four, eight … at a time, as a ReplicaSet creates them, the count never passes its bound."""
+
+    async def play(this: Shop) -> None:
+        created, batch = 0, 1
+        while created < 31:
+            await asyncio.gather(*(this.admit() for _ in range(batch)))
+            created, batch = created + batch, batch * 2
+            assert len(this.on_demand()) == min(created, 8)
+
+    _in_shop(play, replicas=31, minimum="8")
+
+
+def test_single_replica_is_granted_and_counted() -> None:
+    """One replica holds the slot; scaled to three with a minimum of one, the others go to spot."""
+
+    async def play(this: Shop) -> None:
+        first = await this.admit()
+        assert this.on_demand() == [first]
+        this.api.put(DEPLOYMENTS, web(3, "1")[0])
+        await asyncio.gather(this.admit(), this.admit())
+        assert this.on_demand() == [first]
+
+    _in_shop(play, replicas=1, minimum=None)
+
+
+def test_deleted_pod_frees_its_slot_at_once() -> None:
+    """The pod existed, so nobody waits for its reservation to lapse."""
+
+    async def play(this: Shop) -> None:
+        names = [await this.admit() for _ in range(3)]
+        assert this.on_demand() == [names[0]]
+        await asyncio.sleep(0.1)
+        this.api.remove(PODS, names[0], namespace="shop")
+        before = asyncio.get_running_loop().time()
+        again = await this.admit()
+        assert this.on_demand() == [again]
+        assert asyncio.get_running_loop().time() - before < 1.0
+
+    _in_shop(play)
+
+
+def test_terminating_pod_frees_its_slot() -> None:
+    """A pod on its way out does not hold a slot, though it is still listed."""
+
+    async def play(this: Shop) -> None:
+        name = await this.admit()
+        stored = this.api.find(PODS, name, namespace="shop")
+        assert stored is not None
+        stored["metadata"]["finalizers"] = ["test/hold"]
+        this.api.remove(PODS, name, namespace="shop")
+        again = await this.admit()
+        assert this.on_demand() == sorted([name, again])
+
+    _in_shop(play)
+
+
+def test_refused_pod_does_not_leak_its_slot() -> None:
+    """A granted pod that a quota refuses keeps the others waiting, until its reservation lapses."""
+
+    async def play(this: Shop) -> None:
+        await this.admit(refused=True)
+        before = asyncio.get_running_loop().time()
+        name = await this.admit()
+        assert this.on_demand() == [name]
+        assert this.retries > 0
+        assert 45 <= asyncio.get_running_loop().time() - before < 60
+
+    _in_shop(play)
+
+
+def test_dry_run_writes_nothing() -> None:
+    """The answer is computed, the ledger is not touched, and no slot is taken."""
+
+    async def play(this: Shop) -> None:
+        await this.admit(dryRun=True)
+        assert this.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead") is None
+        assert not [call for call in this.api.calls if call[0] in ("POST", "PUT", "PATCH")]
+        name = await this.admit()
+        assert this.on_demand() == [name]
+
+    _in_shop(play)
+
+
+def test_lost_answer_of_a_write_is_not_granted_twice() -> None:
+    """The write went through, the answer did not come: the slot is found to be ours."""
+
+    async def play(this: Shop) -> None:
+        this.api.cut(method="POST", path="tierledgers", after=True)
+        names = await asyncio.gather(*(this.admit() for _ in range(4)))
+        assert len(this.on_demand()) == 2
+        ledger = this.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead")
+        assert ledger is not None
+        assert len(ledger["slots"]["granted"]) == 2
+        assert len(names) == 4
+
+    _in_shop(play, minimum="2", processes=1)
+
+
+def _request(uid: str = "u") -> Request:
+    return decode(msgspec.json.encode(review(web_pod(), uid=uid))).request
+
+
+def test_conflicts_without_end_are_an_error() -> None:
+    """The retries are bounded, and nothing is guessed afterwards."""
+
+    async def play(this: Shop) -> None:
+        this.api.fail(409, method="POST", path="tierledgers", times=1000, reason="AlreadyExists")
+        with pytest.raises(CountingError, match="conflicts in a row"):
+            await this.processes[0].mutator.answer(_request())
+        assert this.on_demand() == []
+
+    _in_shop(play)
+
+
+def test_api_failure_is_an_error() -> None:
+    """Where the owner or the ledger cannot be read, the request fails and the failure policy decides."""
+
+    async def play(this: Shop) -> None:
+        this.api.fail(500, path="tierledgers", times=1000)
+        with pytest.raises(KubeError):
+            await this.processes[0].mutator.answer(_request())
+
+    _in_shop(play)
+
+
+def test_owner_that_went_away_leaves_the_pod_alone() -> None:
+    """The cache still knows the Deployment, the live read does not."""
+
+    async def play(this: Shop) -> None:
+        this.api.before(lambda: this.api.remove(DEPLOYMENTS, "web", namespace="shop"), path="tierledgers")
+        answer = await this.processes[0].mutator.answer(_request())
+        assert answer["response"]["auditAnnotations"]["reason"] == "OwnerNotFound"
+
+    _in_shop(play)
+
+
+def test_ledger_tells_people_what_is_held() -> None:
+    """Target, held and reserved are in the count, the ReplicaSet and its Deployment in the spec."""
+
+    async def play(this: Shop) -> None:
+        for _ in range(3):
+            await this.admit()
+        ledger = this.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead")
+        assert ledger is not None
+        assert ledger["spec"] == {"namespace": "shop", "replicaSet": "web-1", "deployment": "web"}
+        assert ledger["count"]["target"] == 2
+        assert ledger["count"]["held"] + ledger["count"]["reserved"] == 2
+
+    _in_shop(play, minimum="2")
