@@ -21,7 +21,7 @@ from fairlead.kube import errors
 from fairlead.kube.client import PAGE, Client
 from fairlead.kube.decode import convert, decode, decoder
 from fairlead.kube.errors import AnswerError, ApiError, KubeError
-from fairlead.kube.objects.meta import Bare, ObjectMeta
+from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import Resource
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
 
@@ -34,9 +34,22 @@ TURN = 256
 """Events taken in a row before other tasks get their turn."""
 
 
+class Identified(Protocol):
+    """What has to be known of an object to follow it."""
+
+    @property
+    def namespace(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def uid(self) -> str: ...
+    @property
+    def resource_version(self) -> str: ...
+
+
 class HasMetadata(Protocol):
     @property
-    def metadata(self) -> ObjectMeta: ...
+    def metadata(self) -> Identified: ...
 
 
 Obj = TypeVar("Obj", bound=HasMetadata)
@@ -83,7 +96,7 @@ class Reflector(Generic[Obj]):
     def __init__(
         self,
         client: Client,
-        resource: Resource[Obj],
+        resource: Resource[Any],
         sink: Callable[[Change[Obj]], None],
         *,
         namespace: str = "",
@@ -266,7 +279,7 @@ class Reflector(Generic[Obj]):
             self._drop(_key(found), self._kept(found))
         self._seen(found.metadata)
 
-    def _seen(self, metadata: ObjectMeta) -> None:
+    def _seen(self, metadata: Identified) -> None:
         self.version = metadata.resource_version or self.version
 
     def _put(self, found: Obj) -> None:

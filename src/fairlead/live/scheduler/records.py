@@ -28,7 +28,10 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
 
 
 class PodRecord(msgspec.Struct, frozen=True, gc=False):
-    """One pod. `request` is what it takes on its node; `broken` says what in its spec cannot be read."""
+    """One pod. `request` is what it takes on its node.
+
+    `broken` says what in its spec cannot be read or is not implemented: such a pod is never placed.
+    """
 
     metadata: Identity
     workload: str
@@ -100,7 +103,7 @@ class Records:
     @staticmethod
     def _form(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
         try:
-            formed, broken = shape(namespace, labels, spec), ""
+            formed, broken = shape(namespace, labels, spec), unsupported(spec)
         except InputError as error:
             formed, broken = Shape(namespace=namespace, labels=tuple(sorted(labels.items()))), str(error)
         return formed, resident(formed), broken
@@ -117,6 +120,24 @@ class Records:
 
     def _shared(self, text: str) -> str:
         return self._texts.setdefault(text, text)
+
+
+def unsupported(spec: PodSpec) -> str:
+    """The constraint of the spec that is not implemented, empty where there is none."""
+    if spec.resource_claims or any(each.resources.claims for each in spec.containers):
+        return "dynamic resource claims are not implemented"
+    for volume in spec.volumes:
+        if volume.persistent_volume_claim or volume.ephemeral:
+            return f"volume {volume.name}: persistent volume claims are not implemented"
+        if (
+            volume.gce_persistent_disk
+            or volume.aws_elastic_block_store
+            or volume.azure_disk
+            or volume.iscsi
+            or volume.rbd
+        ):
+            return f"volume {volume.name}: in-tree disks are not implemented"
+    return ""
 
 
 def workload_of(pod: Pod) -> str:

@@ -1,0 +1,50 @@
+"""`/healthz`, `/readyz` and `/metrics` over plain HTTP, for kubelets and scrapers."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+
+from aiohttp import web
+from prometheus_client import CollectorRegistry, generate_latest
+
+
+@asynccontextmanager
+async def health_server(
+    listen: str,
+    registry: CollectorRegistry,
+    ready: Callable[[], bool],
+    extra: dict[str, Callable[[], bytes]] | None = None,
+) -> AsyncIterator[int]:
+    """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths, each a text."""
+    app = web.Application()
+
+    async def healthz(request: web.Request) -> web.Response:
+        return web.Response(text="ok\n")
+
+    async def readyz(request: web.Request) -> web.Response:
+        return web.Response(text="ok\n") if ready() else web.Response(text="not synced\n", status=503)
+
+    async def metrics(request: web.Request) -> web.Response:
+        # Rendering thousands of series takes milliseconds, which the loop does not have.
+        text = await asyncio.to_thread(generate_latest, registry)
+        return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+
+    app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)])
+    for path, content in (extra or {}).items():
+        app.router.add_get(path, _text(content))
+    runner = web.AppRunner(app, access_log=None, handle_signals=False)
+    await runner.setup()
+    host, _, port = listen.rpartition(":")
+    site = web.TCPSite(runner, host or "0.0.0.0", int(port))
+    await site.start()
+    try:
+        yield int(runner.addresses[0][1])
+    finally:
+        await runner.cleanup()
+
+
+def _text(content: Callable[[], bytes]) -> Callable[[web.Request], Awaitable[web.Response]]:
+    async def answer(request: web.Request) -> web.Response:
+        return web.Response(body=content(), content_type="application/json")
+
+    return answer

@@ -1,0 +1,88 @@
+"""Bindings, many in flight. A pod is bound once, by uid; what fails goes back to waiting."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.live.scheduler.records import PodRecord
+
+IN_FLIGHT = 48
+"""More than this many binds at once only queue up inside the API server."""
+
+
+@dataclass(slots=True)
+class Tally:
+    """What became of the binds so far."""
+
+    bound: int = 0
+    conflicts: int = 0
+    gone: int = 0
+    errors: int = 0
+
+
+class Binder:
+    """Takes placements, writes them, and tells `on_failed` about each that the server refused."""
+
+    def __init__(
+        self,
+        client: Client,
+        on_failed: Callable[[PodRecord, str], None],
+        on_bound: Callable[[PodRecord, str], None] = lambda pod, node: None,
+        *,
+        in_flight: int = IN_FLIGHT,
+    ) -> None:
+        self.tally = Tally()
+        self._client = client
+        self._on_failed = on_failed
+        self._on_bound = on_bound
+        self._queue: asyncio.Queue[tuple[PodRecord, str]] = asyncio.Queue()
+        self._width = in_flight
+
+    def bind(self, pod: PodRecord, node: str) -> None:
+        """Bind the pod to the node as soon as there is a place in flight."""
+        self._queue.put_nowait((pod, node))
+
+    @property
+    def waiting(self) -> int:
+        """Binds not yet sent."""
+        return self._queue.qsize()
+
+    async def run(self) -> None:
+        """Send binds until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(self._width):
+                group.create_task(self._work())
+
+    async def drain(self) -> None:
+        """Wait until every bind so far has its answer."""
+        await self._queue.join()
+
+    async def _work(self) -> None:
+        while True:
+            pod, node = await self._queue.get()
+            try:
+                await self._bind(pod, node)
+            finally:
+                self._queue.task_done()
+
+    async def _bind(self, pod: PodRecord, node: str) -> None:
+        meta = pod.metadata
+        try:
+            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid)
+        except ApiError as error:
+            if error.conflict:
+                # Bound by somebody else, or another pod of that name by now: the watch tells which.
+                self.tally.conflicts += 1
+            elif error.not_found:
+                self.tally.gone += 1
+            else:
+                self.tally.errors += 1
+            self._on_failed(pod, str(error))
+        except KubeError as error:
+            self.tally.errors += 1
+            self._on_failed(pod, str(error))
+        else:
+            self.tally.bound += 1
+            self._on_bound(pod, node)

@@ -1,0 +1,177 @@
+"""The scheduler as a component: watches in, bindings out.
+
+watches ──► cache ──► due pods ──► decide ──► assume ──► bind (many in flight)
+              ▲          ▲                                 │
+              └──────────┴──── refused, woken by a cure ◄──┘
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from dataclasses import dataclass
+
+import structlog
+
+from fairlead.kube.client import Client
+from fairlead.kube.events import Recorder
+from fairlead.kube.resources import NAMESPACES, NODES, PODS
+from fairlead.kube.watch import Change, Reflector
+from fairlead.live.scheduler.binder import Binder
+from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.decide import Outcome, decide, grouped
+from fairlead.live.scheduler.measures import Measures
+from fairlead.live.scheduler.pending import Pending
+from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.scheduler.teller import Teller
+from fairlead.live.scheduler.words import message
+
+GATHER = 0.01
+"""Seconds to wait after a change, so that a burst of pods becomes one cycle."""
+
+log = structlog.get_logger("scheduler")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """`shadow` decides and reports but writes nothing."""
+
+    name: str = "fairlead"
+    shadow: bool = False
+
+
+class Scheduler:
+    """One instance. It follows the cluster from the start and acts while `leads()` is true."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        *,
+        recorder: Recorder | None,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        leads: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.options = options
+        self.measures = Measures()
+        self.cache = Cache(self._happened)
+        self.pending = Pending()
+        self.outcomes: dict[str, Outcome] = {}
+        self._now = monotonic
+        self._leads = leads
+        self._changed = asyncio.Event()
+        self._retry: dict[tuple[str, str], float] = {}
+        self._binder = Binder(client, self._refused, self._bound)
+        self._teller = Teller(client, recorder, wall)
+        self._reflectors = (
+            Reflector(client, NAMESPACES, self.cache.on_namespace),
+            Reflector(client, NODES, self.cache.on_node),
+            Reflector(client, PODS, self._on_pod, keep=Records().record),
+        )
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first lists are in."""
+        return all(each.synced.is_set() for each in self._reflectors)
+
+    async def run(self) -> None:
+        """Schedule until cancelled; then the binds under way are finished."""
+        async with asyncio.TaskGroup() as group:
+            work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
+            tasks = [group.create_task(each) for each in (*work, self._binder.run(), self._teller.run())]
+            try:
+                for each in self._reflectors:
+                    await each.synced.wait()
+                await self._cycles()
+            except asyncio.CancelledError:
+                await asyncio.shield(self._binder.drain())
+                raise
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _cycles(self) -> None:
+        self._changed.set()
+        while True:
+            await self._wait()
+            await asyncio.sleep(GATHER)
+            self._changed.clear()
+            if self._leads():
+                self.cycle()
+
+    async def _wait(self) -> None:
+        """Until something changed, or a group that is awake may be tried again."""
+        times = [time for time in (self.pending.next_due(), *self._retry.values()) if time is not None]
+        timeout = max(min(times) - self._now(), 0) if times else None
+        try:
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    def cycle(self) -> list[Outcome]:
+        """One pass: due pods, decide, assume, bind; what finds no node is parked and told why."""
+        now = self._now()
+        self._retry = {key: time for key, time in self._retry.items() if time > now}
+        # 1. what is worth a look
+        mine = [pod for key, pod in self.cache.waiting.items() if key not in self._retry and self._mine(pod)]
+        due = self.pending.due(mine, now)
+        # 2. decide, on one view
+        outcomes = decide(self.cache.view(), grouped(due), self.cache.per_node) if due else []
+        # 3. act
+        for outcome in outcomes:
+            self._act(outcome, now)
+        self.measures.cycles.inc()
+        self.measures.seconds.labels("decide").observe(self._now() - now)
+        self.measures.waiting.labels("parked").set(len(self.pending))
+        return outcomes
+
+    def _act(self, outcome: Outcome, now: float) -> None:
+        self.outcomes[outcome.group.workload] = outcome
+        for pod, node in outcome.placed:
+            if self.options.shadow:
+                log.info("would bind", pod="/".join(pod.key), node=node)
+            else:
+                self.cache.assume(pod.key, node)
+                self._binder.bind(pod, node)
+        if not outcome.waiting:
+            self.pending.settled(outcome)
+            return
+        self.pending.park(outcome, now)
+        why = message(outcome)
+        for pod in outcome.waiting:
+            if not self.options.shadow:
+                self._teller.waits(pod, why)
+
+    def _mine(self, pod: PodRecord) -> bool:
+        """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
+        if pod.scheduler != self.options.name:
+            return False
+        if pod.broken:
+            if not self.options.shadow:
+                self._teller.waits(pod, pod.broken)
+            return False
+        return True
+
+    def _on_pod(self, change: Change[PodRecord]) -> None:
+        self.cache.on_pod(change)
+        pod = change.object
+        if change.kind == "deleted":
+            self._teller.gone(pod.metadata.uid)
+        elif pod.waits and pod.scheduler == self.options.name and pod.key not in self.cache.assumed:
+            self._changed.set()
+
+    def _happened(self, what: str) -> None:
+        if self.pending.wake(what):
+            self._changed.set()
+
+    def _bound(self, pod: PodRecord, node: str) -> None:
+        self.measures.bound.inc()
+        self._teller.bound(pod, node)
+
+    def _refused(self, pod: PodRecord, why: str) -> None:
+        """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
+        self.measures.failed.inc()
+        log.warning("bind refused", pod="/".join(pod.key), why=why)
+        self._retry[pod.key] = self._now() + 1.0
+        self.cache.forget(pod.key)
+        self._changed.set()

@@ -1,0 +1,21 @@
+"""The scheduler's metrics."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+
+STAGES = ("decide", "bind")
+BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+
+
+class Measures:
+    """Few labels, so that a scrape stays small."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.cycles = Counter("fairlead_cycles", "Cycles decided.", registry=self.registry)
+        self.seconds = Histogram(
+            "fairlead_stage_seconds", "Seconds a stage took.", ["stage"], buckets=BUCKETS, registry=self.registry
+        )
+        self.waiting = Gauge("fairlead_pending_pods", "Pods that wait for a node.", ["state"], registry=self.registry)
+        self.bound = Counter("fairlead_bound_pods", "Pods bound.", registry=self.registry)
+        self.failed = Counter("fairlead_failed_binds", "Binds that the server refused.", registry=self.registry)
+        self.leading = Gauge("fairlead_leader", "1 while this instance leads.", registry=self.registry)
