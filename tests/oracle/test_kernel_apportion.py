@@ -90,3 +90,12 @@ def test_floors_many_equals_floors_row_by_row(high: int) -> None:
     assert want == floors_many(weights, units).tolist()
     shared = [floors(weights[0], int(u)).tolist() for u in units]
     assert shared == floors_many(weights[0], units).tolist()
+
+
+def test_apportion_nothing_to_divide_or_nobody_to_take_it() -> None:
+    """No units, no rows, no weight: nothing, and no error."""
+    nobody = np.zeros(0, dtype=np.int64)
+    assert webster(nobody, 5).tolist() == floors(nobody, 5).tolist() == []
+    assert webster(np.array([1, 2]), 0).tolist() == floors(np.array([1, 2]), 0).tolist() == [0, 0]
+    assert webster(np.array([0, 0]), 5).tolist() == floors(np.array([0, 0]), 5).tolist() == [0, 0]
+    assert floors_many(np.zeros((0, 3)), nobody).shape == (0, 3)

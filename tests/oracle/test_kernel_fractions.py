@@ -96,6 +96,12 @@ def test_dominant_near_ties_beyond_floats() -> None:
     assert dominant(usage, totals)[0].tolist() == [1, 0, 0]
 
 
+def test_dominant_products_of_exactly_two_to_the_63() -> None:
+    """The first product that does not fit int64, on either side."""
+    assert dominant(np.array([[1, 2**32]]), np.array([2**31, 2**33]))[0].tolist() == [1]
+    assert dominant(np.array([[2**30, 1]]), np.array([2**31, 2**33]))[0].tolist() == [0]
+
+
 def test_total_scale_and_widen_pass_64_bits() -> None:
     """Sums and products that int64 cannot hold."""
     column = ints([2**62, 2**62, 2**62])

@@ -57,6 +57,18 @@ def test_level_results_beyond_64_bits_are_exact() -> None:
     assert want == level(11, base, step, cap).tolist()
 
 
+@pytest.mark.parametrize("seed", range(30))
+def test_level_heights_given_as_python_integers_equal_turn_by_turn(seed: int) -> None:
+    """Object columns, beyond 63 bits or not, are levelled exactly."""
+    draw = rng(2000 + seed)
+    n, unit = int(draw.integers(1, 9)), int(draw.choice([1, 10**12])) ** 2
+    base = np.array([int(each) * unit + int(draw.integers(0, 9)) for each in draw.integers(0, 20, n)], dtype=object)
+    step = np.array([int(each) * unit for each in draw.integers(0, 4, n)], dtype=object)
+    cap, tie_rank, units = draw.integers(0, 9, n), draw.permutation(n), int(draw.integers(0, 40))
+    want = references.level(units, base.tolist(), step.tolist(), cap.tolist(), tie_rank.tolist())
+    assert want == level(units, base, step, cap, tie_rank=tie_rank).tolist()
+
+
 def test_level_huge_number_of_units_costs_no_turns() -> None:
     """2**60 units on two targets: evened out, the odd one by the tie rank."""
     counts = level(2**60 + 1, np.array([0, 4]), np.array([1, 1]), np.full(2, 2**62), tie_rank=np.array([1, 0]))
@@ -81,3 +93,11 @@ def test_level_lexicographic_minimum_from_the_top() -> None:
 
     tops = [results(way)[0] for way in ways]
     assert results(tuple(counts))[0] == min(tops)
+
+
+def test_level_nothing_to_hand_out_or_nobody_to_take_it() -> None:
+    """No units, no targets, no room: nothing, and no error."""
+    nobody = np.zeros(0, dtype=np.int64)
+    assert level(5, nobody, nobody, nobody).tolist() == []
+    assert level(0, np.array([1, 2]), np.array([1, 1]), np.array([3, 3])).tolist() == [0, 0]
+    assert level(5, np.array([1, 2]), np.array([1, 1]), np.array([0, 0])).tolist() == [0, 0]

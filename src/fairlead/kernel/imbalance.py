@@ -33,10 +33,8 @@ def jain(values: Ints, weights: Ints | None = None) -> float:
     """
     values = ints(values)
     if weights is None:
-        everything, squares, rows = float(total(values)), 0.0, len(values)
-        if everything == 0:
-            return 1.0
-        return total(values) ** 2 / (rows * _sum_of_squares(values))
+        exact = _sum_of_squares(values)
+        return total(values) ** 2 / (len(values) * exact) if exact else 1.0
     weights = ints(weights)
     shares = (values[weights > 0] / weights[weights > 0]).tolist()
     squares = fsum(share * share for share in shares)

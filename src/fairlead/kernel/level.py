@@ -2,23 +2,24 @@
 
 import numpy as np
 
-from fairlead.kernel.rational import Ints, Wide, ints, largest, total, widen
+from fairlead.kernel.rational import Ints, Wide, ints, largest, total, wide, widen
 from fairlead.kernel.search import Bracket, narrow
 from fairlead.kernel.select import first
 
 
-def level(units: int, base: Ints, step: Ints, cap: Ints, *, tie_rank: Ints | None = None) -> Ints:
+def level(units: int, base: Wide, step: Wide, cap: Ints, *, tie_rank: Ints | None = None) -> Ints:
     """How many of `units` each target takes, when every unit goes where the result is lowest.
 
     A target with c units stands at base + step·c. One unit after another goes to the target whose result,
     base + step·(c + 1), is lowest; ties to the lower `tie_rank`, then to the lower row. So the results, sorted from
     the top, are lexicographically minimal. `cap` is the most units a target takes; step 0 is a target that does
-    not rise: once it is lowest it takes all it may. The counts sum to min(units, Σ cap).
+    not rise: once it is lowest it takes all it may. The counts sum to min(units, Σ cap). Heights and steps beyond 63
+    bits come as Python integers (object columns).
 
     The answer is that of the turn-by-turn rule; the cost does not depend on `units`. The level is found by search,
     the units below it are handed out at once, and only the last lap is settled by the tie rule.
     """
-    base, step = ints(base), ints(step)
+    base, step = wide(base), wide(step)
     cap = np.minimum(ints(cap), units)
     if units >= total(cap):
         return cap
@@ -35,11 +36,11 @@ class _Below:
     The columns it returns are scratch space, overwritten by the next call.
     """
 
-    def __init__(self, base: Ints, step: Ints, cap: Ints) -> None:
+    def __init__(self, base: Wide, step: Wide, cap: Ints) -> None:
         lowest, highest = int(base.min()), int(base.max())
         self.highest = highest - lowest + largest(step) * largest(cap)
-        self.height: Wide = widen(base, 2 * self.highest) - lowest
-        self.cap = widen(cap, 2 * self.highest)
+        self.height: Wide = widen(base, self.highest) - lowest
+        self.cap = widen(cap, self.highest)
         self.still = np.flatnonzero(step == 0)
         self.step: Wide | int = int(step[0]) if (step == step[0]).all() else np.maximum(step, 1)
         self.scratch = np.empty_like(self.height)

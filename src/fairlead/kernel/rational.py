@@ -23,6 +23,11 @@ def ints(values: ArrayLike) -> Ints:
     return np.asarray(values, dtype=np.int64)
 
 
+def wide(values: Wide) -> Wide:
+    """`values` as an integer column that keeps Python integers where it holds them."""
+    return values if values.dtype == object else ints(values)
+
+
 def largest(column: Wide) -> int:
     """The largest value, 0 for an empty column."""
     return int(column.max()) if column.size else 0
@@ -58,7 +63,7 @@ def ranks(numerators: Wide, denominators: Wide) -> Ints:
         return np.zeros(len(above), dtype=np.int64)
     quotients = np.full(len(above), np.inf)
     np.divide(above.astype(float), below.astype(float), out=quotients, where=~infinite)
-    order = np.argsort(quotients, kind="stable")
+    order = np.argsort(quotients)
     apart, alike = np.ones((2, len(order)), dtype=bool)
     ascending = quotients[order]
     apart[1:] = ascending[1:] > ascending[:-1] * _NEAR
@@ -70,7 +75,7 @@ def ranks(numerators: Wide, denominators: Wide) -> Ints:
         doubtful = np.isin(runs, open_runs)
         rows = order[doubtful]
         words = _words(above[rows], below[rows])
-        inside = np.argsort(words, kind="stable")
+        inside = np.argsort(words)
         order[doubtful] = rows[inside]
         apart[doubtful] |= np.diff(words[inside], prepend=-1) != 0
     result = np.empty(len(order), dtype=np.int64)
