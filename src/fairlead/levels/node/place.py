@@ -12,7 +12,7 @@ from fairlead.levels.node.capacity import Fit, reason_of
 from fairlead.levels.node.pins import MOST_PINS, Pin, pins
 from fairlead.levels.node.strategies import BY_NAME, Rule
 from fairlead.levels.node.strategies.fill import taking_part
-from fairlead.model.columns import Bool, Int, frozen, rows_where
+from fairlead.model.columns import Bool, Int, frozen
 from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import UNLIMITED, NodeTable
@@ -106,7 +106,7 @@ def _trace(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, fit: Fit | None) -
     rejected = []
     for reason, rows in _rejections(rule, nodes, ask, fit):
         if rows.any():
-            names = rows_where(rows, nodes.names)
+            names = tuple(nodes.names[row] for row in _in_order(nodes, np.flatnonzero(rows))[:3])
             rejected.append(Rejection(reason=reason, count=int(rows.sum()), names=names))
     notes = []
     if fit is not None and (fit.upper > fit.capacity).any():
@@ -134,7 +134,7 @@ def _rejections(rule: Rule, nodes: NodeTable, ask: Ask, fit: Fit | None) -> list
 
 def _scores(nodes: NodeTable, able: Int) -> tuple[Score, ...]:
     """The five nodes that get most, with what ranked them."""
-    best = lowest(min(5, len(nodes)), -able, nodes.rank)
+    best = lowest(min(5, len(nodes)), -able, nodes.rank).tolist()
     return tuple(
         Score(
             target=nodes.names[row],
@@ -145,7 +145,7 @@ def _scores(nodes: NodeTable, able: Int) -> tuple[Score, ...]:
                 **(_utilisation(nodes, row, int(able[row])) if nodes.rate.any() or nodes.usage.any() else {}),
             },
         )
-        for row in _in_order(nodes, best)
+        for row in sorted(best, key=lambda row: (-able[row], nodes.rank[row]))
     )
 
 
