@@ -4,11 +4,13 @@ The order is refreshed after every step. A step that does not fit ends the job's
 are made, so it would not fit later either.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Step
+from fairlead.levels.queue.leap import Leap
 from fairlead.levels.queue.ledger import Lack
 from fairlead.levels.queue.order import Turn
 from fairlead.levels.queue.state import JobKey, State
@@ -28,38 +30,72 @@ class Block:
 class Loop:
     """The order as heaps: one of queues below every parent, one of namespaces in every queue, one of jobs in each."""
 
-    def __init__(self, state: State, jobs: list[int], fits: Fits | None = None) -> None:
+    def __init__(self, state: State, jobs: Iterable[int], fits: Fits | None = None) -> None:
         self.state = state
         self.fits = fits
         self.blocked: dict[int, Block] = {}
-        tree, world = state.world.tree, state.world
+        world = state.world
+        keys, ranks = list(world.pairs), natural_rank(world.namespaces.names).tolist()
+        self.rank_of = [ranks[namespace] for _, namespace in keys]
+        self.queue_of = [queue for queue, _ in keys]
+        self.patience = 0
+        self._fill(jobs)
+
+    def _fill(self, jobs: Iterable[int]) -> None:
+        """The heaps for these jobs. One whose step does not fit now is blocked now: room never grows."""
+        state, tree = self.state, self.state.world.tree
         self.jobs: dict[int, list[JobKey]] = {}
         for job in jobs:
-            if state.members.pending(job):
+            if state.members.pending(job) and not self._stopped(job):
                 self.jobs.setdefault(state.pair_of[job], []).append(state.job_key(job))
-        keys = list(world.pairs)
-        ranks = natural_rank(world.namespaces.names).tolist()
-        self.rank_of = [ranks[namespace] for _, namespace in keys]
         self.pairs: dict[int, list[Turn]] = {}
         for pair, heap in self.jobs.items():
             heapify(heap)
-            self.pairs.setdefault(keys[pair][0], []).append(state.pair_turn(pair, self.rank_of[pair]))
-        self.queues: dict[int, list[Turn]] = {}
+            self.pairs.setdefault(self.queue_of[pair], []).append(state.pair_turn(pair, self.rank_of[pair]))
+        below: dict[int, set[int]] = {}
         for queue, turns in self.pairs.items():
             heapify(turns)
             for row in tree.path(queue)[:-1]:
-                siblings = self.queues.setdefault(tree.parent[row], [])
-                if all(turn.row != row for turn in siblings):
-                    siblings.append(state.queue_turn(row))
+                below.setdefault(tree.parent[row], set()).add(row)
+        self.queues = {parent: [state.queue_turn(row) for row in rows] for parent, rows in below.items()}
         for siblings in self.queues.values():
             heapify(siblings)
+
+    def _stopped(self, job: int) -> bool:
+        """Whether the next step finds no room in sum; if so the job is blocked."""
+        step = self.state.members.step(job)
+        assert step is not None  # only jobs with pending replicas are asked
+        lack = self.state.ledger.lack(self.state.queue_of[job], step.need)
+        if lack is not None:
+            self.blocked[job] = Block(step, lack)
+        return lack is not None
 
     def run(self) -> dict[int, Block]:
         """Every job takes its steps in turn until it has all or is blocked; the blocks, by job."""
         whole = self.state.world.tree.whole
+        turns = 0
         while self.queues.get(whole):
+            if turns >= self.patience:
+                self._leap()
+                turns = 0
+                continue
             self.turn()
+            turns += 1
         return self.blocked
+
+    def _leap(self) -> None:
+        """Many turns at once, where that saves work; afterwards so many single turns before the next attempt."""
+        waiting = [key[-1] for heap in self.jobs.values() for key in heap]
+        pending = sum(map(self.state.members.pending, waiting))
+        self.patience = max(2 * self.patience, 4 * len(waiting), 64)
+        if pending < 4 * len(waiting) or self.fits is not None or not self.state.flat:
+            return
+        gains = Leap(self.state, self.jobs).counts()
+        if gains:
+            self.state.grant_all(gains)
+            self._fill(waiting)
+        if sum(gains.values()) > self.patience:
+            self.patience = 4 * len(waiting)
 
     def turn(self) -> None:
         """One turn: the job first in order takes a step or is blocked."""
@@ -79,12 +115,10 @@ class Loop:
     def _attempt(self, job: int) -> bool:
         """Grant the next step of the job, or say what stops it."""
         state = self.state
-        step = state.members.step(job)
-        assert step is not None  # only jobs with pending replicas are in a heap
-        lack = state.ledger.lack(state.queue_of[job], step.need)
-        if lack is not None:
-            self.blocked[job] = Block(step, lack)
+        if self._stopped(job):
             return False
+        step = state.members.step(job)
+        assert step is not None
         if self.fits is not None:
             placeable = sum(self.fits.room(dict(step.roles)).values())
             if placeable < step.count:
@@ -99,6 +133,7 @@ class Loop:
         """Put the pair and every queue above it back where they now belong, or out where nothing waits in them."""
         turns = self.pairs[queue]
         if not self.jobs[pair]:
+            del self.jobs[pair]
             heappop(turns)
         elif granted:
             heapreplace(turns, self.state.pair_turn(pair, self.rank_of[pair]))
@@ -117,3 +152,17 @@ class Loop:
                     del self.queues[parent]
             else:
                 heapreplace(siblings, self.state.queue_turn(row))
+
+
+def run(state: State, jobs: list[int], fits: Fits | None = None) -> dict[int, Block]:
+    """Grant to these jobs all that fits, in order; why each of the others got no further.
+
+    Flat queues of different priority do not compete: the higher are served to the end first.
+    """
+    priority = state.world.queues.priority
+    if not state.flat:
+        return Loop(state, jobs, fits).run()
+    blocks: dict[int, Block] = {}
+    for each in sorted({int(priority[state.queue_of[job]]) for job in jobs}, reverse=True):
+        blocks |= Loop(state, [job for job in jobs if priority[state.queue_of[job]] == each], fits).run()
+    return blocks

@@ -57,6 +57,8 @@ class Sharing(Decision):
     queues: tuple[QueueRow, ...]
     namespaces: tuple[NamespaceRow, ...]
     jobs: tuple[JobRow, ...]
+    exact_deserved: tuple[tuple[Fraction, ...], ...]
+    """[queue][resource], as a fraction; `queues` show it cut to whole units."""
 
 
 def job_rows(state: State, findings: Mapping[int, Finding]) -> tuple[JobRow, ...]:

@@ -12,7 +12,7 @@ from fairlead.levels.queue import admit, reasons
 from fairlead.levels.queue.deserved import Claims, deserved
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Members
-from fairlead.levels.queue.grant import Loop
+from fairlead.levels.queue.grant import run
 from fairlead.levels.queue.ledger import Ledger
 from fairlead.levels.queue.result import Sharing, job_rows, namespace_rows, queue_rows
 from fairlead.levels.queue.state import State, World
@@ -37,8 +37,7 @@ def share(
     guarantee, notes = admit.guarantees(queues, tree, whole, jobs.resources)
     world = _world(jobs, queues, namespaces, tree, whole, guarantee, refused)
     state = State(world, members, _ledger(world, guarantee))
-    loop = Loop(state, [job for job in range(len(jobs)) if job not in refused], fits)
-    blocks = loop.run()
+    blocks = run(state, [job for job in range(len(jobs)) if job not in refused], fits)
     why = Why(state, blocks)
     findings = {**refused, **{job: why.finding(job) for job in blocks}}
     return _sharing(state, findings, notes)
@@ -107,6 +106,7 @@ def _sharing(state: State, findings: dict[int, Finding], notes: dict[int, Findin
         queues=queue_rows(state, notes),
         namespaces=namespace_rows(state),
         jobs=rows,
+        exact_deserved=state.world.deserved[:-1],
         trace=Trace(
             considered=len(jobs),
             rejected=tuple(

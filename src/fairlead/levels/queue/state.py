@@ -1,5 +1,6 @@
 """The working copy of one decision: who holds what, and whose turn it is. Nothing of it leaves the level."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lcm
 
@@ -55,6 +56,8 @@ class State:
         below = lcm(*(world.whole[r] for r in world.counted if world.whole[r]))
         self.factors = [(r, below // world.whole[r]) for r in world.counted if world.whole[r]]
         self.below = below
+        self.flat = all(len(ledger.paths[queue]) == 2 for queue in world.tree.top_down)
+        """Whether no queue stands below another."""
         self._keys = list(zip((-jobs.priority).tolist(), jobs.age.tolist(), range(len(jobs)), strict=True))
 
     def _pair_measures(self) -> list[Measure]:
@@ -76,6 +79,19 @@ class State:
         self._add(self.job_used[job], use, sign)
         self._add(self.pair_used[self.pair_of[job]], use, sign)
         self.ledger.add(self.queue_of[job], use, sign)
+
+    def grant_all(self, counts: Mapping[int, int]) -> None:
+        """Grant so many replicas to each of these jobs of one role."""
+        sums: dict[int, list[int]] = {}
+        for job, count in counts.items():
+            role = self.members.roles(job).start
+            self.members.held[role] += count
+            use = [amount * count for amount in self.members.requests[role]]
+            self._add(self.job_used[job], use, 1)
+            self._add(self.pair_used[self.pair_of[job]], use, 1)
+            self._add(sums.setdefault(self.queue_of[job], [0] * len(use)), use, 1)
+        for queue, use in sums.items():
+            self.ledger.add(queue, use)
 
     def job_share(self, job: int) -> int:
         """The dominant share of the job, over `below`."""
