@@ -60,7 +60,8 @@ def free_part(weights: Int, replicas: int, bounds: Bounds) -> tuple[Int, Int, in
     sum to the replicas. Who sits at a bound is fixed there; the others divide the rest by weight, and since bounds
     are whole, neither their floors nor their ceilings leave the bounds. Expects bounds that do not refuse.
     """
-    upper = np.where(weights > 0, bounds.upper, bounds.lower)
+    # Nobody gets more than all: this keeps "no limit" small enough to multiply.
+    upper = np.where(weights > 0, np.minimum(bounds.upper, np.maximum(bounds.lower, replicas)), bounds.lower)
     level = fluid(np.array([replicas]), weights, upper[:, None], floors=bounds.lower[:, None])[0]
     heavy = np.minimum(weights, (largest(upper) + 1) * level[1] // max(1, level[0]) + 1)
     share, fraction = scale(heavy, *level)
