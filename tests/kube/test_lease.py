@@ -176,7 +176,7 @@ async def test_lead_counts_from_before_the_renewal_was_sent() -> None:
         await asyncio.sleep(30)
         a.wire.cut = True
         await asyncio.sleep(60)
-        assert (["won", "lost"], ["won"]) == (a.words, b.words)
+        assert (a.words, b.words) == (["won", "lost"], ["won"])
         assert b.told[0][1] - a.told[1][1] >= TERMS.lease - TERMS.deadline
 
 

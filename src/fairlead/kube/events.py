@@ -221,7 +221,8 @@ class Recorder:
         if self._tokens >= 1.0:
             self._tokens -= 1.0
             return 0.0
-        return (1.0 - self._tokens) / self._rate.per_second
+        # Never less than a millisecond: a token that is short by rounding alone must not keep the loop spinning.
+        return max(0.001, (1.0 - self._tokens) / self._rate.per_second)
 
     async def _write(self, key: Key) -> None:
         """One event or one series to the server. What cannot be written is given up: events are not worth a jam."""

@@ -11,11 +11,14 @@ import yaml
 from fairlead.kube.credentials import read_text
 from fairlead.model.errors import InputError
 
-MAX_BYTES = 16 * 2**20
+MAX_CHARS = 4 * 2**20
 
 
 class _Loader(yaml.SafeLoader):
-    """Safe YAML in which only null, true and false are more than text: a token may look like a number or a date."""
+    """Safe YAML in which only null, true and false are more than text: a token may look like a number or a date.
+
+    Not the loader in C: text nested very deeply ends its process, and kubeconfigs are small.
+    """
 
 
 _KEPT = ("tag:yaml.org,2002:null", "tag:yaml.org,2002:bool", "tag:yaml.org,2002:merge")
@@ -27,6 +30,10 @@ _Loader.yaml_implicit_resolvers = {
 
 class Part(msgspec.Struct, rename="kebab", frozen=True):
     """Base of the parts of a kubeconfig; unknown fields are ignored."""
+
+
+class Anything(Part, frozen=True):
+    """A block of which only the presence matters."""
 
 
 class Cluster(Part, frozen=True):
@@ -62,7 +69,7 @@ class User(Part, frozen=True):
     token_file: str = msgspec.field(name="tokenFile", default="")
     username: str = ""
     password: str = ""
-    auth_provider: dict[str, Any] | None = None
+    auth_provider: Anything | None = None
     exec: Exec | None = None
 
 
@@ -151,8 +158,8 @@ def read(files: Sequence[Path]) -> Found:
 
 def parse(text: str, place: str) -> File:
     """One kubeconfig from YAML or JSON text."""
-    if len(text) > MAX_BYTES:
-        raise InputError(place, f"a kubeconfig of {len(text)} characters is not read; the limit is {MAX_BYTES}")
+    if len(text) > MAX_CHARS:
+        raise InputError(place, f"a kubeconfig of {len(text)} characters is not read; the limit is {MAX_CHARS}")
     try:
         plain = yaml.load(text, Loader=_Loader)  # a subclass of the safe loader
     except yaml.MarkedYAMLError as error:
@@ -164,7 +171,7 @@ def parse(text: str, place: str) -> File:
     if plain is None:
         return File()
     try:
-        file = msgspec.convert(_present(plain), File)
+        file = msgspec.convert(_present(plain, {}), File)
     except (msgspec.ValidationError, RecursionError) as error:
         raise InputError(place, f"not a kubeconfig: {error}") from error
     if file.kind != "Config":
@@ -172,15 +179,19 @@ def parse(text: str, place: str) -> File:
     return file
 
 
-def _present(value: Any, depth: int = 0) -> Any:
-    """Without nulls, which mean the same as absent; no deeper than a kubeconfig goes."""
-    if depth > 8:
+def _present(value: Any, memo: dict[int, Any], depth: int = 0) -> Any:
+    """Without nulls, which mean the same as absent; no deeper than a kubeconfig goes.
+
+    What stands in several places by a YAML alias is walked once, or a few lines could take for ever.
+    """
+    if depth > 8 or not isinstance(value, dict | list):
         return value
-    if isinstance(value, dict):
-        return {key: _present(inner, depth + 1) for key, inner in value.items() if inner is not None}
-    if isinstance(value, list):
-        return [_present(inner, depth + 1) for inner in value]
-    return value
+    if id(value) not in memo:
+        if isinstance(value, dict):
+            memo[id(value)] = {k: _present(v, memo, depth + 1) for k, v in value.items() if v is not None}
+        else:
+            memo[id(value)] = [_present(inner, memo, depth + 1) for inner in value]
+    return memo[id(value)]
 
 
 def _merge(found: Found, file: File, path: Path) -> None:
