@@ -33,22 +33,37 @@ def ln(values: NDArray[np.uint64]) -> Ints:
     """
     tables = _tables()
     exponent = _exponent(values)
-    mantissa = values << (np.uint64(63) - exponent)
-    node = mantissa >> np.uint64(63 - _BITS)
-    rest = mantissa - (node << np.uint64(63 - _BITS))
-    t = (rest << np.uint64(9)) // (node << np.uint64(24 - _BITS))
-    square = (t >> np.uint64(7)) ** np.uint64(2) >> np.uint64(34)
-    cube = square * (t >> np.uint64(10)) >> np.uint64(38)
-    fourth = square * square >> np.uint64(POINT)
-    series = t - (square >> np.uint64(1)) + cube // np.uint64(3) - (fourth >> np.uint64(2))
-    logs: Ints = tables.powers[exponent] + tables.mantissas[node - np.uint64(1 << _BITS)] + series.astype(np.int64)
+    # Worked in place: the passes over the column are what it costs.
+    t = values << (np.uint64(63) - exponent)
+    node = t >> np.uint64(63 - _BITS)
+    t &= np.uint64((1 << 63 - _BITS) - 1)
+    t <<= np.uint64(9)
+    t //= node << np.uint64(24 - _BITS)
+    square = t >> np.uint64(7)
+    square *= square
+    square >>= np.uint64(34)
+    cube = t >> np.uint64(10)
+    cube *= square
+    cube >>= np.uint64(38)
+    cube //= np.uint64(3)
+    t += cube
+    t -= square >> np.uint64(1)
+    square *= square
+    square >>= np.uint64(POINT + 2)
+    t -= square
+    node -= np.uint64(1 << _BITS)
+    logs: Ints = t.view(np.int64)
+    logs += tables.powers.take(exponent.view(np.int64))
+    logs += tables.mantissas.take(node.view(np.int64))
     return logs
 
 
 def _exponent(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """⌊log2(values)⌋: the exponent of the value as a float, less one where rounding reached the next power."""
-    bits = values.astype(np.float64).view(np.uint64) >> np.uint64(52)
-    exponent: NDArray[np.uint64] = np.minimum(bits - np.uint64(1023), np.uint64(63))
+    exponent: NDArray[np.uint64] = values.astype(np.float64).view(np.uint64)
+    exponent >>= np.uint64(52)
+    exponent -= np.uint64(1023)
+    np.minimum(exponent, np.uint64(63), out=exponent)
     exponent -= (values >> exponent) == 0
     return exponent
 
