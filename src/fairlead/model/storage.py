@@ -68,13 +68,15 @@ class Domain:
 class Volume:
     """A volume and how many of its storage replicas are still to be placed.
 
-    `written_bytes` is what a new replica will copy at once (the volume's actual size). `awaits_reuse`: the time to
-    wait for a failed replica to come back is not over. A volume that is not `healthy` is degraded or rebuilding.
+    `waiting` names the replicas that wait, where they have names. `written_bytes` is what a new replica will copy at
+    once (the volume's actual size). `awaits_reuse`: the time to wait for a failed replica to come back is not over. A
+    volume that is not `healthy` is degraded or rebuilding.
     """
 
     name: str
     size_bytes: int
     replicas: int = 1
+    waiting: tuple[str, ...] = ()
     written_bytes: int = 0
     node_tags: frozenset[str] = frozenset()
     disk_tags: frozenset[str] = frozenset()

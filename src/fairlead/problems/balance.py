@@ -5,7 +5,7 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from fairlead.levels.disk.balance import Balance, Charge, Outcome, balance
+from fairlead.levels.disk.balance import Balance, Charge, Outcome, Placed, balance
 from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.levels.disk.rebalance import Goal, Move, Rebalance, rebalance
 from fairlead.model.amounts import Quantity, amount, bytes_text
@@ -127,37 +127,46 @@ def solve(problem: Problem) -> Balance | Rebalance:
 
 
 def answer(problem: Problem, decision: Balance | Rebalance) -> dict[str, Any]:
-    """The answer as JSON values: placements in the order they were decided, scores of the first replica; or moves."""
+    """The answer as JSON values."""
+    return record(decision, by_volume=problem.volumes is not None)
+
+
+def record(decision: Balance | Rebalance, *, by_volume: bool) -> dict[str, Any]:
+    """Placements in the order they were decided and the scores of the first replica; or moves.
+
+    `by_volume`: there are several volumes, so placements and what is unplaced are told with their names.
+    """
     if isinstance(decision, Rebalance):
         return _advice(decision)
-    record = decision_record(decision)
-    record["placements"] = [
-        {
-            **({"volume": each.volume} if problem.volumes is not None else {}),
-            "node": each.node,
-            "disk": each.disk,
-            **({"reuses": each.reuses} if each.reuses else {}),
-        }
-        for each in decision.placed
-    ]
-    record["scores"] = _scores(decision)
-    trace = record.pop("trace")
-    if problem.volumes is not None:
-        record["volumes"] = [_outcome(each) for each in decision.outcomes if each.finding]
-    record["trace"] = trace
-    return record
+    result = decision_record(decision)
+    trace = result.pop("trace")
+    result["placements"] = [_placement(each, by_volume) for each in decision.placed]
+    result["scores"] = _scores(decision)
+    if by_volume:
+        result["volumes"] = [_outcome(each) for each in decision.outcomes if each.finding]
+    return {**result, "trace": trace}
+
+
+def _placement(each: Placed, by_volume: bool) -> dict[str, str]:
+    return {
+        **({"volume": each.volume} if by_volume else {}),
+        **({"replica": each.replica} if each.replica else {}),
+        "node": each.node,
+        "disk": each.disk,
+        **({"reuses": each.reuses} if each.reuses else {}),
+    }
 
 
 def _advice(decision: Rebalance) -> dict[str, Any]:
-    record = decision_record(decision)
-    trace = record.pop("trace")
-    record["placements"] = []
-    record["moves"] = [_move(move, decision.disks) for move in decision.moves]
-    record["imbalance"] = {
+    result = decision_record(decision)
+    trace = result.pop("trace")
+    result["placements"] = []
+    result["moves"] = [_move(move, decision.disks) for move in decision.moves]
+    result["imbalance"] = {
         stage: {"before": float(before), "after": float(after)}
         for stage, before, after in zip(("nodes", "disks"), decision.before, decision.after, strict=True)
     }
-    return {**record, "trace": trace}
+    return {**result, "trace": trace}
 
 
 def _move(move: Move, disks: DiskTable) -> dict[str, Any]:
@@ -179,24 +188,24 @@ def _spot(disks: DiskTable, row: int) -> dict[str, str]:
 def _goal(part: RebalancePart, disks: DiskTable) -> Goal:
     if part.target is None and not part.evacuate:
         raise InputError("$.rebalance", "asks for nothing; expected `target`, or `evacuate`, or both")
-    emptied: set[int] = set()
+    rows: set[int] = set()
     for number, each in enumerate(part.evacuate):
-        rows = [
-            row
-            for row, name in enumerate(disks.names)
-            if disks.nodes[int(disks.node_of[row])] == each.node and each.disk in ("", name)
-        ]
-        if not rows:
-            raise InputError(
-                f"$.rebalance.evacuate[{number}]", f"{each.node}/{each.disk or '*'} is not among the nodes"
-            )
-        emptied.update(rows)
+        rows |= emptied(disks, each.node, each.disk, f"$.rebalance.evacuate[{number}]")
     return Goal(
         target=None if part.target is None else Fraction(repr(part.target)),
         moves=part.max_moves,
         bytes=None if part.max_bytes is None else amount("storage", part.max_bytes, "$.rebalance.maxBytes"),
-        emptied=frozenset(emptied),
+        emptied=frozenset(rows),
     )
+
+
+def emptied(disks: DiskTable, node: str, disk: str, path: str) -> set[int]:
+    """The rows of a node's disks, or of one of them; none is bad input."""
+    if node in disks.nodes:
+        rows = {row for row in disks.rows_of(disks.nodes.index(node)) if disk in ("", disks.names[row])}
+        if rows:
+            return rows
+    raise InputError(path, f"{node}/{disk or '*'} is not among the disks")
 
 
 def _outcome(outcome: Outcome) -> dict[str, Any]:
@@ -271,7 +280,7 @@ def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path
         disk_tags=frozenset(ask.disk_selector),
         block=None if ask.data_engine is None else ask.data_engine == "v2",
         anti_affinity=own,
-        held=tuple(_held(part, number) for number, part in enumerate(ask.existing)),
+        held=tuple(_held(part, f"{name or 'replica'}-{number}") for number, part in enumerate(ask.existing, 1)),
         attached_to=ask.attached_to,
         locality=localities[ask.data_locality],
         only_node=ask.hard_node_affinity,
@@ -281,9 +290,9 @@ def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path
     )
 
 
-def _held(part: HeldPart, number: int) -> Held:
+def _held(part: HeldPart, default: str) -> Held:
     return Held(
-        name=part.name or f"{part.node}/{part.disk or number}",
+        name=part.name or default,
         node=part.node,
         disk=part.disk,
         failed=part.failed,

@@ -48,10 +48,17 @@ class LonghornNode(Shape, frozen=True):
     status: LonghornNodeStatus = LonghornNodeStatus()
 
 
-class LonghornVolumeSpec(Shape, frozen=True):
-    """`size` is a whole number of bytes written as text."""
+class VolumeTopologyTerm(Shape, frozen=True):
+    """A failure domain that replicas of the volume may be in."""
 
-    size: str = "0"
+    zone: str = ""
+    region: str = ""
+
+
+class LonghornVolumeSpec(Shape, frozen=True):
+    """`size` is a whole number of bytes written as text; people write a number."""
+
+    size: str | int = "0"
     number_of_replicas: int = 0
     node_selector: tuple[str, ...] = ()
     disk_selector: tuple[str, ...] = ()
@@ -62,12 +69,14 @@ class LonghornVolumeSpec(Shape, frozen=True):
     replica_zone_soft_anti_affinity: str = ""
     replica_disk_soft_anti_affinity: str = ""
     replica_auto_balance: str = ""
+    topology_requirement: tuple[VolumeTopologyTerm, ...] = ()
 
 
 class LonghornVolumeStatus(Shape, frozen=True):
     state: str = ""
     robustness: str = ""
     actual_size: int = 0
+    last_degraded_at: str = ""
     current_node_id: str = field(name="currentNodeID", default="")
     conditions: tuple[Condition, ...] = ()
 
@@ -82,7 +91,7 @@ class LonghornReplicaSpec(Shape, frozen=True):
     """`disk_id` holds the disk's UUID. A replica without a node is not scheduled yet."""
 
     volume_name: str = ""
-    volume_size: str = "0"
+    volume_size: str | int = "0"
     node_id: str = field(name="nodeID", default="")
     disk_id: str = field(name="diskID", default="")
     disk_path: str = ""
@@ -91,6 +100,7 @@ class LonghornReplicaSpec(Shape, frozen=True):
     hard_node_affinity: str = ""
     failed_at: str = ""
     healthy_at: str = ""
+    rebuild_retry_count: int = 0
     eviction_requested: bool = False
 
 

@@ -38,12 +38,14 @@ class Charge:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Placed:
-    """One storage replica and the table row of its disk; `reuses` names the failed replica that serves again."""
+    """One storage replica and the table row of its disk. `replica` is its name, where the volume gave one; `reuses`
+    names the failed replica that serves again instead of a new one."""
 
     volume: str
     row: int
     node: str
     disk: str
+    replica: str = ""
     reuses: str = ""
 
 
@@ -142,8 +144,8 @@ class _Run:
                 codes = now if codes is static else codes
                 self._note(volume, choice)
                 disk = choice.disk
+            self._take(volume, disk, volume.replicas - need)
             need -= 1
-            self._take(volume, disk)
             uses.add(self.disks, int(self.disks.node_of[disk]), disk)
         finding = _no_disk(volume, need, codes) if need else None
         self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=finding, codes=codes))
@@ -179,15 +181,15 @@ class _Run:
         if len(self.scores) < TRACED:
             self.scores.append(_winner(volume, choice, self.disks))
 
-    def _take(self, volume: Volume, disk: int) -> None:
+    def _take(self, volume: Volume, disk: int, number: int) -> None:
         self.ledger.charge(disk, volume.size_bytes)
         for shelf in self._shelves.values():
             shelf.fell(disk)
-        self._record(volume, disk)
+        self._record(volume, disk, volume.waiting[number] if number < len(volume.waiting) else "")
 
-    def _record(self, volume: Volume, row: int, reuses: str = "") -> None:
-        node = self.disks.nodes[int(self.disks.node_of[row])]
-        self.placed.append(Placed(volume=volume.name, row=row, node=node, disk=self.disks.names[row], reuses=reuses))
+    def _record(self, volume: Volume, row: int, replica: str = "", reuses: str = "") -> None:
+        node, disk = self.disks.nodes[int(self.disks.node_of[row])], self.disks.names[row]
+        self.placed.append(Placed(volume=volume.name, row=row, node=node, disk=disk, replica=replica, reuses=reuses))
 
     def _reuse(self, volume: Volume) -> int:
         """How many failed replicas serve again: those whose disk is there and open. Their space is charged already."""
@@ -197,7 +199,7 @@ class _Run:
             if reused == volume.replicas or not (held.failed and held.reusable) or row is None:
                 continue
             if self.disks.closed[row] == Closed.OPEN:
-                self._record(volume, row, held.name)
+                self._record(volume, row, reuses=held.name)
                 reused += 1
         return reused
 
@@ -266,5 +268,12 @@ def _trace(run: _Run, lost: Sequence[str]) -> Trace:
             rows = np.flatnonzero(outcome.codes == number)
             names = tuple(run.disks.place(int(row)) for row in rows[:3])
             rejected.append(Rejection(reason=why.REASONS_OF_A_DISK[number - 1], count=len(rows), names=names))
-    notes = [f"a pending placement names {place}, which is not there; it is not charged" for place in sorted(lost)]
+    gone = [
+        f"{held.name} on {held.node}/{held.disk}"
+        for outcome in run.outcomes
+        for held in outcome.volume.held
+        if held.disk and f"{held.node}/{held.disk}" not in run.rows
+    ]
+    notes = [because(why.UNKNOWN_DISK, count=len(gone), names=", ".join(gone[:3])).sentence] if gone else []
+    notes += [f"a pending placement names {place}, which is not there; it is not charged" for place in sorted(lost)]
     return Trace(considered=len(run.disks), rejected=tuple(rejected), scores=tuple(run.scores), notes=tuple(notes))

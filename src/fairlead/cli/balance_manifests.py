@@ -1,0 +1,127 @@
+"""Manifests for `fairlead balance`: Longhorn objects to a decision, without a problem in between."""
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from fairlead.kube.manifests.disk import Storage
+    from fairlead.levels.disk.balance import Balance
+    from fairlead.levels.disk.rebalance import Goal, Rebalance
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """The objects, and the moves asked for, if any."""
+
+    storage: "Storage"
+    goal: "Goal | None"
+
+
+class Problem:
+    """Stands for the type of a problem: manifests are read before."""
+
+
+def solve(asked: Asked) -> "Balance | Rebalance":
+    """Placements of the replicas that wait, or moves."""
+    from fairlead.levels.disk.balance import balance
+    from fairlead.levels.disk.rebalance import rebalance
+
+    storage = asked.storage
+    if asked.goal is not None:
+        return rebalance(storage.volumes, storage.disks, storage.policy, asked.goal)
+    return balance([each for each in storage.volumes if each.replicas], storage.disks, storage.policy)
+
+
+def answer(asked: Asked, decision: "Balance | Rebalance") -> dict[str, Any]:
+    """The answer as JSON values, with what could not be used."""
+    from fairlead.problems.balance import record
+
+    result = record(decision, by_volume=True)
+    if asked.storage.errors:
+        result["errors"] = [{"path": each.path, "message": each.message} for each in asked.storage.errors]
+    return result
+
+
+def asked_for(
+    source: str,
+    raw: bytes | None,
+    *,
+    alpha: str | None,
+    everywhere: bool,
+    by_maximum: bool,
+    target: str | None,
+    moves: int | None,
+    most: str | None,
+    evacuate: Sequence[str],
+) -> Asked:
+    """The objects of a file or directory, and the options; what cannot be used is told on standard error."""
+    from fairlead.kube.manifests.catalogue import catalogue
+    from fairlead.kube.manifests.disk import storage
+    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
+    from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
+
+    if raw is None:
+        manifests, errors = read_manifests([source])
+    else:
+        parsed = list(parse_manifests(raw, source))
+        manifests = [each for each in parsed if isinstance(each, Manifest)]
+        errors = [each for each in parsed if isinstance(each, InputError)]
+    found = catalogue(manifests)
+    if not found.of(LonghornNode):
+        raise next(
+            iter((*errors, *found.errors)), InputError(source, "has no Node of longhorn.io; expected at least one")
+        )
+    given = storage(
+        found.of(LonghornNode),
+        found.of(LonghornVolume),
+        found.of(LonghornReplica),
+        found.of(LonghornSetting),
+        now=time.time(),
+        by_maximum=by_maximum,
+    )
+    given = replace(given, errors=(*errors, *found.errors, *given.errors))
+    for error in given.errors:
+        click.echo(f"fairlead: {error}", err=True)
+    share = _fraction("--alpha", alpha, 1) if alpha is not None else Fraction(1)
+    given = replace(given, policy=replace(given.policy, alpha=share, everywhere=everywhere))
+    return Asked(given, _goal(given, target, moves, most, evacuate))
+
+
+def _goal(
+    given: "Storage", target: str | None, moves: int | None, most: str | None, evacuate: Sequence[str]
+) -> "Goal | None":
+    from fairlead.levels.disk.rebalance import Goal
+    from fairlead.model.amounts import amount
+    from fairlead.problems.balance import emptied
+
+    if target is None and not evacuate:
+        if moves is not None or most is not None:
+            raise InputError("--max-moves", "limits moves, but none are asked for; add --target or --evacuate")
+        return None
+    rows: set[int] = set()
+    for text in evacuate:
+        node, _, disk = text.partition("/")
+        rows |= emptied(given.disks, node, disk, "--evacuate")
+    return Goal(
+        target=_fraction("--target", target, None) if target is not None else None,
+        moves=moves,
+        bytes=amount("storage", most, "--max-bytes") if most is not None else None,
+        emptied=frozenset(rows),
+    )
+
+
+def _fraction(option: str, text: str, most: int | None) -> Fraction:
+    try:
+        value = Fraction(text)
+    except (ValueError, ZeroDivisionError):
+        raise InputError(option, f"{text!r} is not a number") from None
+    if value < 0 or (most is not None and value > most):
+        raise InputError(option, f"{text} is outside 0 … {most if most is not None else 'any'}")
+    return value

@@ -1,0 +1,201 @@
+"""Longhorn objects to what the disk level decides on: a disk table, volumes with what they lack, a policy.
+
+A value that cannot be used does not spoil the rest: it is named in `Storage.errors`, and a default or nothing takes
+its place.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fairlead.kube.manifests.longhorn_settings import Settings
+from fairlead.kube.moments import seconds
+from fairlead.kube.objects.longhorn import (
+    DiskSpec,
+    DiskStatus,
+    LonghornNode,
+    LonghornReplica,
+    LonghornSetting,
+    LonghornVolume,
+)
+from fairlead.kube.objects.meta import Condition
+from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.amounts import amount
+from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
+from fairlead.model.errors import InputError
+from fairlead.model.order import natural_key
+from fairlead.model.storage import Domain, Held, Locality, Volume
+
+REUSE_RETRIES = 5
+"""A failed replica that was rebuilt in vain this often is given up."""
+
+_LOCALITY = {"best-effort": Locality.PREFER, "strict-local": Locality.REQUIRE}
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Storage:
+    """What the objects say. `paths` and `uuids` by `node/disk`: what a Replica is told besides the node."""
+
+    disks: DiskTable
+    volumes: tuple[Volume, ...]
+    policy: BalancePolicy
+    paths: Mapping[str, str]
+    uuids: Mapping[str, str]
+    errors: tuple[InputError, ...]
+
+
+def storage(
+    nodes: Iterable[LonghornNode],
+    volumes: Iterable[LonghornVolume],
+    replicas: Iterable[LonghornReplica],
+    settings: Iterable[LonghornSetting],
+    *,
+    now: float | None = None,
+    by_maximum: bool = False,
+) -> Storage:
+    """The objects as a problem of the disk level. `now` in seconds since 1970 tells whether a wait is over.
+
+    `by_maximum`: usable is maximum − reserved − scheduled instead of available − reserved − scheduled.
+    """
+    errors: list[InputError] = []
+    rules = Settings(settings, errors)
+    rows: list[Disk] = []
+    paths: dict[str, str] = {}
+    uuids: dict[str, str] = {}
+    for node in nodes:
+        for name, spec in node.spec.disks.items():
+            status = node.status.disk_status.get(name)
+            disk = _disk(node, name, spec, status, by_maximum=by_maximum)
+            rows.append(disk)
+            if status is not None and status.disk_uuid:
+                paths[disk.place] = spec.path or status.disk_path
+                uuids[disk.place] = status.disk_uuid
+    by_volume: dict[str, list[LonghornReplica]] = defaultdict(list)
+    for replica in replicas:
+        if replica.metadata.deletion_timestamp is None:
+            by_volume[replica.spec.volume_name].append(replica)
+    places = {uuid: place for place, uuid in uuids.items()}
+    asked = []
+    for volume in volumes:
+        try:
+            asked.append(_volume(volume, by_volume.pop(volume.metadata.name, []), places, rules, now))
+        except InputError as error:
+            errors.append(error)
+    for name, orphans in sorted(by_volume.items()):
+        names = ", ".join(sorted(each.metadata.name for each in orphans))
+        errors.append(InputError(f"Replica {names}", f"its volume {name!r} is not there"))
+    return Storage(
+        disks=disk_table(rows),
+        volumes=tuple(asked),
+        policy=rules.policy(),
+        paths=paths,
+        uuids=uuids,
+        errors=tuple(errors),
+    )
+
+
+def _disk(node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | None, *, by_maximum: bool) -> Disk:
+    seen = status or DiskStatus()
+    reserved, maximum = max(spec.storage_reserved, 0), max(seen.storage_maximum, 0)
+    base = maximum if by_maximum else seen.storage_available
+    usable = base - reserved - seen.storage_scheduled
+    return Disk(
+        node=node.metadata.name,
+        name=name,
+        usable_bytes=max(usable, 0),
+        short_bytes=max(-usable, 0),
+        total_bytes=max(maximum - reserved, 0),
+        free_bytes=seen.storage_available - reserved,
+        scheduled_bytes=seen.storage_scheduled,
+        reserved_bytes=reserved,
+        available_bytes=max(seen.storage_available, 0),
+        maximum_bytes=maximum,
+        zone=node.status.zone,
+        region=node.status.region,
+        node_tags=frozenset(node.spec.tags),
+        tags=frozenset(spec.tags),
+        block=(spec.disk_type or seen.disk_type) == "block",
+        closed=_closed(node, spec, status),
+    )
+
+
+def _closed(node: LonghornNode, spec: DiskSpec, status: DiskStatus | None) -> Closed:
+    checks = (
+        (_denied(node.status.conditions, "Ready", "Schedulable"), Closed.NODE_NOT_READY),
+        (not node.spec.allow_scheduling, Closed.NODE_DISABLED),
+        (node.spec.eviction_requested, Closed.NODE_EVICTING),
+        (status is None or _denied(status.conditions, "Ready", "Schedulable"), Closed.DISK_NOT_READY),
+        (not spec.allow_scheduling, Closed.DISK_DISABLED),
+        (spec.eviction_requested, Closed.DISK_EVICTING),
+        (status is not None and status.storage_maximum <= 0, Closed.NO_CAPACITY),
+    )
+    return next((closed for holds, closed in checks if holds), Closed.OPEN)
+
+
+def _denied(conditions: Iterable[Condition], *types: str) -> bool:
+    """Whether one of these conditions is there and is not True."""
+    return any(each.type in types and each.status != "True" for each in conditions)
+
+
+def _volume(
+    volume: LonghornVolume,
+    replicas: list[LonghornReplica],
+    places: Mapping[str, str],
+    rules: Settings,
+    now: float | None,
+) -> Volume:
+    spec, name = volume.spec, volume.metadata.name
+    size = amount("storage", spec.size, f"Volume {name}: spec.size")
+    if size == 0:
+        raise InputError(f"Volume {name}: spec.size", "is 0; expected the size of the volume in bytes")
+    ordered = sorted(replicas, key=lambda each: natural_key(each.metadata.name))
+    waiting = [each for each in ordered if not each.spec.node_id]
+    bound = waiting[0].spec.hard_node_affinity if waiting else ""
+    alike = [each.metadata.name for each in waiting if each.spec.hard_node_affinity == bound]
+    held = tuple(_held(each, places) for each in ordered if each.spec.node_id)
+    working = sum(not each.failed for each in held)
+    lacking = len(alike) if len(alike) < len(waiting) else max(len(waiting), spec.number_of_replicas - working)
+    engine = spec.data_engine or "v1"
+    return Volume(
+        name=name,
+        size_bytes=size,
+        replicas=lacking,
+        waiting=tuple(alike),
+        written_bytes=max(volume.status.actual_size, 0),
+        node_tags=frozenset(spec.node_selector),
+        disk_tags=frozenset(spec.disk_selector),
+        block=engine == "v2",
+        anti_affinity=rules.anti_affinity(volume),
+        held=held,
+        attached_to=spec.node_id or volume.status.current_node_id,
+        locality=_LOCALITY.get(spec.data_locality, Locality.OFF),
+        only_node=bound,
+        topology=tuple(Domain(zone=term.zone, region=term.region) for term in spec.topology_requirement),
+        awaits_reuse=_awaits(volume, rules.wait_seconds, now),
+        healthy=volume.status.robustness in ("", "healthy"),
+    )
+
+
+def _held(replica: LonghornReplica, places: Mapping[str, str]) -> Held:
+    spec = replica.spec
+    node, _, disk = places.get(spec.disk_id, "").partition("/")
+    failed = bool(spec.failed_at)
+    return Held(
+        name=replica.metadata.name,
+        node=spec.node_id,
+        # A disk that another node has by now is as good as gone for this replica.
+        disk=disk if node == spec.node_id else spec.disk_id,
+        failed=failed,
+        reusable=failed and spec.rebuild_retry_count < REUSE_RETRIES,
+        evicting=spec.eviction_requested,
+    )
+
+
+def _awaits(volume: LonghornVolume, wait_seconds: int, now: float | None) -> bool:
+    since = volume.status.last_degraded_at
+    if now is None or volume.status.robustness != "degraded" or not since:
+        return False
+    try:
+        return now < seconds(since) + wait_seconds
+    except InputError:
+        return False
