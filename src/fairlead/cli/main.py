@@ -16,7 +16,9 @@ COMMANDS = {
     "split": "Answer an admission review: on-demand or spot (tier).",
     "place": "Place replicas on nodes, with cores and volumes (node).",
     "balance": "Put storage replicas on nodes and disks (disk).",
+    "webhook": "Serve admission reviews: on-demand or spot, exactly counted (tier).",
     "config": "Check the configuration of the live components.",
+    "scheduler": "Run the live scheduler.",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""

@@ -93,12 +93,37 @@ class TierSettings(Section, frozen=True):
         return Policy(single_replica=self.single_replica)
 
 
+class WebhookSettings(Section, frozen=True):
+    """How the webhook runs.
+
+    `mode` is `webhook` (the count is made at admission) or `gated` (pods are held back by a scheduling gate until
+    one elected replica has counted them). Without `certificateFolder` it makes its certificates itself and keeps them
+    in `secret`. `patienceSeconds` is how long a request waits before it is asked to come back, `budgetSeconds`
+    bounds any request, `lapseSeconds` is when a grant whose pod never came is free again.
+    """
+
+    namespace: str = "fairlead-system"
+    mode: Literal["webhook", "gated"] = "webhook"
+    listen: str = "0.0.0.0:8443"
+    health: str = "0.0.0.0:8080"
+    configuration: str = "fairlead-webhook"
+    service: str = "fairlead-webhook"
+    secret: str = "fairlead-webhook-tls"
+    certificate_folder: str = ""
+    names: tuple[str, ...] = ()
+    patience_seconds: Annotated[float, Meta(ge=0, le=25)] = 3.0
+    budget_seconds: Annotated[float, Meta(gt=0, le=30)] = 9.0
+    lapse_seconds: Annotated[float, Meta(ge=45)] = 45.0
+    drain_seconds: Annotated[float, Meta(ge=0)] = 8.0
+
+
 class Configuration(Section, frozen=True):
     """The whole file."""
 
     api_version: Literal["fairlead.io/v1alpha1"]
     kind: Literal["Configuration"]
     tier: TierSettings = TierSettings()
+    webhook: WebhookSettings = WebhookSettings()
 
 
 DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")
@@ -113,7 +138,7 @@ def read_configuration(raw: bytes, source: str) -> Configuration:
 def read_tier(raw: bytes, source: str) -> TierSettings:
     """The tier section of a configuration; a text that holds nothing but that section will do."""
     place, value = _only(raw, source)
-    if isinstance(value, dict) and not value.keys() & {"apiVersion", "kind", "tier"}:
+    if isinstance(value, dict) and not value.keys() & {"apiVersion", "kind", "tier", "webhook"}:
         return _section(place, value, TierSettings)
     return _section(place, value, Configuration).tier
 

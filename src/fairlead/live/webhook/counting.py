@@ -25,6 +25,7 @@ from fairlead.model.errors import FairleadError
 from fairlead.model.owners import Held, Owner, OwnerKind
 
 MARKED_PODS = PODS.of(MarkedPod)
+TEMPLATE_HASH = "pod-template-hash"
 MOST_CONFLICTS = 16
 CONFLICT_BACKOFF = Backoff(first=0.01, cap=0.3)
 LOOK_AGAIN_SECONDS = 0.5
@@ -147,7 +148,7 @@ class Counter:
 
     async def _listed(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
         """List the pods and read the owner, both after the ledger was read; decide."""
-        listing, owner = await asyncio.gather(self._listing(scope), self._owner(scope))
+        listing, owner = await asyncio.gather(slots_of(self._client, scope), self._owner(scope))
         target = None if owner is None else target_of(owner, self._policy).count
         # Without a target nothing is granted, and the caller decides by the owner alone.
         return attempt.list(listing, self._memory.knowledge(scope.uid), target or 0), owner
@@ -165,20 +166,21 @@ class Counter:
         self._memory.met(scope.uid, attempt.proposed)
         return attempt.wrote()
 
-    async def _listing(self, scope: Scope) -> Listing:
-        """One consistent list (without a resource version) of the marked pods of the ReplicaSet."""
-        labels = f"{MARKER}=on-demand" + (f",pod-template-hash={scope.template}" if scope.template else "")
-        page = await self._client.page(MARKED_PODS, namespace=scope.namespace, labels=labels, limit=0)
-        own = [pod for pod in page.items if (ref := pod.metadata.controller) is not None and ref.uid == scope.uid]
-        slots = {slot: pod.active for pod in own if (slot := pod.metadata.annotations.get(SLOT)) is not None}
-        return Listing(frozenset(slots), frozenset(slot for slot, active in slots.items() if active))
-
     async def _owner(self, scope: Scope) -> Owner | None:
         lookup = Lookup(kind="Deployment", namespace=scope.namespace, name=scope.deployment, uid=scope.deployment_uid)
         found = await self._owners.live(lookup)
         if found is None or found.metadata.uid != scope.deployment_uid:
             return None
         return owner_of(OwnerKind.DEPLOYMENT, found)
+
+
+async def slots_of(client: Client, scope: Scope) -> Listing:
+    """One consistent list (without a resource version) of the slots that pods of the ReplicaSet carry."""
+    labels = f"{MARKER}=on-demand" + (f",{TEMPLATE_HASH}={scope.template}" if scope.template else "")
+    page = await client.page(MARKED_PODS, namespace=scope.namespace, labels=labels, limit=0)
+    own = [pod for pod in page.items if (ref := pod.metadata.controller) is not None and ref.uid == scope.uid]
+    slots = {slot: pod.active for pod in own if (slot := pod.metadata.annotations.get(SLOT)) is not None}
+    return Listing(frozenset(slots), frozenset(slot for slot, active in slots.items() if active))
 
 
 def _held(attempt: Attempt, slot: str) -> Held:

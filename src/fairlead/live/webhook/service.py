@@ -6,18 +6,18 @@ from typing import Any
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.review import Request, allow
 from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import Workload
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Policy, Split, split, target_of, unmanaged
 from fairlead.live.webhook import admit
-from fairlead.live.webhook.counting import Counter
+from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import Scope
 from fairlead.model.owners import Held, Owner, OwnerKind, Pin
 
-TEMPLATE_HASH = "pod-template-hash"
-Report = Callable[[Split, Workload | None, str], None]
-"""Told of every decision with the workload it concerns and its namespace."""
+Report = Callable[[Split, ObjectReference | None], None]
+"""Told of every decision, with the workload it concerns where that is known."""
 
 
 class Mutator:
@@ -36,7 +36,7 @@ class Mutator:
         clock: Callable[[], float],
         patience: float,
         gated: bool = False,
-        report: Report = lambda decision, workload, namespace: None,
+        report: Report = lambda decision, workload: None,
     ) -> None:
         self._owners = owners
         self._counter = counter
@@ -51,13 +51,13 @@ class Mutator:
         """The response to one request."""
         asking = admit.begin(request, self._rules)
         if isinstance(asking, Split):
-            self._report(asking, None, request.namespace or "")
+            self._report(asking, None)
             return admit.answer(request, None, asking, self._rules)
         owner, workload = await self._owners.resolve(asking)
         if isinstance(owner, Owner) and self._gated and self._counted(asking, owner):
             return allow(request.uid, patch=patches.hold(asking.raw))
         decision = owner if isinstance(owner, Split) else await self._decide(request, asking, owner, workload)
-        self._report(decision, workload, asking.namespace)
+        self._report(decision, None if workload is None else _reference(asking, workload))
         return admit.answer(request, asking, decision, self._rules)
 
     def _counted(self, asking: admit.Asking, owner: Owner) -> bool:
@@ -84,3 +84,13 @@ class Mutator:
         if counted.owner is None:
             return unmanaged(reasons.OWNER_NOT_FOUND, warn=True, kind="Deployment", owner=scope.deployment)
         return split(asking.newcomer, counted.owner, counted.held, self._policy)
+
+
+def _reference(asking: admit.Asking, workload: Workload) -> ObjectReference:
+    return ObjectReference(
+        api_version="apps/v1",
+        kind="Deployment" if asking.controller.kind == "ReplicaSet" else asking.controller.kind,
+        namespace=asking.namespace,
+        name=workload.metadata.name,
+        uid=workload.metadata.uid,
+    )

@@ -1,0 +1,36 @@
+"""`fairlead webhook`: serve admission reviews of a cluster."""
+
+import click
+
+from fairlead.cli import verb
+
+
+@click.command(
+    "webhook",
+    epilog="""
+\b
+Examples:
+  fairlead webhook --config fairlead.yaml
+  fairlead webhook --kubeconfig ~/.kube/config --listen 127.0.0.1:8443 --health 127.0.0.1:8080
+
+\b
+/mutate gives new pods their tier, /validate refuses workloads with a bad annotation. /healthz, /readyz and /metrics
+are served on the health address. SIGTERM drains: it goes on serving for a while and asks clients to leave.
+""",
+)
+@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
+@click.option("--kubeconfig", metavar="FILE", default="", help="Else KUBECONFIG, ~/.kube/config, or the pod's account.")
+@click.option("--context", metavar="NAME", default="", help="A context of the kubeconfig.  [default: the current one]")
+@click.option("--listen", metavar="HOST:PORT", help="Overrides the configuration's webhook.listen.")
+@click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's webhook.health.")
+def command(config: str | None, kubeconfig: str, context: str, listen: str | None, health: str | None) -> None:
+    """Give new pods their tier, exactly counted, with as many replicas of this process as you like."""
+    import msgspec
+
+    from fairlead.live.settings import DEFAULTS, read_configuration
+    from fairlead.live.webhook.start import start
+
+    configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
+    addresses = {name: value for name, value in (("listen", listen), ("health", health)) if value is not None}
+    webhook = msgspec.structs.replace(configuration.webhook, **addresses)
+    start(msgspec.structs.replace(configuration, webhook=webhook), kubeconfig, context)

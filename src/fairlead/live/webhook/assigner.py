@@ -1,0 +1,176 @@
+"""Gated mode: one elected replica counts the pods that are stored, gives each its tier and lifts its gate.
+
+Pods are counted after they exist, so there are no reservations. That two replicas may believe to be elected for a
+moment does no harm: who takes a slot is written to the ledger by compare-and-swap before any pod is changed, and a
+pod whose gate is gone is not changed again.
+"""
+
+import asyncio
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import structlog
+
+from fairlead.kube.admission import patches
+from fairlead.kube.admission.review import Patch
+from fairlead.kube.admission.rules import GATE, MARKER, PENDING, TierRules
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.meta import OwnerReference, Raw
+from fairlead.kube.objects.tier import MarkedPod
+from fairlead.kube.resources import PODS
+from fairlead.levels.tier.split import Policy, Target, target_of
+from fairlead.live.webhook.admit import Lookup, owner_of
+from fairlead.live.webhook.counting import TEMPLATE_HASH
+from fairlead.live.webhook.ledger import chosen
+from fairlead.live.webhook.owners import Owners
+from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
+from fairlead.model.owners import OwnerKind
+
+GATHER_SECONDS = 0.02
+LOOK_AGAIN_SECONDS = 2.0
+IN_FLIGHT = 32
+
+log = structlog.get_logger("webhook")
+
+
+class Assigner:
+    """Runs in every replica and acts in the elected one."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: LedgerStore,
+        owners: Owners,
+        rules: TierRules,
+        policy: Policy,
+        *,
+        pods: Callable[[], Iterable[MarkedPod]],
+        leads: Callable[[], bool],
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._owners = owners
+        self._rules = rules
+        self._policy = policy
+        self._pods = pods
+        self._leads = leads
+        self._news = asyncio.Event()
+        self._places = asyncio.Semaphore(IN_FLIGHT)
+
+    def saw(self, pod: MarkedPod) -> None:
+        """A marked pod changed; one that is pending is work."""
+        if pod.metadata.labels.get(MARKER) == PENDING:
+            self._news.set()
+
+    async def run(self) -> None:
+        """Assign whenever something is pending, until cancelled."""
+        while True:
+            try:
+                async with asyncio.timeout(LOOK_AGAIN_SECONDS):
+                    await self._news.wait()
+            except TimeoutError:
+                pass
+            self._news.clear()
+            await asyncio.sleep(GATHER_SECONDS)
+            if self._leads():
+                await self.round()
+
+    async def round(self) -> None:
+        """Every ReplicaSet with a pending pod, one after the other; a failure of one does not stop the others."""
+        pending: dict[str, tuple[OwnerReference, MarkedPod]] = {}
+        for pod in self._pods():
+            controller = pod.metadata.controller
+            if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
+                pending[controller.uid] = controller, pod
+        for controller, pod in pending.values():
+            try:
+                await self._assign(controller, pod)
+            except (KubeError, BeatenError) as error:
+                log.warning("pods wait for their tier", replica_set=controller.name, error=str(error))
+                self._news.set()
+
+    async def _assign(self, controller: OwnerReference, sample: MarkedPod) -> None:
+        """Read the ledger, list the pods, write the ledger, change the pods: in this order."""
+        namespace = sample.metadata.namespace
+        ledger = await self._store.read(controller.uid)
+        template = sample.metadata.labels.get(TEMPLATE_HASH, "")
+        labels = MARKER + (f",{TEMPLATE_HASH}={template}" if template else "")
+        page = await self._client.page(PODS.raw, namespace=namespace, labels=labels, limit=0)
+        own = [pod for pod in page.items if _controlled(pod, controller.uid) and _active(pod)]
+        gated = sorted((pod for pod in own if _gated(pod)), key=_age)
+        target, deployment = await self._target(controller, namespace)
+        if target is None or target.count is None:
+            await self._change([(pod, patches.release(pod)) for pod in gated])
+            return
+        placed = [pod["metadata"]["uid"] for pod in own if not _gated(pod) and _tier(pod) == "on-demand"]
+        after, granted = chosen(ledger, [pod["metadata"]["uid"] for pod in gated], placed, target.count)
+        if after.granted != ledger.granted:
+            scope = Scope(
+                uid=controller.uid,
+                namespace=namespace,
+                replica_set=controller.name,
+                deployment=deployment,
+                deployment_uid="",
+            )
+            await self._store.write(scope, after, target=target.count, spot=len(own) - len(after.granted))
+        await self._change([(pod, self._patch(pod, granted, target.single)) for pod in gated])
+
+    def _patch(self, pod: Raw, granted: frozenset[str], single: bool) -> Patch:
+        uid = pod["metadata"]["uid"]
+        if uid in granted:
+            return patches.on_demand(pod, self._rules, slot=uid, selector=single) + patches.release(pod)
+        return patches.spot(pod, self._rules) + patches.release(pod)
+
+    async def _target(self, controller: OwnerReference, namespace: str) -> tuple[Target | None, str]:
+        """min(M, N) of the Deployment as stored now, None where there is none; and its name."""
+        found = await self._owners.cached(
+            Lookup(kind="ReplicaSet", namespace=namespace, name=controller.name, uid=controller.uid)
+        )
+        parent = None if found is None else found.metadata.controller
+        if parent is None:
+            return None, ""
+        deployment = await self._owners.live(
+            Lookup(kind="Deployment", namespace=namespace, name=parent.name, uid=parent.uid)
+        )
+        if deployment is None or deployment.metadata.uid != parent.uid:
+            return None, parent.name
+        return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self._policy), parent.name
+
+    async def _change(self, changes: list[tuple[Raw, Patch]]) -> None:
+        """Change the pods, many at a time. One that is gone or was changed by somebody else is looked at again."""
+        await asyncio.gather(*(self._change_one(pod, patch) for pod, patch in changes))
+
+    async def _change_one(self, pod: Raw, patch: Patch) -> None:
+        metadata = pod["metadata"]
+        guard = [{"op": "test", "path": "/metadata/uid", "value": metadata["uid"]}]
+        async with self._places:
+            try:
+                await self._client.patch(
+                    PODS.of(MarkedPod), metadata["name"], guard + patch, kind="json", namespace=metadata["namespace"]
+                )
+            except ApiError as error:
+                if not (error.not_found or error.conflict or error.invalid):
+                    raise
+                self._news.set()
+
+
+def _controlled(pod: Raw, uid: str) -> bool:
+    return any(each.get("controller") and each.get("uid") == uid for each in pod["metadata"].get("ownerReferences", ()))
+
+
+def _active(pod: Raw) -> bool:
+    finished = (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed")
+    return not finished and not pod["metadata"].get("deletionTimestamp")
+
+
+def _gated(pod: Raw) -> bool:
+    return any(each.get("name") == GATE for each in pod["spec"].get("schedulingGates") or ())
+
+
+def _tier(pod: Raw) -> Any:
+    return (pod["metadata"].get("labels") or {}).get(MARKER)
+
+
+def _age(pod: Raw) -> tuple[str, str]:
+    return pod["metadata"].get("creationTimestamp") or "", pod["metadata"]["name"]

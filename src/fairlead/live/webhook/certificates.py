@@ -1,0 +1,137 @@
+"""Certificates made by ourselves: an authority, and server certificates signed by it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from ipaddress import ip_address
+
+from cryptography import x509
+from cryptography.exceptions import InvalidSignature
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+AUTHORITY_LIFE = timedelta(days=3650)
+SERVER_LIFE = timedelta(days=365)
+SLACK = timedelta(hours=1)
+"""Certificates begin this much earlier, for machines whose clocks are behind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A certificate and its key, as PEM text."""
+
+    certificate: str
+    key: str
+
+
+def make_authority(now: datetime) -> Pair:
+    """A new certificate authority."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fairlead webhook authority")])
+    builder = _builder(name, name, key.public_key(), now, AUTHORITY_LIFE)
+    builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
+    builder = builder.add_extension(_usage(authority=True), critical=True)
+    return Pair(_text(builder.sign(key, hashes.SHA256())), _key_text(key))
+
+
+def issue(authority: Pair, names: Sequence[str], now: datetime) -> Pair:
+    """A server certificate for the given host names and addresses."""
+    issuer = _load(authority.certificate)
+    issuer_key = _load_key(authority.key)
+    key = ec.generate_private_key(ec.SECP256R1())
+    subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
+    builder = _builder(subject, issuer.subject, key.public_key(), now, SERVER_LIFE)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    builder = builder.add_extension(_usage(authority=False), critical=True)
+    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
+    builder = builder.add_extension(x509.SubjectAlternativeName([_name(each) for each in names]), critical=False)
+    builder = builder.add_extension(
+        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False
+    )
+    return Pair(_text(builder.sign(issuer_key, hashes.SHA256())), _key_text(key))
+
+
+def due(certificate: str, now: datetime) -> bool:
+    """Whether two thirds of its life are over: time for a new one. Text that is no certificate is due."""
+    try:
+        found = _load(certificate)
+    except ValueError:
+        return True
+    begin, end = found.not_valid_before_utc, found.not_valid_after_utc
+    return now >= begin + (end - begin) * 2 / 3
+
+
+def serves(certificate: str, authority: str, names: Sequence[str]) -> bool:
+    """Whether the certificate was signed by the authority and is for all of these names."""
+    try:
+        found, issuer = _load(certificate), _load(authority)
+        found.verify_directly_issued_by(issuer)
+        shown = found.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    except (ValueError, TypeError, InvalidSignature, x509.ExtensionNotFound):
+        return False
+    return all(_name(each) in shown for each in names)
+
+
+def first_of(bundle: str) -> str:
+    """The first certificate of a bundle: the authority that signs now. Later ones are still trusted."""
+    end = "-----END CERTIFICATE-----\n"
+    head, found, _ = bundle.partition(end)
+    return head + found
+
+
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, now: datetime, life: timedelta
+) -> x509.CertificateBuilder:
+    return (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key)
+        .serial_number(x509.random_serial_number())
+        .not_valid_before(now - SLACK)
+        .not_valid_after(now + life)
+        .add_extension(x509.SubjectKeyIdentifier.from_public_key(key), critical=False)
+    )
+
+
+def _usage(*, authority: bool) -> x509.KeyUsage:
+    return x509.KeyUsage(
+        digital_signature=not authority,
+        content_commitment=False,
+        key_encipherment=False,
+        data_encipherment=False,
+        key_agreement=False,
+        key_cert_sign=authority,
+        crl_sign=authority,
+        encipher_only=False,
+        decipher_only=False,
+    )
+
+
+def _name(host: str) -> x509.GeneralName:
+    try:
+        return x509.IPAddress(ip_address(host))
+    except ValueError:
+        return x509.DNSName(host)
+
+
+def _load(text: str) -> x509.Certificate:
+    return x509.load_pem_x509_certificate(text.encode())
+
+
+def _load_key(text: str) -> ec.EllipticCurvePrivateKey:
+    key = serialization.load_pem_private_key(text.encode(), None)
+    if not isinstance(key, ec.EllipticCurvePrivateKey):
+        raise ValueError("expected an elliptic curve key")
+    return key
+
+
+def _text(certificate: x509.Certificate) -> str:
+    return certificate.public_bytes(serialization.Encoding.PEM).decode()
+
+
+def _key_text(key: ec.EllipticCurvePrivateKey) -> str:
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    ).decode()

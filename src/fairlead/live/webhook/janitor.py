@@ -1,0 +1,114 @@
+"""Keeping ledgers in order: one elected replica frees what is gone or lapsed, and removes the ledgers of the gone.
+
+An ownerReference would not do: the garbage collector removes at once what names an owner in another namespace. Nothing
+here is needed for the count to be right; it keeps the numbers that people see fresh, and the namespace small.
+"""
+
+import asyncio
+from collections import Counter as Tally
+from collections.abc import Callable, Iterable, Mapping
+
+import structlog
+
+from fairlead.kube.admission.rules import MARKER
+from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
+from fairlead.kube.objects.tier import MarkedPod, TierLedger
+from fairlead.live.webhook.admit import Lookup
+from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
+from fairlead.live.webhook.ledger import tidied
+from fairlead.live.webhook.memory import Memory
+from fairlead.live.webhook.owners import Owners
+from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope, ledger_of
+
+PERIOD_SECONDS = 5.0
+
+log = structlog.get_logger("webhook")
+
+
+class Janitor:
+    """Runs in every replica and acts in the elected one. `counts` is off in gated mode, where the assigner counts."""
+
+    def __init__(
+        self,
+        client: Client,
+        store: LedgerStore,
+        owners: Owners,
+        memory: Memory,
+        *,
+        ledgers: Callable[[], Iterable[TierLedger]],
+        pods: Callable[[], Iterable[MarkedPod]],
+        leads: Callable[[], bool],
+        counts: bool = True,
+    ) -> None:
+        self._client = client
+        self._store = store
+        self._owners = owners
+        self._memory = memory
+        self._ledgers = ledgers
+        self._pods = pods
+        self._leads = leads
+        self._counts = counts
+
+    async def run(self) -> None:
+        """Look round again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(PERIOD_SECONDS)
+            self._memory.forget()
+            if self._leads():
+                try:
+                    await self.round()
+                except KubeError as error:
+                    log.warning("ledgers could not be kept in order", error=str(error))
+
+    async def round(self) -> None:
+        """Look at every ledger once."""
+        tiers = _tally(self._pods())
+        for stored in tuple(self._ledgers()):
+            spec, uid = stored.spec, stored.metadata.name
+            lookup = Lookup(kind="ReplicaSet", namespace=spec.namespace, name=spec.replica_set, uid=uid)
+            found = await self._owners.cached(lookup)
+            if found is None or found.metadata.uid != uid:
+                await self._store.delete(uid, stored.metadata.resource_version)
+                continue
+            seen = tiers[uid, "on-demand"], tiers[uid, "spot"]
+            if self._counts and (seen != (stored.count.held, stored.count.spot) or self._overdue(stored)):
+                await self._tidy(stored, tiers[uid, "spot"], found.metadata.labels)
+
+    def _overdue(self, stored: TierLedger) -> bool:
+        """Whether a reservation has lapsed. Looking starts its clock, for a process that had not met it yet."""
+        self._memory.met(stored.metadata.name, ledger_of(stored))
+        return bool(self._memory.knowledge(stored.metadata.name).lapsed)
+
+    async def _tidy(self, stored: TierLedger, spot: int, labels: Mapping[str, str]) -> None:
+        spec, uid = stored.spec, stored.metadata.name
+        scope = Scope(
+            uid=uid,
+            namespace=spec.namespace,
+            replica_set=spec.replica_set,
+            deployment=spec.deployment,
+            deployment_uid="",
+            template=labels.get(TEMPLATE_HASH, ""),
+        )
+        ledger = await self._store.read(uid)
+        if ledger.version is None:
+            return
+        self._memory.met(uid, ledger)
+        listing = await slots_of(self._client, scope)
+        after = tidied(ledger, listing, self._memory.knowledge(uid))
+        if after == ledger and spot == stored.count.spot:
+            return
+        try:
+            await self._store.write(scope, after, target=stored.count.target, spot=spot)
+        except BeatenError:
+            log.debug("a ledger changed meanwhile; next time", ledger=uid)
+
+
+def _tally(pods: Iterable[MarkedPod]) -> Tally[tuple[str, str]]:
+    """Active pods by ReplicaSet and tier."""
+    tally: Tally[tuple[str, str]] = Tally()
+    for pod in pods:
+        controller = pod.metadata.controller
+        if controller is not None and pod.active:
+            tally[controller.uid, pod.metadata.labels.get(MARKER, "")] += 1
+    return tally

@@ -1,0 +1,87 @@
+"""The TLS endpoint: `/mutate` for pods, `/validate` for workloads. Every request ends in a review or a clear error.
+
+HTTP 1.1 with kept connections. API servers keep theirs across a SIGTERM, so a draining server goes on serving and asks
+with `Connection: close` to be left.
+"""
+
+import asyncio
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import asynccontextmanager
+from ssl import SSLContext
+from typing import Any
+
+import msgspec
+import structlog
+from aiohttp import web
+
+from fairlead.kube.admission.review import Request, decode
+from fairlead.live.webhook.measures import Measures
+from fairlead.model.errors import FairleadError, InputError
+
+MOST_BYTES = 8 * 2**20
+"""Reviews carry an object twice at most, and the API server stores none above 1.5 MiB."""
+
+Answer = Callable[[Request], Awaitable[dict[str, Any]]]
+
+log = structlog.get_logger("webhook")
+
+
+class AdmissionServer:
+    """Serves the endpoints. `budget` bounds the seconds of one request, its body included."""
+
+    def __init__(self, endpoints: Mapping[str, Answer], measures: Measures, *, budget: float) -> None:
+        self._endpoints = endpoints
+        self._measures = measures
+        self._budget = budget
+        self.draining = False
+
+    def app(self) -> web.Application:
+        """The application, for a server of one's own."""
+        app = web.Application(client_max_size=MOST_BYTES)
+        for path in self._endpoints:
+            app.router.add_post(path, self._serve)
+        return app
+
+    @asynccontextmanager
+    async def listening(self, listen: str, context: SSLContext | None) -> AsyncIterator[int]:
+        """Serve while the block runs; gives the port. Requests under way are finished at its end."""
+        runner = web.AppRunner(self.app(), access_log=None, handle_signals=False, shutdown_timeout=self._budget)
+        await runner.setup()
+        host, _, port = listen.rpartition(":")
+        await web.TCPSite(runner, host or "0.0.0.0", int(port), ssl_context=context, backlog=1024).start()
+        try:
+            yield int(runner.addresses[0][1])
+        finally:
+            await runner.cleanup()
+
+    async def _serve(self, request: web.Request) -> web.Response:
+        begin = time.perf_counter()
+        status, body = await self._outcome(request)
+        self._measures.seconds.labels(request.path).observe(time.perf_counter() - begin)
+        if status != 200:
+            self._measures.failures.labels(str(status)).inc()
+        kind = "application/json" if status == 200 else "text/plain"
+        response = web.Response(status=status, body=body, content_type=kind)
+        if self.draining:
+            response.force_close()
+        return response
+
+    async def _outcome(self, request: web.Request) -> tuple[int, bytes]:
+        """Status and body. Only what the API server or we do wrong is a 500; what the caller sends is a 4xx."""
+        if request.content_type != "application/json":
+            return 415, b"expected Content-Type: application/json\n"
+        try:
+            async with asyncio.timeout(self._budget):
+                review = decode(await request.read())
+                answer = await self._endpoints[request.path](review.request)
+        except web.HTTPRequestEntityTooLarge:
+            return 413, f"expected at most {MOST_BYTES} bytes\n".encode()
+        except InputError as error:
+            return 400, f"{error}\n".encode()
+        except TimeoutError:
+            return 504, b"no decision in time\n"
+        except FairleadError as error:
+            log.warning("request failed", path=request.path, error=str(error))
+            return 500, f"{error}\n".encode()
+        return 200, msgspec.json.encode(answer)

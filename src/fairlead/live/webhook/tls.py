@@ -1,0 +1,198 @@
+"""The server's certificate: where it comes from, and how it is changed without a restart.
+
+A new pair is tried on a scratch context first: loading a key that does not belong to its certificate into the context
+in use would break every new connection.
+"""
+
+import base64
+import os
+import ssl
+import tempfile
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Protocol
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError
+from fairlead.kube.objects.meta import Raw
+from fairlead.kube.patches import update
+from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
+from fairlead.live.webhook.certificates import Pair, due, first_of, issue, make_authority, serves
+from fairlead.model.errors import InputError
+
+CONFIGURATIONS = (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
+
+
+class Source(Protocol):
+    """Where the pair comes from."""
+
+    async def pair(self) -> Pair:
+        """The pair to be used now."""
+        ...
+
+
+class Certificate:
+    """The context of the server, and the pair loaded into it."""
+
+    def __init__(self, source: Source) -> None:
+        self.context = _context()
+        self._source = source
+        self._loaded: Pair | None = None
+
+    async def refresh(self) -> bool:
+        """Load the pair of the source if it is another one; True if it was. A bad pair raises and changes nothing."""
+        pair = await self._source.pair()
+        if pair == self._loaded:
+            return False
+        _load(_context(), pair)
+        _load(self.context, pair)
+        self._loaded = pair
+        return True
+
+
+class Files:
+    """`tls.crt` and `tls.key` in a folder, as a mounted Secret or cert-manager provides them."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder
+
+    async def pair(self) -> Pair:
+        """The files as they are now."""
+        texts = []
+        for name in ("tls.crt", "tls.key"):
+            try:
+                texts.append((self._folder / name).read_text("ascii"))
+            except (OSError, ValueError) as error:
+                raise InputError(str(self._folder / name), f"cannot be read: {error}") from None
+        return Pair(*texts)
+
+
+class SelfMade:
+    """A pair that the replicas make themselves and share in a Secret; its authority goes into the configurations.
+
+    Each call takes at most one step, so that everybody trusts a new authority before anything is signed by it:
+    first the configurations get the bundle of the Secret, then the Secret may change.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        *,
+        namespace: str,
+        secret: str,
+        configuration: str,
+        names: Sequence[str],
+        now: Callable[[], datetime] = lambda: datetime.now(UTC),
+    ) -> None:
+        self._client = client
+        self._namespace = namespace
+        self._secret = secret
+        self._configuration = configuration
+        self._names = tuple(names)
+        self._now = now
+
+    async def pair(self) -> Pair:
+        """The pair of the Secret, made or renewed where it is time to."""
+        stored = await self._read() or await self._create()
+        texts = {name: base64.b64decode(value).decode() for name, value in (stored.get("data") or {}).items()}
+        await self._trust(texts.get("ca.crt", ""))
+        changed = self._renewed(texts)
+        if changed is not None:
+            stored["data"] = {name: _base64(text) for name, text in changed.items()}
+            try:
+                await self._client.replace(SECRETS.raw, self._secret, stored, namespace=self._namespace)
+                texts = changed
+            except ApiError as error:
+                if not error.conflict:
+                    raise
+                return await self.pair()  # another replica renewed it
+        return Pair(texts.get("tls.crt", ""), texts.get("tls.key", ""))
+
+    def _renewed(self, texts: dict[str, str]) -> dict[str, str] | None:
+        """What the Secret has to become, None where it is good."""
+        now, bundle = self._now(), texts.get("ca.crt", "")
+        if due(first_of(bundle), now) or not texts.get("ca.key"):
+            authority = make_authority(now)
+            # The old one stays trusted, for what it signed is still in use.
+            return texts | {"ca.crt": authority.certificate + first_of(bundle), "ca.key": authority.key}
+        leaf = texts.get("tls.crt", "")
+        if due(leaf, now) or not serves(leaf, first_of(bundle), self._names):
+            pair = issue(Pair(first_of(bundle), texts["ca.key"]), self._names, now)
+            return texts | {"tls.crt": pair.certificate, "tls.key": pair.key}
+        return None
+
+    async def _read(self) -> Raw | None:
+        try:
+            return await self._client.get(SECRETS.raw, self._secret, namespace=self._namespace)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            return None
+
+    async def _create(self) -> Raw:
+        now = self._now()
+        authority = make_authority(now)
+        pair = issue(authority, self._names, now)
+        texts = {
+            "ca.crt": authority.certificate,
+            "ca.key": authority.key,
+            "tls.crt": pair.certificate,
+            "tls.key": pair.key,
+        }
+        body = {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": {"name": self._secret},
+            "type": "kubernetes.io/tls",
+            "data": {name: _base64(text) for name, text in texts.items()},
+        }
+        try:
+            return await self._client.create(SECRETS.raw, body, namespace=self._namespace)
+        except ApiError as error:
+            if not error.already_exists:
+                raise
+        found = await self._read()
+        if found is None:
+            raise InputError(self._secret, "the Secret of the certificate comes and goes; somebody else manages it")
+        return found
+
+    async def _trust(self, bundle: str) -> None:
+        """Put the bundle into every webhook of the configurations that are there."""
+        wanted = _base64(bundle)
+
+        def mutate(configuration: Raw) -> Raw | None:
+            for webhook in configuration.get("webhooks") or ():
+                webhook["clientConfig"]["caBundle"] = wanted
+            return configuration
+
+        for resource in CONFIGURATIONS:
+            try:
+                await update(self._client, resource, self._configuration, mutate)
+            except ApiError as error:
+                if not error.not_found:
+                    raise
+
+
+def _context() -> ssl.SSLContext:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.minimum_version = ssl.TLSVersion.TLSv1_2
+    context.set_alpn_protocols(["http/1.1"])
+    return context
+
+
+def _load(context: ssl.SSLContext, pair: Pair) -> None:
+    """Load a pair from text. OpenSSL reads files only, so one exists for the moment of reading."""
+    handle, name = tempfile.mkstemp(prefix="fairlead-")
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(pair.certificate + pair.key)
+        context.load_cert_chain(name)
+    except (ssl.SSLError, OSError, ValueError) as error:
+        raise InputError("certificate", f"this certificate and key cannot be used together: {error}") from None
+    finally:
+        os.unlink(name)
+
+
+def _base64(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()
