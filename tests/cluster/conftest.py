@@ -106,7 +106,7 @@ def kwok_nodes(api: Api) -> Iterator[NodeMaker]:
     def make(count: int, **shape: Unpack[NodeShape]) -> list[str]:
         labels = shape.get("labels", {})
         shape["labels"] = lambda number: {**(labels(number) if callable(labels) else labels), **mark}
-        shape["prefix"] = shape.get("prefix", f"n{run}-")
+        shape["prefix"] = shape.get("prefix", f"n{run}-{next(_numbers)}-")
         return create_kwok_nodes(api, count, **shape)
 
     yield make

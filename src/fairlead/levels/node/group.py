@@ -1,7 +1,8 @@
 """A group of replicas of one shape onto nodes: in bulk where replicas do not mind each other, else one by one.
 
 Order of choice, first difference decides: higher preference (preferred node affinity and neighbours), less crowded
-domains under soft spread, lower result of the strategy (`base + step × replicas`), natural order of names.
+domains under soft spread, lower result of the strategy (`base + step × replicas`), room for more replicas of this
+shape, natural order of names.
 """
 
 from dataclasses import dataclass
@@ -67,7 +68,7 @@ def _bulk(constraints: Constraints, group: Group, rank: Int) -> Int:
     for preference in np.unique(constraints.preference[room > 0])[::-1]:
         rows = np.flatnonzero((constraints.preference == preference) & (room > 0))
         most = np.minimum(room[rows], left)
-        counts[rows] = level(left, group.base[rows], group.step[rows], most, tie_rank=rank[rows])
+        counts[rows] = level(left, group.base[rows], group.step[rows], most, tie_rank=_roomiest(room[rows], rank[rows]))
         left = group.need - int(counts.sum())
         if not left:
             break
@@ -87,10 +88,19 @@ def _walk(constraints: Constraints, group: Group, rank: Int) -> Int:
         if crowd is not None:
             rows = _lowest(rows, crowd)
         rows = _lowest(rows, group.base + group.step * (counts + 1))
+        rows = _lowest(rows, -constraints.left)
         row = int(rows[np.argmin(rank[rows])])
         counts[row] += 1
         constraints.place(row)
     return counts
+
+
+def _roomiest(room: Int, rank: Int) -> Int:
+    """The place of each row among those with more room, ties by name."""
+    order = np.lexsort((rank, -room))
+    places = np.empty(len(order), dtype=np.int64)
+    places[order] = np.arange(len(order))
+    return places
 
 
 def _lowest(rows: Int, values: Int) -> Int:

@@ -6,6 +6,7 @@ watches ──► cache ──► due pods ──► decide ──► assume ─
 """
 
 import asyncio
+import gc
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 
@@ -81,6 +82,9 @@ class Scheduler:
             try:
                 for each in self._reflectors:
                     await each.synced.wait()
+                # Most of what exists now stays: the collector need not look at it again.
+                gc.collect()
+                gc.freeze()
                 await self._cycles()
             except asyncio.CancelledError:
                 await asyncio.shield(self._binder.drain())
@@ -88,6 +92,10 @@ class Scheduler:
             finally:
                 for task in tasks:
                     task.cancel()
+
+    def nudge(self) -> None:
+        """Look at what waits now: this instance has just begun to lead."""
+        self._changed.set()
 
     async def _cycles(self) -> None:
         self._changed.set()

@@ -1,0 +1,54 @@
+"""`fairlead scheduler`: the live scheduler as a process."""
+
+import click
+
+
+@click.command(
+    "scheduler",
+    epilog="""
+\b
+Examples:
+  fairlead scheduler                          in a pod, with its ServiceAccount
+  fairlead scheduler --kubeconfig ~/.kube/config --shadow
+  fairlead scheduler --name batch --no-leader-election --listen 127.0.0.1:0
+""",
+)
+@click.option(
+    "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."
+)
+@click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one.")
+@click.option("--name", default="fairlead", show_default=True, help="Pods whose schedulerName is this are scheduled.")
+@click.option("--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz and /metrics.")
+@click.option("--lease-namespace", default="fairlead", show_default=True, help="Namespace of the leader's lease.")
+@click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
+@click.option("--no-events", is_flag=True, help="Write no Events.")
+@click.option("--shadow", is_flag=True, help="Decide and report, write nothing.")
+def command(
+    kubeconfig: str,
+    context: str,
+    name: str,
+    listen: str,
+    lease_namespace: str,
+    no_leader_election: bool,
+    no_events: bool,
+    shadow: bool,
+) -> None:
+    """Schedule the pods that name this scheduler, beside kube-scheduler.
+
+    Pods of one workload are placed together and bound many at a time. Two instances may run: one leads by a Lease, the
+    other follows the cluster and takes over. SIGTERM finishes the binds under way.
+    """
+    import uvloop
+
+    from fairlead.live.runtime.process import Process
+    from fairlead.live.scheduler.component import Options
+    from fairlead.live.scheduler.main import run
+
+    process = Process(
+        listen=listen,
+        lease_namespace=lease_namespace,
+        lease_name="" if no_leader_election else f"{name}-scheduler",
+    )
+    uvloop.run(
+        run(process, Options(name=name, shadow=shadow), kubeconfig=kubeconfig, context=context, events=not no_events)
+    )

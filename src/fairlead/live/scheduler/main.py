@@ -1,0 +1,40 @@
+"""The scheduler's process: connection, lease, events, health, and the component itself."""
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fairlead.kube.config import load
+from fairlead.kube.events import Recorder
+from fairlead.kube.http import connect
+from fairlead.kube.lease import own_identity
+from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.scheduler.component import Options, Scheduler
+
+
+async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
+    """Serve until a signal says stop."""
+    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    try:
+        component = f"{options.name}-scheduler"
+        recorder = (
+            Recorder(client, component=component, instance=own_identity()) if events and not options.shadow else None
+        )
+        scheduler = Scheduler(
+            client,
+            options,
+            recorder=recorder,
+            monotonic=time.monotonic,
+            wall=time.time,
+            leads=lambda: leadership(),
+        )
+        leadership = Leadership(client, process, scheduler.nudge)
+        work: list[Callable[[], Coroutine[Any, Any, None]]] = [
+            scheduler.run,
+            leadership.run,
+        ]
+        if recorder:
+            work.append(recorder.run)
+        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work)
+    finally:
+        await client.close()
