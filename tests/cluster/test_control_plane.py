@@ -214,6 +214,30 @@ def test_user_by_certificate_is_who_it_says(control_plane: ControlPlane) -> None
     assert {"planners", "system:authenticated"} == set(who["groups"])
 
 
+def test_feature_gates_and_api_versions_reach_the_servers(control_plane: ControlPlane) -> None:
+    """With its gates on and its API served, a gang as Kubernetes itself has it waits for its last member."""
+    gangs = Options(
+        controller_manager=False,
+        feature_gates={"GenericWorkload": True, "GangScheduling": True},
+        runtime_config={"scheduling.k8s.io/v1alpha2": True},
+    )
+    pods = "/api/v1/namespaces/default/pods"
+    spec = {"schedulingGroup": {"podGroupName": "pair"}, "containers": [{"name": "main", "image": "none"}]}
+    with ControlPlane(gangs) as plane:
+        api = plane.api
+        plane.create_kwok_nodes(1)
+        group = {"metadata": {"name": "pair"}, "spec": {"schedulingPolicy": {"gang": {"minCount": 2}}}}
+        api.create("/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups", group)
+        api.create(pods, {"metadata": {"name": "one"}, "spec": spec})
+        # A pod outside the gang, created later: when it runs, the scheduler has seen the first one too.
+        api.create(pods, {"metadata": {"name": "alone"}, "spec": {"containers": spec["containers"]}})
+        api.wait("the pod outside runs", lambda: api.get(f"{pods}/alone")["status"]["phase"] == "Running")
+        assert "nodeName" not in api.get(f"{pods}/one")["spec"]
+        api.create(pods, {"metadata": {"name": "two"}, "spec": spec})
+        api.wait("the gang runs", lambda: len(running(api, "default")) == 3)
+    assert not control_plane.api.get("/apis/scheduling.k8s.io")["versions"][1:]
+
+
 def test_stop_leaves_no_process_and_no_folder(control_plane: ControlPlane) -> None:
     """A second control plane runs beside the first and leaves nothing when it stops."""
     with ControlPlane(BARE) as plane:
