@@ -115,10 +115,13 @@ class HttpTransport:
                     retry_after = answer.headers.get("Retry-After")
                     raise errors.from_answer(answer.status, await answer.read(), retry_after=retry_after)
                 rest = b""
-                async for chunk in answer.content.iter_any():
-                    lines, rest = split_lines(rest, chunk)
-                    for line in lines:
-                        yield line
+                try:
+                    async for chunk in answer.content.iter_any():
+                        lines, rest = split_lines(rest, chunk)
+                        for line in lines:
+                            yield line
+                finally:
+                    _abort(answer)
                 if rest:
                     raise UnreachableError(what, "the stream ended inside a line")
         except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
@@ -188,6 +191,12 @@ def load_pair(context: ssl.SSLContext, certificate: str, key: str, *, place: str
         raise InputError(place, f"the client certificate and key cannot be used: {error}") from error
     finally:
         os.unlink(name)
+
+
+def _abort(answer: aiohttp.ClientResponse) -> None:
+    """Drop the connection of a stream that is left before its end, without the long goodbye of TLS."""
+    if answer.connection is not None and answer.connection.transport is not None:
+        answer.connection.transport.abort()
 
 
 def _socket(address: Any) -> socket.socket:
