@@ -4,6 +4,7 @@ The same three give the same answer on every machine: hashes and logarithms are 
 is correctly rounded wherever IEEE 754 holds.
 """
 
+from functools import lru_cache
 from hashlib import blake2b
 
 import numpy as np
@@ -16,6 +17,7 @@ Hashes = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
 def digest(text: str) -> int:
@@ -31,7 +33,13 @@ def keys(object_digests: Hashes, target_digests: Hashes, draw: Hashes | int) -> 
     objects = np.asarray(object_digests, dtype=np.uint64)
     targets = np.asarray(target_digests, dtype=np.uint64)
     own = _mixed(_mixed(objects) ^ np.asarray(draw, dtype=np.uint64))
-    return _mixed(own[:, None] ^ _mixed(targets + _GOLDEN)[None, :])
+    return _mixed(own[:, None] ^ _mixed_targets(targets.tobytes()))
+
+
+@lru_cache(maxsize=256)
+def _mixed_targets(words: bytes) -> Hashes:
+    """The targets' part of every key: the same targets are drawn among again and again."""
+    return _mixed(np.frombuffer(words, dtype=np.uint64) + _GOLDEN)
 
 
 def order(weights: Ints, keys: Hashes, *, tie_rank: Ints | None = None) -> Ints:
@@ -58,17 +66,21 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
     """
     weights = ints(weights)
     lengths = _lengths(weights, np.asarray(keys, dtype=np.uint64))
-    if not lengths.shape[-1]:
+    if not lengths.size:
         return np.zeros(lengths.shape, dtype=bool)
-    wanted = np.broadcast_to(np.asarray(k), lengths.shape[:-1])[..., None]
-    last = np.minimum(wanted, lengths.shape[-1]) - 1
-    edge = np.where(last < 0, -1.0, np.take_along_axis(np.sort(lengths, axis=-1), np.maximum(last, 0), axis=-1))
-    won: NDArray[np.bool_] = (lengths <= edge) & (weights > 0)
-    if (won.sum(axis=-1, keepdims=True) > wanted).any():
+    last = np.minimum(k, lengths.shape[-1]) - 1
+    ascending = np.sort(lengths, axis=-1)
+    # Nobody is faster than 0, so below it there is no winner.
+    edge = ascending[last] if lengths.ndim == 1 else ascending[np.arange(len(lengths)), last]
+    edge = np.where(last < 0, -1.0, edge)[..., None]
+    won: NDArray[np.bool_] = lengths <= edge
+    won &= weights > 0
+    if (won.sum(axis=-1) > k).any():
         # Equal races at the edge, hardly ever seen: the order has the rule for them.
         rows = order(weights, keys, tie_rank=tie_rank)
         won = np.zeros(rows.shape, dtype=bool)
-        np.put_along_axis(won, rows, np.broadcast_to(np.arange(rows.shape[-1]) < wanted, rows.shape), axis=-1)
+        first = np.arange(rows.shape[-1]) < np.asarray(k)[..., None]
+        np.put_along_axis(won, rows, np.broadcast_to(first, rows.shape), axis=-1)
         won &= weights > 0
     return won
 
@@ -76,9 +88,11 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
 def _mixed(values: Hashes) -> Hashes:
     """A bijection of 64-bit words in which every bit of the input moves every bit of the output (splitmix64)."""
     words = values + _GOLDEN
-    words = (words ^ (words >> np.uint64(30))) * _MIX[0]
-    words = (words ^ (words >> np.uint64(27))) * _MIX[1]
-    words ^= words >> np.uint64(31)
+    words ^= words >> _SHIFTS[0]
+    words *= _MIX[0]
+    words ^= words >> _SHIFTS[1]
+    words *= _MIX[1]
+    words ^= words >> _SHIFTS[2]
     return words
 
 

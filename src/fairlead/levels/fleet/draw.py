@@ -39,36 +39,34 @@ def numbers(floors: Int, targets: Hashes) -> Hashes:
 def odds(weights: Int, capacity: Int | None, coefficient: Fraction | None, drawing: Bool) -> NDArray[Any]:
     """Integers in proportion to p = (1−c)·weight share + c·room share among the clusters that draw, 0 elsewhere.
 
+    `weights` are 0 already where a cluster does not draw.
     c is ½ by default and 0 where a cluster does not report room (`capacity` None) or there is no room at all.
     """
-    weight = np.where(drawing, weights, 0)
     share = HALF if coefficient is None else coefficient
     if capacity is None or not share:
-        return weight
+        return weights
     room = np.where(drawing, capacity, 0)
-    bound = largest(weight) * largest(room) * weight.shape[1] * share.denominator
-    wide, wide_room = widen(weight, bound), widen(room, bound)
+    bound = largest(weights) * largest(room) * weights.shape[1] * share.denominator
+    wide, wide_room = widen(weights, bound), widen(room, bound)
     rooms = wide_room.sum(axis=1, keepdims=True)
     mixed = (share.denominator - share.numerator) * wide * rooms
     mixed = mixed + share.numerator * wide_room * wide.sum(axis=1, keepdims=True)
     return np.where(rooms > 0, mixed, wide)
 
 
-def winners(odds: NDArray[Any], fallback: Int, keys: Hashes, take: Int, rank: Int) -> Bool:
-    """The `take` winners of each row's draw; where too few have odds, the rest is drawn by the fallback weights."""
+def winners(odds: NDArray[Any], weights: Int, drawing: Bool, keys: Hashes, take: Int, rank: Int) -> Bool:
+    """The `take` winners of each row's draw. Where too few have odds (c = 1, no room), weights draw the rest."""
     won = lottery.winners(_fitting(odds), keys, take, tie_rank=rank)
-    missing = take - won.sum(axis=1)
-    if missing.any():
-        rows = np.flatnonzero(missing)
-        rest = np.where(won[rows], 0, fallback[rows])
-        won[rows] |= lottery.winners(rest, keys[rows], missing[rows], tie_rank=rank)
+    if odds is not weights and (short := take > won.sum(axis=1)).any():
+        rows = np.flatnonzero(short)
+        rest = np.where(drawing[rows] & ~won[rows], weights[rows], 0)
+        won[rows] |= lottery.winners(rest, keys[rows], (take - won.sum(axis=1))[rows], tie_rank=rank)
     return won
 
 
 def _fitting(odds: NDArray[Any]) -> Int:
-    """Odds as the lottery takes them: scaled down where they are too large, nobody's odds to 0."""
-    most = largest(odds)
-    if most < _MOST:
+    """Odds as the lottery takes them: a row that is too large is scaled down by itself, nobody's odds to 0."""
+    if largest(odds) < _MOST:
         return odds.astype(np.int64, copy=False)
-    shift = most.bit_length() - _MOST.bit_length() + 1
-    return np.where(odds > 0, np.maximum(odds >> shift, 1), 0).astype(np.int64)
+    shifts = np.array([max(0, int(most).bit_length() - _MOST.bit_length() + 1) for most in odds.max(axis=1)])
+    return np.where(odds > 0, np.maximum(odds >> shifts[:, None].astype(odds.dtype), 1), 0).astype(np.int64)

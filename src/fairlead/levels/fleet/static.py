@@ -5,7 +5,7 @@ row, `divide_many` with many; so both give the same answer.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 from fractions import Fraction
 from typing import Any
@@ -145,30 +145,36 @@ def _first(ask: _Ask, rows: Int, held: Bool, rule: Rule) -> None:
 
 def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
     """Draw where more may win than there are residuals."""
-    able = ask.drawing.sum(axis=1)
-    sure = able == ask.take
-    ask.take = np.minimum(ask.take, able)
-    won = ask.drawing & (sure & (ask.take > 0))[:, None]
-    contested = (ask.take > 0) & ~sure
+    able = np.count_nonzero(ask.drawing, axis=1)
+    take = np.minimum(ask.take, able)
+    contested = (take > 0) & (take < able)
+    settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
+    if contested.all():
+        return _contest(rows, ask, settled, take, slice(None))
     drawing = ask.drawing & contested[:, None]
+    won = ask.drawing & ((take > 0) & ~contested)[:, None]
     draws = np.zeros(len(able), dtype=np.uint64)
-    odds: NDArray[Any] | None = None
-    if contested.any():
-        every = contested.all()
-        pick: Any = slice(None) if every else np.flatnonzero(contested)
-        capacity = None if rows.capacity is None else rows.capacity[pick]
-        odds = draw.odds(rows.weights[pick], capacity, rows.coefficient, drawing[pick])
-        draws[pick] = draw.numbers(low[pick], rows.targets)
-        keys = lottery.keys(rows.uids[pick], rows.targets, draws[pick])
-        fallback = np.where(drawing[pick], rows.weights[pick], 0)
-        won[pick] = draw.winners(odds, fallback, keys, ask.take[pick], rows.rank)
-        if not every:
-            odds = _spread(odds, pick, drawing.shape)
-    return Settled(ask.counts + won, low, residual, ask.rule, drawing, odds, won, draws)
+    settled = replace(settled, counts=ask.counts + won, drawing=drawing, won=won, draws=draws)
+    return _contest(rows, ask, settled, take, np.flatnonzero(contested)) if contested.any() else settled
 
 
-def _spread(odds: NDArray[Any], rows: Int, shape: tuple[int, ...]) -> NDArray[Any]:
-    """The odds of some rows put back among all."""
-    result = np.zeros(shape, dtype=odds.dtype)
-    result[rows] = odds
-    return result
+_NO_DRAW = np.zeros(1, dtype=np.uint64)
+
+
+def _contest(rows: Rows, ask: _Ask, settled: Settled, take: Int, pick: Any) -> Settled:
+    """The rows in `pick` draw; the others are settled already."""
+    drawing = settled.drawing[pick]
+    weights = np.where(drawing, rows.weights[pick], 0)
+    capacity = None if rows.capacity is None else rows.capacity[pick]
+    odds = draw.odds(weights, capacity, rows.coefficient, drawing)
+    draws = draw.numbers(settled.floors[pick], rows.targets)
+    keys = lottery.keys(rows.uids[pick], rows.targets, draws)
+    won = draw.winners(odds, weights, drawing, keys, take[pick], rows.rank)
+    if isinstance(pick, slice):
+        return replace(settled, counts=ask.counts + won, odds=odds, won=won, draws=draws)
+    settled.counts[pick] += won
+    settled.won[pick] = won
+    settled.draws[pick] = draws
+    spread = np.zeros(settled.won.shape, dtype=odds.dtype)
+    spread[pick] = odds
+    return replace(settled, odds=spread)
