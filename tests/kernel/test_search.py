@@ -14,6 +14,16 @@ COUNTS = {
     "a late jump": lambda x: x // 10**6 + 10**12 * (x >= 999_999_999),
 }
 HIGH = 10**9
+PROBES = {
+    "a straight line": 14,
+    "a parabola": 51,
+    "a root": 71,
+    "one jump": 165,
+    "stairs": 161,
+    "a tail": 189,
+    "a late jump": 145,
+}
+"""Probes for all five wanted numbers together."""
 
 
 @pytest.mark.parametrize("wanted", [1, 2, 500, 999, 1000])
@@ -32,6 +42,33 @@ def test_narrow_to_neighbours_finds_the_least_place(name: str, wanted: int) -> N
     assert found.low == -1 or found.below == count(found.low)
     assert found.between == found.reached - found.below
     assert len(probes) == len(set(probes)) <= 100
+
+
+@pytest.mark.parametrize("name", COUNTS)
+def test_narrow_takes_no_more_probes_than_it_did(name: str) -> None:
+    """The cost of every kernel that searches is this number; recorded, so that a slower search shows."""
+    count, probes = COUNTS[name], []
+
+    def counted(x: int) -> int:
+        probes.append(x)
+        return count(x)
+
+    for wanted in (1, 2, 500, 999, 1000):
+        narrow(counted, Bracket(-1, HIGH, 0, count(HIGH)), wanted)
+    assert len(probes) <= PROBES[name]
+
+
+def test_narrow_starting_from_a_count_above_zero() -> None:
+    """What is counted below the low end does not mislead the first guess: a line is solved at once."""
+    probes: list[int] = []
+
+    def line(x: int) -> int:
+        probes.append(x)
+        return 7 * x
+
+    found = narrow(line, Bracket(10**6, 2 * 10**6, 7 * 10**6, 14 * 10**6), 7 * 1_234_567)
+    assert found == Bracket(1_234_566, 1_234_567, 7 * 1_234_566, 7 * 1_234_567)
+    assert len(probes) <= 2
 
 
 def test_narrow_of_a_smooth_count_takes_a_few_probes() -> None:

@@ -101,3 +101,14 @@ def test_level_nothing_to_hand_out_or_nobody_to_take_it() -> None:
     assert level(5, nobody, nobody, nobody).tolist() == []
     assert level(0, np.array([1, 2]), np.array([1, 1]), np.array([3, 3])).tolist() == [0, 0]
     assert level(5, np.array([1, 2]), np.array([1, 1]), np.array([0, 0])).tolist() == [0, 0]
+
+
+@pytest.mark.parametrize("large", [0, 2**80])
+@pytest.mark.parametrize("steps", [[7, 7, 7], [3, 0, 5], [2**70, 2**69, 1]])
+def test_level_columns_of_python_integers(large: int, steps: list[int]) -> None:
+    """Heights and steps that no int64 holds, also where their differences are small."""
+    base, cap = [large + 4, large, large + 9], [4, 2, 6]
+    columns = np.array(base, dtype=object), np.array(steps, dtype=object)
+    for units in range(13):
+        want = references.level(units, base, steps, cap, [2, 1, 0])
+        assert want == level(units, *columns, np.array(cap), tie_rank=np.array([2, 1, 0])).tolist()

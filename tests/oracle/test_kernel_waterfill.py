@@ -83,3 +83,25 @@ def test_waterfill_without_resources_or_rows() -> None:
     assert waterfill(np.zeros(0), np.array([1, 2]), np.zeros((2, 0))).shape == (2, 0)
     assert waterfill(np.array([5]), np.zeros(0), np.zeros((0, 1))).shape == (0, 1)
     assert fluid(np.array([5]), np.zeros(0), np.zeros((0, 1))) == [(0, 1)]
+
+
+def test_fluid_level_is_zero_where_the_floors_reach_the_total() -> None:
+    """Nothing is left to divide by weight, to the unit."""
+    floors = np.array([[3], [3]])
+    demands = np.array([[9], [9]])
+    assert fluid(np.array([6]), np.array([1, 1]), demands, floors=floors) == [(0, 1)]
+    assert fluid(np.array([7]), np.array([1, 1]), demands, floors=floors) == [(7, 2)]
+
+
+def test_waterfill_level_times_weight_beyond_64_bits() -> None:
+    """A light row sets a level at which a heavy row's product would not fit; its demand bounds it."""
+    demands = np.array([[2**50], [2**50], [7]])
+    got = waterfill(np.array([2**52]), np.array([1, 2**40, 2**61]), demands)
+    assert got[:, 0].tolist() == [2**50, 2**50, 7]
+
+
+def test_fluid_level_is_the_least_of_all_that_give_the_same_shares() -> None:
+    """Between 5, where the first row has enough, and 10, where the second passes its floor, nothing changes."""
+    floors, demands = np.array([[0], [10]]), np.array([[5], [20]])
+    assert fluid(np.array([15]), np.array([1, 1]), demands, floors=floors) == [(5, 1)]
+    assert fluid(np.array([16]), np.array([1, 1]), demands, floors=floors) == [(11, 1)]

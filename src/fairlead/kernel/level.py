@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairlead.kernel.rational import Ints, Wide, ints, largest, total, wide, widen
+from fairlead.kernel.rational import LIMIT, Ints, Wide, ints, largest, total, wide, widen
 from fairlead.kernel.search import Bracket, narrow
 from fairlead.kernel.select import first
 
@@ -39,10 +39,12 @@ class _Below:
     def __init__(self, base: Wide, step: Wide, cap: Ints) -> None:
         lowest, highest = int(base.min()), int(base.max())
         self.highest = highest - lowest + largest(step) * largest(cap)
-        self.height: Wide = widen(base, self.highest) - lowest
-        self.cap = widen(cap, self.highest)
+        kind = np.int64 if self.highest < LIMIT else object
+        self.height: Wide = (widen(base, self.highest) - lowest).astype(kind, copy=False)
+        self.cap: Wide = cap.astype(kind, copy=False)
         self.still = np.flatnonzero(step == 0)
-        self.step: Wide | int = int(step[0]) if (step == step[0]).all() else np.maximum(step, 1)
+        alike = (step == step[0]).all()
+        self.step: Wide | int = int(step[0]) if alike else np.maximum(step, 1).astype(kind, copy=False)
         self.scratch = np.empty_like(self.height)
 
     def counts(self, top: int) -> Wide:

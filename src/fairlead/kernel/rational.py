@@ -23,9 +23,10 @@ def ints(values: ArrayLike) -> Ints:
     return np.asarray(values, dtype=np.int64)
 
 
-def wide(values: Wide) -> Wide:
+def wide(values: ArrayLike) -> Wide:
     """`values` as an integer column that keeps Python integers where it holds them."""
-    return values if values.dtype == object else ints(values)
+    column = np.asarray(values)
+    return column if column.dtype == object else ints(column)
 
 
 def largest(column: Wide) -> int:

@@ -31,7 +31,8 @@ def fluid(
 ) -> list[Level]:
     """The exact level of each resource, so that max(min(level·weight, cap, demand), floor) is the fluid share.
 
-    Where everybody has enough: the least level at which they do; where the floors reach the total: 0.
+    It is the least such level: where everybody has enough, the one at which they just do; where the floors reach
+    the total, 0.
     """
     totals, weights = ints(totals), ints(weights)
     lower, upper = _bounds(weights, ints(demands), floors, caps)
@@ -74,10 +75,10 @@ def _level(amount: int, weights: Ints, lower: Ints, upper: Ints) -> Level:
         return 0, 1
     events = _Events(weights[rows], lower[rows], upper[rows], held)
     before, after = 0, len(events.slope)
-    # The sum is held at event `before` and passes the amount at event `after` (or never).
+    # The sum is too low at event `before` and reaches the amount at event `after` (or never).
     while after - before > 1:
         middle = (before + after) // 2
-        if events.sum_passes(middle, amount):
+        if events.reaches(middle, amount):
             after = middle
         else:
             before = middle
@@ -93,16 +94,16 @@ class _Events:
     def __init__(self, weights: Ints, lower: Ints, upper: Ints, held: int) -> None:
         above = np.concatenate((lower, upper))
         weight = np.concatenate((weights, weights))
-        order = np.argsort(ranks(above, weight), kind="stable")
+        order = np.argsort(ranks(above, weight))
         sign = np.repeat((1, -1), len(weights))[order]
         self.above, self.weight = above[order], weight[order]
         self.slope = _running(sign, self.weight)
         self.fixed = held - _running(sign, self.above)
 
-    def sum_passes(self, event: int, amount: int) -> bool:
-        """Whether the sum at this event's level is above `amount`."""
+    def reaches(self, event: int, amount: int) -> bool:
+        """Whether the sum at this event's level is `amount` or more."""
         above, weight = int(self.above[event]), int(self.weight[event])
-        return int(self.fixed[event]) * weight + int(self.slope[event]) * above > amount * weight
+        return int(self.fixed[event]) * weight + int(self.slope[event]) * above >= amount * weight
 
 
 def _running(sign: Ints, column: Ints) -> Wide:
