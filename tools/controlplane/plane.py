@@ -38,6 +38,8 @@ from tools.controlplane.processes import (
 )
 
 START_ATTEMPTS = 3
+# Seconds that are never needed on an idle machine; a busy one takes its time.
+READY_SECONDS = 120.0
 STOP_SECONDS = 60.0
 
 
@@ -77,7 +79,7 @@ class ControlPlane:
             self._launch("etcd")
             self._launch("kube-apiserver")
             self.api = Api.from_kubeconfig(self.kubeconfig)
-            self._wait_apiserver(60)
+            self._wait_apiserver(READY_SECONDS)
             for name in self._followers():
                 self._launch(name)
             self.wait_ready()
@@ -120,7 +122,7 @@ class ControlPlane:
         # An interrupt is an order, not a failure to look into.
         self.stop(keep_logs=isinstance(error, Exception))
 
-    def wait_ready(self, seconds: float = 60) -> None:
+    def wait_ready(self, seconds: float = READY_SECONDS) -> None:
         """Wait until every part that should run says it is ready; fails at once if one has died."""
         self._wait_apiserver(seconds)
         for name in self._followers():
@@ -135,7 +137,7 @@ class ControlPlane:
         part.signal(signal.SIGKILL if kill else signal.SIGTERM)
         part.wait(STOP_SECONDS)
 
-    def start_apiserver(self, seconds: float = 60) -> None:
+    def start_apiserver(self, seconds: float = READY_SECONDS) -> None:
         """Start the stopped API server again, on the same port, and wait until it is ready."""
         self._launch("kube-apiserver")
         self._wait_apiserver(seconds)
