@@ -19,6 +19,8 @@ from fairlead.model.storage import Volume
 
 SEARCHED = 4000
 """Sequences tried when a plan shorter than the greedy one is looked for."""
+LONGEST = 4
+"""Moves in the longest sequence that is looked for where greedy steps do not reach the target."""
 TRIED = 200
 """Up to this many replicas all are tried as movers in every step."""
 LOWEST = 8
@@ -148,8 +150,7 @@ class _Planner:
             now = after
         reached = now[0] <= self.goal.target
         self._drop(len(self.moves) if reached else lowest)
-        if reached:
-            self._shorten(stage, name, start)
+        self._shorten(stage, name, start, len(self.moves) - start if reached else LONGEST + 1)
 
     def _step(self, stage: Stage, now: Evenness) -> tuple[Evenness, int, int] | None:
         """The move that leaves the stage most even, the smaller replica among equals; None if none makes it more so."""
@@ -204,11 +205,11 @@ class _Planner:
         while len(self.moves) > kept:
             self.layout.move(self._moved.pop(), self.moves.pop().source)
 
-    def _shorten(self, stage: Stage, name: str, start: int) -> None:
-        """Put a shorter sequence in the place of the moves since `start`, if a bounded search finds one."""
+    def _shorten(self, stage: Stage, name: str, start: int, below: int) -> None:
+        """Replace the moves since `start` by fewer than `below` that reach the target, if a search finds them."""
         greedy = list(zip(self._moved[start:], self.moves[start:], strict=True))
         self._drop(start)
-        shorter = next((found for size in range(1, len(greedy)) if (found := self._search(stage, size))), None)
+        shorter = next((found for size in range(1, below) if (found := self._search(stage, size))), None)
         for replica, row in shorter or [(replica, move.target) for replica, move in greedy]:
             before = stage.evenness()[0]
             self._apply(replica, row, name, before, before)
