@@ -14,7 +14,6 @@ from fairlead.engine import reasons
 from fairlead.engine.parts import Tiers
 from fairlead.engine.site import SitePlan, plan_site
 from fairlead.levels.disk.balance import Balance, balance
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.reasons import Finding, because
 from fairlead.model.snapshot import DivisionAsk, Snapshot
@@ -65,7 +64,7 @@ def plan(snapshot: Snapshot, tiers: Tiers | None = None) -> Plan:
         for site in snapshot.sites
     )
     storage = {
-        site.name: balance(site.volumes, site.disks, BalancePolicy())
+        site.name: balance(site.volumes, site.disks, site.storage)
         for site in snapshot.sites
         if site.disks is not None and site.volumes
     }

@@ -49,7 +49,7 @@ def narrow(count: Callable[[int], int], bracket: Bracket, wanted: int, *, slack:
     poor, idle, streak, moved = 0, 0, 0, -1
     while bracket.width > 1 and bracket.between > slack and (idle < _IDLE or bracket.between > tie):
         aim = bracket.halfway if poor == _POOR or idle else bracket.low + bracket.width * pulls[0] // sum(pulls)
-        middle = min(max(aim, bracket.low + 1), bracket.high - 1)
+        middle = max(aim, bracket.low + 1)
         counted = count(middle)
         end = int(counted >= wanted)
         closer = _moved(bracket, end, middle, counted)

@@ -7,6 +7,7 @@ clusters by their room only. A snapshot of a single cluster has one site with an
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Int
 from fairlead.model.disks import DiskTable
@@ -60,6 +61,7 @@ class Site:
     weights: Mapping[str, int] = field(default_factory=dict)
     disks: DiskTable | None = None
     volumes: tuple[Volume, ...] = ()
+    storage: BalancePolicy = BalancePolicy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,6 +1,6 @@
 """Which jobs and guarantees can be used at all. Bad ones get a reason of their own and the rest goes on."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -46,13 +46,17 @@ def _shut(queue: int, queues: QueueTable, tree: QueueTree) -> Finding | None:
     return None
 
 
-def requests(jobs: JobTable, queues: QueueTable, refused: dict[int, Finding]) -> Int:
-    """[queue, resource]: what its jobs hold and ask for; of a refused job only what it holds."""
+def demands(jobs: JobTable, refused: Mapping[int, Finding]) -> Int:
+    """[job, resource]: what it holds and asks for; of a refused job only what it holds."""
     wanted = np.array(jobs.role_replicas)
     stopped = np.isin(jobs.role_job, list(refused))
     wanted[stopped] = jobs.role_running[stopped]
-    amounts = jobs.per_job(jobs.role_request * wanted[:, None])
-    sums = np.zeros((len(queues), len(jobs.resources)), dtype=np.int64)
+    return jobs.per_job(jobs.role_request * wanted[:, None])
+
+
+def by_queue(jobs: JobTable, queues: QueueTable, amounts: Int) -> Int:
+    """Amounts of the jobs summed by queue, [queue, resource]."""
+    sums = np.zeros((len(queues), amounts.shape[1]), dtype=np.int64)
     known = jobs.queue != UNSET
     np.add.at(sums, jobs.queue[known], amounts[known])
     return sums

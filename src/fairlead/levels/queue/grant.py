@@ -124,9 +124,9 @@ class Loop:
             if placeable < step.count:
                 self.blocked[job] = Block(step, None, placeable)
                 return False
-            for role, count in step.roles:
-                self.fits.take(role, count)
-        state.grant(job, step)
+            state.place(job, step, self.fits)
+        else:
+            state.grant(job, step)
         return True
 
     def _refresh(self, queue: int, pair: int, granted: bool) -> None:

@@ -75,3 +75,21 @@ class Ledger:
                 elif before < kept:
                     changes[place] = after - kept
         return None
+
+    def keep(self, queue: int, need: Vector) -> dict[int, list[int]]:
+        """Lower every bound above the queue by what is left of the need there; returns what was kept, by queue."""
+        kept: dict[int, list[int]] = {}
+        for row in self.paths[queue]:
+            amounts = [
+                min(ask, max(0, most - inside)) if most != UNSET else 0
+                for ask, most, inside in zip(need, self.most[row], self.inside[row], strict=True)
+            ]
+            if any(amounts):
+                kept[row] = amounts
+                self.most[row] = [most - amount for most, amount in zip(self.most[row], amounts, strict=True)]
+        return kept
+
+    def unkeep(self, kept: dict[int, list[int]]) -> None:
+        """Give back what `keep` kept."""
+        for row, amounts in kept.items():
+            self.most[row] = [most + amount for most, amount in zip(self.most[row], amounts, strict=True)]

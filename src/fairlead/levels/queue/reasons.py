@@ -66,6 +66,8 @@ ROOM_RESERVED = _reason(
 NODES_FULL = _reason(
     "NodesFull", "there is room in sum, but nodes take {fits} of {count} replicas: {detail}", Cure.ROOM
 )
+EVICTED = _reason("Evicted", "{count} replicas make room for {beneficiary}, which comes first", Cure.ROOM)
+NEXT_CYCLE = _reason("NextCycle", "room was made for it in this cycle; its turn comes in the next one", Cure.ROOM)
 UNFINISHED = _reason("SomeJobsWait", "{pending} replicas of {jobs} jobs wait; most often: {code}", Cure.ROOM)
 
 REASONS: tuple[Reason, ...] = (
@@ -87,5 +89,7 @@ REASONS: tuple[Reason, ...] = (
     ROOM_HELD,
     ROOM_RESERVED,
     NODES_FULL,
+    EVICTED,
+    NEXT_CYCLE,
     UNFINISHED,
 )

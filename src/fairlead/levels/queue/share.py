@@ -1,46 +1,93 @@
 """The verb: whose turn it is, and how far everybody gets.
 
-Phases: 1 the tree and which objects can be used, 2 what each queue deserves, 3 reservations, 4 the loop of grants,
-5 preemption and reclaim, 6 what stops each job that waits, 7 the distance from the fluid share.
+Phases: 1 which objects can be used, 2 what each queue deserves, 3 the reservation, 4 the loop of grants, 5 preemption and
+reclaim, 6 what stops each job that waits, 7 the answer with its distance from the fluid share.
 """
 
-from collections import Counter
+from dataclasses import dataclass
 
 import numpy as np
 
 from fairlead.levels.queue import admit, reasons
 from fairlead.levels.queue.deserved import Claims, deserved
 from fairlead.levels.queue.fits import Fits
+from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
 from fairlead.levels.queue.gang import Members
-from fairlead.levels.queue.grant import run
+from fairlead.levels.queue.grant import Block, run
 from fairlead.levels.queue.ledger import Ledger
-from fairlead.levels.queue.result import Sharing, job_rows, namespace_rows, queue_rows
+from fairlead.levels.queue.preempt import Eviction, Preemption
+from fairlead.levels.queue.reservation import Reservation, overdue, release, reserve
+from fairlead.levels.queue.result import Outcome, Sharing, sharing
 from fairlead.levels.queue.state import State, World
 from fairlead.levels.queue.tree import QueueTree, build
-from fairlead.levels.queue.why import Why
+from fairlead.levels.queue.why import Why, evicted, next_step
 from fairlead.model.columns import Int
-from fairlead.model.decision import Rejection, Trace
-from fairlead.model.jobs import JobTable, NamespaceTable, QueueTable
+from fairlead.model.jobs import JobTable, NamespaceTable, QueueTable, RunningTable, running_of
 from fairlead.model.reasons import Finding, because
 
 NOT_SHARED = ("pods",)
 """Resources that limit but do not count in shares: every replica takes one."""
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SharePolicy:
+    """Settings: whether room may be taken from others, and after how many seconds a waiting gang gets a reservation."""
+
+    preempt: bool = False
+    reserve_after: int | None = None
+
+
 def share(
-    jobs: JobTable, queues: QueueTable, namespaces: NamespaceTable, whole: Int, fits: Fits | None = None
+    jobs: JobTable,
+    queues: QueueTable,
+    namespaces: NamespaceTable,
+    whole: Int,
+    fits: Fits | None = None,
+    *,
+    running: RunningTable | None = None,
+    policy: SharePolicy | None = None,
+    now: int = 0,
 ) -> Sharing:
-    """Who may start how many replicas, given everything there is (`whole`, amounts by resource)."""
+    """Who may start how many replicas, given everything there is (`whole`, amounts by resource).
+
+    `fits` is asked whether a gang fits nodes and is changed by what is granted; without it only sums count. `running`
+    tells the running replicas apart for eviction. `now` is in seconds, as `since` of the jobs.
+    """
+    policy = policy or SharePolicy()
     tree = build(queues)
     members = Members(jobs)
     refused = admit.refused_jobs(jobs, queues, tree, members)
     guarantee, notes = admit.guarantees(queues, tree, whole, jobs.resources)
     world = _world(jobs, queues, namespaces, tree, whole, guarantee, refused)
     state = State(world, members, _ledger(world, guarantee))
-    blocks = run(state, [job for job in range(len(jobs)) if job not in refused], fits)
-    why = Why(state, blocks)
-    findings = {**refused, **{job: why.finding(job) for job in blocks}}
-    return _sharing(state, findings, notes)
+    waiting = [job for job in range(len(jobs)) if job not in refused]
+    reservation = _reservation(state, waiting, fits, policy, now)
+    blocks = run(state, waiting, fits)
+    requested = admit.demands(jobs, refused)
+    queue_fair = queue_fluid(world, tree.upward(admit.by_queue(jobs, queues, requested)))
+    pair_fair = namespace_fluid(world, queue_fair, state.by_pair(requested))
+    why = Why(state, pair_fair, reservation, fits)
+    findings = why.findings(blocks)
+    if reservation is not None:
+        release(state, reservation, fits)
+    evictions: list[Eviction] = []
+    if policy.preempt:
+        preemption = Preemption(state, fits, running if running is not None else running_of(jobs))
+        started = preemption.run(blocks)
+        evictions = preemption.evictions
+        findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
+    return sharing(
+        state,
+        Outcome(
+            findings={**findings, **refused},
+            notes=notes,
+            evictions=tuple(evictions),
+            reserved=reservation.job if reservation is not None else None,
+            requested=requested,
+            queue_fair=queue_fair,
+            pair_fair=pair_fair,
+        ),
+    )
 
 
 def _world(
@@ -54,7 +101,7 @@ def _world(
 ) -> World:
     """The tables together with what every queue deserves."""
     claims = Claims(
-        request=tree.upward(admit.requests(jobs, queues, refused))[:-1],
+        request=tree.upward(admit.by_queue(jobs, queues, admit.demands(jobs, refused)))[:-1],
         guarantee=guarantee,
         capability=queues.capability,
         active=admit.active(jobs, queues, tree),
@@ -83,35 +130,29 @@ def _ledger(world: World, guarantee: Int) -> Ledger:
     return Ledger(tree, most, [*guarantee.tolist(), [0] * len(world.whole)], used.tolist())
 
 
-def _sharing(state: State, findings: dict[int, Finding], notes: dict[int, Finding]) -> Sharing:
-    jobs = state.world.jobs
-    rows = job_rows(state, findings)
-    pending = sum(row.pending for row in rows)
-    codes = Counter(finding.reason for finding in findings.values())
-    names: dict[str, list[str]] = {}
-    for job, finding in findings.items():
-        kept = names.setdefault(finding.code, [])
-        if len(kept) < 3:
-            kept.append(jobs.names[job])
-    waiting_finding: Finding | None = None
-    if pending:
-        common = codes.most_common(1)[0][0].code if codes else "none"
-        waiting = sum(1 for row in rows if row.pending)
-        waiting_finding = because(reasons.UNFINISHED, pending=pending, jobs=waiting, code=common)
-    return Sharing(
-        placements={row.name: row.admitted - row.running for row in rows if row.admitted > row.running},
-        unplaced=pending,
-        finding=waiting_finding,
-        resources=jobs.resources,
-        queues=queue_rows(state, notes),
-        namespaces=namespace_rows(state),
-        jobs=rows,
-        exact_deserved=state.world.deserved[:-1],
-        trace=Trace(
-            considered=len(jobs),
-            rejected=tuple(
-                Rejection(reason=reason, count=count, names=tuple(names[reason.code]))
-                for reason, count in codes.most_common()
-            ),
-        ),
-    )
+def _reservation(
+    state: State, waiting: list[int], fits: Fits | None, policy: SharePolicy, now: int
+) -> Reservation | None:
+    """The gang that is next after waiting long enough: started if it fits, else with a reservation."""
+    if policy.reserve_after is None:
+        return None
+    job = overdue(state, waiting, now, policy.reserve_after)
+    return reserve(state, job, fits) if job is not None else None
+
+
+def _after(state: State, why: Why, started: list[int], evictions: list[Eviction]) -> dict[int, Finding]:
+    """What is to be said of jobs that evictions touched: those that lost replicas, and those that gained and wait on."""
+    lost: dict[int, tuple[int, int]] = {}
+    for eviction in evictions:
+        before = lost.get(eviction.job, (0, eviction.beneficiary))
+        lost[eviction.job] = before[0] + eviction.count, before[1]
+    findings = evicted(state, lost)
+    blocks: dict[int, Block] = {}
+    for job in started:
+        if state.members.pending(job):
+            block = next_step(state, job)
+            if block is not None:
+                blocks[job] = block
+            else:
+                findings[job] = because(reasons.NEXT_CYCLE)
+    return findings | why.findings(blocks)

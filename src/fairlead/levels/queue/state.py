@@ -4,12 +4,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import lcm
 
+import numpy as np
+
 from fairlead.levels.queue.deserved import Amounts
+from fairlead.levels.queue.fits import Fits, Spots
 from fairlead.levels.queue.gang import Members, Step
 from fairlead.levels.queue.ledger import Ledger
 from fairlead.levels.queue.order import Measure, Turn, namespace_measure, queue_measure
 from fairlead.levels.queue.tree import QueueTree
-from fairlead.model.jobs import JobTable, NamespaceTable, QueueTable
+from fairlead.model.columns import Int
+from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable
 
 JobKey = tuple[int, int, int, int, int]
 """−priority, 0 while not ready, dominant share, age, row: the job with the lowest key goes first."""
@@ -58,6 +62,8 @@ class State:
         self.below = below
         self.flat = all(len(ledger.paths[queue]) == 2 for queue in world.tree.top_down)
         """Whether no queue stands below another."""
+        self.spots: dict[int, dict[int, int]] = {}
+        """By role: where its replicas were placed in this decision."""
         self._keys = list(zip((-jobs.priority).tolist(), jobs.age.tolist(), range(len(jobs)), strict=True))
 
     def _pair_measures(self) -> list[Measure]:
@@ -80,6 +86,35 @@ class State:
         self._add(self.pair_used[self.pair_of[job]], use, sign)
         self.ledger.add(self.queue_of[job], use, sign)
 
+    def place(self, job: int, step: Step, fits: Fits | None) -> dict[int, Spots]:
+        """Grant the step and take its places on nodes; where, by role."""
+        places: dict[int, Spots] = {}
+        for role, count in step.roles:
+            places[role] = fits.take(role, count) if fits is not None else {UNSET: count}
+            held = self.spots.setdefault(role, {})
+            for node, number in places[role].items():
+                held[node] = held.get(node, 0) + number
+        self.grant(job, step)
+        return places
+
+    def lift(self, role: int, node: int, count: int) -> None:
+        """Replicas granted in this decision are not to start there after all."""
+        held = self.spots.setdefault(role, {})
+        held[node] = held.get(node, 0) - count
+
+    def fresh(self) -> list[tuple[int, int, int, int]]:
+        """(job, role, node, replicas) granted in this decision; the node is UNSET where there are none."""
+        rows = []
+        running: list[int] = self.world.jobs.role_running.tolist()
+        for job in range(len(self.world.jobs)):
+            for role in self.members.roles(job):
+                placed = {node: n for node, n in self.spots.get(role, {}).items() if node != UNSET and n > 0}
+                rows.extend((job, role, node, number) for node, number in placed.items())
+                rest = self.members.held[role] - running[role] - sum(placed.values())
+                if rest > 0:
+                    rows.append((job, role, UNSET, rest))
+        return rows
+
     def grant_all(self, counts: Mapping[int, int]) -> None:
         """Grant so many replicas to each of these jobs of one role."""
         sums: dict[int, list[int]] = {}
@@ -92,6 +127,12 @@ class State:
             self._add(sums.setdefault(self.queue_of[job], [0] * len(use)), use, 1)
         for queue, use in sums.items():
             self.ledger.add(queue, use)
+
+    def by_pair(self, amounts: Int) -> Int:
+        """Amounts of the jobs summed by pair, [pair, resource]."""
+        sums = np.zeros((len(self.world.pairs), amounts.shape[1]), dtype=np.int64)
+        np.add.at(sums, self.pair_of, amounts)
+        return sums
 
     def job_share(self, job: int) -> int:
         """The dominant share of the job, over `below`."""

@@ -1,47 +1,132 @@
-"""What stops a job that waits: the stage, with its numbers."""
+"""What stops a job that waits: the stage, with its numbers, told from the state after the last grant.
+
+The stages in the order in which they are asked: the bound of a queue above it, the whole (a gang that finds part of its room; a
+namespace or a queue that has its share; room that others hold), a reservation, and at last the nodes.
+"""
+
+from collections.abc import Mapping, Sequence
+from fractions import Fraction
 
 from fairlead.levels.queue import reasons
+from fairlead.levels.queue.fits import Fits
+from fairlead.levels.queue.gang import Step
 from fairlead.levels.queue.grant import Block
+from fairlead.levels.queue.ledger import Lack
+from fairlead.levels.queue.reservation import Reservation
 from fairlead.levels.queue.state import State
 from fairlead.model.amounts import quantity
-from fairlead.model.reasons import Finding, because
+from fairlead.model.jobs import UNSET
+from fairlead.model.reasons import Detail, Finding, because
 
 
 class Why:
-    """Findings for blocked jobs, told from the state after the last grant."""
+    """Findings for jobs that wait. `fair` are the fluid shares of the pairs of queue and namespace."""
 
-    def __init__(self, state: State, blocks: dict[int, Block]) -> None:
+    def __init__(
+        self,
+        state: State,
+        fair: Sequence[Sequence[Fraction]],
+        reservation: Reservation | None = None,
+        fits: Fits | None = None,
+    ) -> None:
         self.state = state
-        self.blocks = blocks
+        self.fair = fair
+        self.reservation = reservation
+        self.fits = fits
 
-    def finding(self, job: int) -> Finding:
-        """The stage at which the job's next step fails."""
-        block = self.blocks[job]
+    def findings(self, blocks: Mapping[int, Block]) -> dict[int, Finding]:
+        """For every blocked job the stage that stops it."""
+        return {job: self._blocked(job, block) for job, block in blocks.items()}
+
+    def _blocked(self, job: int, block: Block) -> Finding:
         if block.lack is None:
-            raise NotImplementedError
-        world = self.state.world
-        lack = block.lack
-        kind = world.jobs.resources[lack.resource]
-        asked = quantity(kind, block.step.need[lack.resource])
-        left = quantity(kind, lack.left)
-        if lack.queue != world.tree.whole:
-            most = quantity(kind, self.state.ledger.most[lack.queue][lack.resource])
-            return because(
-                reasons.QUEUE_CAPABILITY,
-                count=block.step.count,
-                asked=asked,
-                resource=kind,
-                queue=world.queues.names[lack.queue],
-                most=most,
-                left=left,
-            )
-        queue = self.state.queue_of[job]
-        return because(
-            reasons.QUEUE_SHARE,
-            queue=world.queues.names[queue],
-            held=quantity(kind, self.state.ledger.used[queue][lack.resource]),
-            resource=kind,
-            fair=quantity(kind, int(world.deserved[queue][lack.resource])),
-            left=left,
-            asked=asked,
-        )
+            role = block.step.roles[0][0]
+            detail = self.fits.why(role) if self.fits is not None else ""
+            return because(reasons.NODES_FULL, count=block.step.count, fits=block.placeable, detail=detail)
+        if block.lack.queue != self.state.world.tree.whole:
+            return self._capability(job, block.step, block.lack)
+        return self._room(job, block.step, block.lack)
+
+    def _amount(self, resource: int, amount: int) -> str:
+        return quantity(self.state.world.jobs.resources[resource], amount)
+
+    def _capability(self, job: int, step: Step, lack: Lack) -> Finding:
+        """The queue, or one above it, may not hold more."""
+        most = self.state.ledger.most[lack.queue][lack.resource] + self._kept(job, lack.queue)[lack.resource]
+        never = step.need[lack.resource] + self.state.job_used[job][lack.resource] > most
+        details = self._details(step, lack)
+        details |= {"queue": self.state.world.queues.names[lack.queue], "most": self._amount(lack.resource, most)}
+        return because(reasons.GANG_ABOVE_CAPABILITY if never else reasons.QUEUE_CAPABILITY, **details)
+
+    def _details(self, step: Step, lack: Lack) -> dict[str, Detail]:
+        return {
+            "count": step.count,
+            "asked": self._amount(lack.resource, step.need[lack.resource]),
+            "resource": self.state.world.jobs.resources[lack.resource],
+            "left": self._amount(lack.resource, lack.left),
+        }
+
+    def _kept(self, job: int, queue: int) -> list[int]:
+        """What a reservation for another job keeps there."""
+        nothing = [0] * len(self.state.world.whole)
+        if self.reservation is None or self.reservation.job == job:
+            return nothing
+        return self.reservation.kept.get(queue, nothing)
+
+    def _room(self, job: int, step: Step, lack: Lack) -> Finding:
+        """The whole is used up, for this job at least."""
+        world, resource = self.state.world, lack.resource
+        details = self._details(step, lack)
+        need = step.need[resource]
+        if need + self.state.job_used[job][resource] > world.whole[resource]:
+            return because(reasons.GANG_ABOVE_WHOLE, **details, whole=self._amount(resource, world.whole[resource]))
+        kept = self._kept(job, lack.queue)[resource]
+        if kept and self.reservation is not None and need <= lack.left + kept:
+            holder = world.jobs.names[self.reservation.job]
+            details["left"] = self._amount(resource, lack.left + kept)
+            return because(reasons.ROOM_RESERVED, job=holder, **details)
+        each = max(1, need // step.count)
+        if step.count > 1 and lack.left >= each:
+            return because(reasons.GANG_SHORTFALL, fits=lack.left // each, **details)
+        return self._share(job, step, lack, details)
+
+    def _share(self, job: int, step: Step, lack: Lack, details: dict[str, Detail]) -> Finding:
+        """Whose share is used up: the namespace's, the queue's, or nobody's, where others hold more than theirs."""
+        state, world, resource = self.state, self.state.world, lack.resource
+        queue, pair = state.queue_of[job], state.pair_of[job]
+        right, held = world.deserved[queue][resource], state.ledger.used[queue][resource]
+        details |= {
+            "queue": world.queues.names[queue],
+            "held": self._amount(resource, held),
+            "fair": self._amount(resource, int(right)),
+        }
+        if held + step.use[resource] <= right:
+            return because(reasons.ROOM_HELD, **details)
+        alone = sum(1 for other, _ in world.pairs if other == queue) == 1
+        mine, fair = state.pair_used[pair][resource], self.fair[pair][resource]
+        if alone or mine + step.use[resource] <= fair:
+            return because(reasons.QUEUE_SHARE, **details)
+        details |= {
+            "namespace": world.namespaces.names[int(world.jobs.namespace[job])],
+            "held": self._amount(resource, mine),
+            "fair": self._amount(resource, int(fair)),
+        }
+        return because(reasons.NAMESPACE_SHARE, **details)
+
+
+def evicted(state: State, counts: Mapping[int, tuple[int, int]]) -> dict[int, Finding]:
+    """Findings for jobs that lost replicas: job → (how many, to whom)."""
+    names = state.world.jobs.names
+    return {
+        job: because(reasons.EVICTED, count=count, beneficiary=names[beneficiary])
+        for job, (count, beneficiary) in counts.items()
+    }
+
+
+def next_step(state: State, job: int) -> Block | None:
+    """What the job's next step finds now; None where it would find room in sum."""
+    step = state.members.step(job)
+    if step is None or state.queue_of[job] == UNSET:
+        return None
+    lack = state.ledger.lack(state.queue_of[job], step.need)
+    return Block(step, lack) if lack is not None else None

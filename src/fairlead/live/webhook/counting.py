@@ -97,9 +97,7 @@ class Counter:
 
     async def preview(self, scope: Scope, slot: str) -> Counted:
         """What `count` would say, with nothing written (dry run)."""
-        attempt = Attempt(requests=(slot,)).read(await self._store.read(scope.uid))
-        self._memory.met(scope.uid, attempt.ledger)
-        attempt, owner = await self._listed(scope, attempt)
+        attempt, owner = await self._listed(scope, await self._read(scope, Attempt(requests=(slot,))))
         return Counted(owner, _held(attempt, slot))
 
     async def _serve(self, queue: _Queue) -> None:
@@ -138,20 +136,23 @@ class Counter:
         owner: Owner | None = None
         while attempt.step is not Step.DONE:
             if attempt.step is Step.READ:
-                attempt = attempt.read(await self._store.read(scope.uid))
-                self._memory.met(scope.uid, attempt.ledger)
+                attempt = await self._read(scope, attempt)
             elif attempt.step is Step.LIST:
                 attempt, owner = await self._listed(scope, attempt)
             else:
                 attempt = await self._written(scope, attempt)
         return attempt, owner
 
+    async def _read(self, scope: Scope, attempt: Attempt) -> Attempt:
+        ledger = await self._store.read(scope.uid)
+        return attempt.read(ledger, self._memory.met(scope.uid, ledger))
+
     async def _listed(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
         """List the pods and read the owner, both after the ledger was read; decide."""
         listing, owner = await asyncio.gather(slots_of(self._client, scope), self._owner(scope))
         target = None if owner is None else target_of(owner, self._policy).count
         # Without a target nothing is granted, and the caller decides by the owner alone.
-        return attempt.list(listing, self._memory.knowledge(scope.uid), target or 0), owner
+        return attempt.list(listing, target or 0), owner
 
     async def _written(self, scope: Scope, attempt: Attempt) -> Attempt:
         try:

@@ -77,8 +77,7 @@ class Janitor:
 
     def _overdue(self, stored: TierLedger) -> bool:
         """Whether a reservation has lapsed. Looking starts its clock, for a process that had not met it yet."""
-        self._memory.met(stored.metadata.name, ledger_of(stored))
-        return bool(self._memory.knowledge(stored.metadata.name).lapsed)
+        return bool(self._memory.met(stored.metadata.name, ledger_of(stored)).lapsed)
 
     async def _tidy(self, stored: TierLedger, spot: int, labels: Mapping[str, str]) -> None:
         spec, uid = stored.spec, stored.metadata.name
@@ -93,9 +92,8 @@ class Janitor:
         ledger = await self._store.read(uid)
         if ledger.version is None:
             return
-        self._memory.met(uid, ledger)
-        listing = await slots_of(self._client, scope)
-        after = tidied(ledger, listing, self._memory.knowledge(uid))
+        knowledge = self._memory.met(uid, ledger)
+        after = tidied(ledger, knowledge, await slots_of(self._client, scope))
         if after == ledger and spot == stored.count.spot:
             return
         try:

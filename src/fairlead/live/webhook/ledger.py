@@ -1,8 +1,10 @@
 """The exact count, as a protocol without I/O: one ledger a ReplicaSet, changed only by compare-and-swap.
 
-An attempt serves all requests of one ReplicaSet that wait in one process. It reads the ledger (with its version), then
-lists the pods, then writes: in this order, because a pod stored after the list was granted by a ledger whose version
-the write would have to beat. Listing first and reading the ledger afterwards would overshoot.
+An attempt serves all requests of one ReplicaSet that wait in one process. It reads the ledger (with its version) and
+what the process knows, then lists the pods, then writes: in this order. A pod stored after the list was granted by a
+ledger whose version the write would have to beat; listing first and reading the ledger afterwards would overshoot.
+And a slot that is known to have been carried, and is not in a later list, is gone; if the process learned of it
+after the list, the pod may just have come.
 
     READ ──ledger──► LIST ──pods──► (decide) ──► DONE               nothing to record
                                         └──────► WRITE ──ok──► DONE
@@ -60,8 +62,8 @@ class Standing:
     reserved: frozenset[str]
 
 
-def standing(ledger: Ledger, listing: Listing, knowledge: Knowledge) -> Standing:
-    """Sort the slots. The listing must have been taken after the ledger was read."""
+def standing(ledger: Ledger, knowledge: Knowledge, listing: Listing) -> Standing:
+    """Sort the slots. The listing must have been begun after the ledger and the knowledge were taken."""
     absent = ledger.granted - listing.active
     unseen = absent - ledger.seen - listing.carried - knowledge.seen
     return Standing(stored=ledger.granted & listing.active, reserved=unseen - knowledge.lapsed)
@@ -87,6 +89,7 @@ class Attempt:
     requests: tuple[str, ...]
     step: Step = Step.READ
     ledger: Ledger = Ledger()
+    knowledge: Knowledge = Knowledge()
     standing: Standing = field(default=Standing(NOTHING, NOTHING))
     target: int = 0
     granted: tuple[str, ...] = ()
@@ -94,13 +97,13 @@ class Attempt:
     waiting: tuple[str, ...] = ()
     conflicts: int = 0
 
-    def read(self, ledger: Ledger) -> "Attempt":
-        """The ledger was read."""
-        return replace(self, step=Step.LIST, ledger=ledger)
+    def read(self, ledger: Ledger, knowledge: Knowledge) -> "Attempt":
+        """The ledger was read, and this is what the process knows now."""
+        return replace(self, step=Step.LIST, ledger=ledger, knowledge=knowledge)
 
-    def list(self, listing: Listing, knowledge: Knowledge, target: int) -> "Attempt":
+    def list(self, listing: Listing, target: int) -> "Attempt":
         """The pods were listed: decide. Nothing may be answered before the step is DONE."""
-        now = standing(self.ledger, listing, knowledge)
+        now = standing(self.ledger, self.knowledge, listing)
         # A write whose answer was lost may have gone through: what it granted to us is ours.
         already = tuple(each for each in self.requests if each in now.reserved)
         others = tuple(each for each in self.requests if each not in now.reserved)
@@ -135,9 +138,9 @@ class Attempt:
         return Attempt(requests=self.requests, conflicts=self.conflicts + 1)
 
 
-def tidied(ledger: Ledger, listing: Listing, knowledge: Knowledge) -> Ledger:
+def tidied(ledger: Ledger, knowledge: Knowledge, listing: Listing) -> Ledger:
     """The ledger without what is gone or lapsed; equal to `ledger` where there is nothing to write."""
-    now = standing(ledger, listing, knowledge)
+    now = standing(ledger, knowledge, listing)
     return Ledger(ledger.version, now.stored | now.reserved, now.stored)
 
 

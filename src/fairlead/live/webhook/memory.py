@@ -46,19 +46,18 @@ class Memory:
         if metadata.controller is not None:
             self.wake(metadata.controller.uid)
 
-    def met(self, uid: str, ledger: Ledger) -> None:
-        """A ledger was read: the clocks of its new reservations start, those of others are forgotten."""
+    def met(self, uid: str, ledger: Ledger) -> Knowledge:
+        """A ledger was read: what this process knows about its slots at this moment.
+
+        The clocks of reservations that it had not met start now; those that are no longer there are forgotten.
+        """
         now = self._clock()
         known = self._met[uid][1] if uid in self._met else {}
-        self._met[uid] = now, {slot: known.get(slot, now) for slot in ledger.granted - ledger.seen}
-
-    def knowledge(self, uid: str) -> Knowledge:
-        """What this process knows about the slots of the ledger it read last."""
-        met = self._met[uid][1] if uid in self._met else {}
-        due = self._clock() - self._lapse
+        met = {slot: known.get(slot, now) for slot in ledger.granted - ledger.seen}
+        self._met[uid] = now, met
         return Knowledge(
             seen=frozenset(slot for slot in met if slot in self._seen),
-            lapsed=frozenset(slot for slot, since in met.items() if since <= due),
+            lapsed=frozenset(slot for slot, since in met.items() if since <= now - self._lapse),
         )
 
     def mark(self, uid: str) -> int:
