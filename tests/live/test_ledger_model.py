@@ -9,6 +9,7 @@ the product (`fairlead.live.webhook.ledger`).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
+from itertools import chain
 
 import pytest
 
@@ -107,14 +108,13 @@ def _attempt_steps(world: World, process: int, target: int) -> Iterator[World]:
         if waiting:
             yield world.attempt(process, Attempt(requests=waiting))
     elif attempt.step is Step.READ:
-        yield world.attempt(process, attempt.read(world.ledger))
-    elif attempt.step is Step.LIST:
-        stored = world.slots("stored")
         undecided = world.slots("queued", "flying", "stored")
         for seen in {NOTHING, world.existed}:
             for lapsed in {NOTHING, world.ledger.granted - undecided - world.existed}:
-                listed = attempt.list(Listing(stored, stored), Knowledge(seen, lapsed), target)
-                yield world.attempt(process, listed)
+                yield world.attempt(process, attempt.read(world.ledger, Knowledge(seen, lapsed)))
+    elif attempt.step is Step.LIST:
+        stored = world.slots("stored")
+        yield world.attempt(process, attempt.list(Listing(stored, stored), target))
     elif attempt.step is Step.WRITE:
         if attempt.ledger.version == world.ledger.version:
             after = _committed(world, process, attempt.proposed)
@@ -171,7 +171,7 @@ def _at_rest(world: World) -> bool:
 
 
 Mischief = Callable[[World, int], World]
-"""A change made to an attempt right after it decided: a protocol that is wrong on purpose."""
+"""A change made to an attempt after every step of anybody: a protocol that is wrong on purpose."""
 
 
 def _explored(
@@ -183,10 +183,10 @@ def _explored(
         assert not _at_rest(world) or len(placed) == target, "below"
 
     def successors(world: World) -> Iterator[World]:
-        for process in range(processes):
-            for after in _attempt_steps(world, process, target):
-                yield _canonical(mischief(after, process))
-        yield from map(_canonical, _world_steps(world))
+        for after in chain(_world_steps(world), *(_attempt_steps(world, each, target) for each in range(processes))):
+            for process in range(processes):
+                after = mischief(after, process)
+            yield _canonical(after)
 
     return explore(World((Pod(),) * replicas, Ledger(), (None,) * processes, NOTHING, budget), successors, check)
 
@@ -236,8 +236,19 @@ def _forgetful(world: World, process: int) -> World:
     return world.attempt(process, replace(attempt, granted=attempt.granted + attempt.waiting, waiting=()))
 
 
+def _latecomer(world: World, process: int) -> World:
+    """Look at the watch after the list: a pod that came in between seems to have gone."""
+    attempt = world.attempts[process]
+    if attempt is None or not attempt.waiting:
+        return world
+    listed = Listing(attempt.standing.stored, attempt.standing.stored)
+    known = replace(attempt, knowledge=Knowledge(seen=world.existed))
+    return world.attempt(process, known.list(listed, attempt.target))
+
+
 BROKEN = {
     "the list before the ledger": (_reread, "above"),
+    "the watch after the list": (_latecomer, "above"),
     "no reservations": (_forgetful, "above"),
     "spot while unresolved": (_impatient, "below"),
 }
