@@ -25,8 +25,9 @@ def global_(nodes: NodeTable, ask: Ask) -> Int:
     """As `greedy`, but the last lap (as many replicas as nodes) goes one at a time with an eye on the workload.
 
     The nodes less used than the least used one would be with one more replica count as equals; among equals the one
-    with the fewest replicas of this workload, old and new, is taken, then the lowest result, then name. So utilisation
-    stays within one replica of the most even, and the workload does not pile up.
+    with the fewest replicas of this workload, old and new, is taken, then the lowest result, then name. So the workload
+    does not pile up, and the highest utilisation stays below that of `greedy` plus two replicas' rates, or plus one
+    where all rates are equal.
     """
     lap = min(ask.need, len(nodes))
     added = greedy(nodes, Ask(need=ask.need - lap, each=ask.each, limit=ask.limit))
@@ -38,66 +39,55 @@ def global_(nodes: NodeTable, ask: Ask) -> Int:
 def _walk(nodes: NodeTable, added: Int, steps: int) -> list[int]:
     """The rows that take the last `steps` replicas, in turn.
 
-    Nodes lie by utilisation in `order` (as it was before the lap) and in the heap `risen` (those that took one since):
-    the least used node is the first entry that is still true of its node. They enter `equal`, by replicas held, once
-    they are among the equals, and wait in `again` where they are too used for now. Entries are whole numbers, which
-    compare faster than tuples: used (or held), then result, then rank.
+    `lowest` finds the least used node; `waiting` feeds `equal`, the nodes that were once among the equals. Entries are
+    whole numbers, used · result · rank or held · result · rank, which compare faster than tuples. An entry is stale
+    once its node has taken another replica; a node in `equal` that is too used for now goes back.
     """
     rate, rank = nodes.rate.tolist(), nodes.rank.tolist()
     used, held = _used(nodes, added).tolist(), (nodes.count + added).tolist()
     left = np.minimum(nodes.capacity - added, steps).tolist()
     row_of = np.argsort(nodes.rank).tolist()
-    low = len(rank).bit_length()
-    high = (
-        low
-        + max((at + step * (more + 1) for at, step, more in zip(used, rate, left, strict=True)), default=0).bit_length()
-    )
-    mask = (1 << low) - 1
+    low_bits = len(rank).bit_length()
+    mask = (1 << low_bits) - 1
+    highest = max((at + step * (more + 1) for at, step, more in zip(used, rate, left, strict=True)), default=0)
+    high_bits = int(highest).bit_length() + low_bits
 
-    def entry(lead: int, row: int) -> int:
-        return lead << high | used[row] + rate[row] << low | rank[row]
-
-    end = 1 << 2 * high
-    order = [*sorted(entry(used[row], row) for row in range(len(rank)) if left[row]), end]
-    first, entered = 0, 0
-    risen, again, equal = [end], [end], list[int]()
+    lowest = [
+        at << high_bits | (at + step) << low_bits | place
+        for at, step, place, more in zip(used, rate, rank, left, strict=True)
+        if more
+    ]
+    lowest.sort()
+    waiting = list(lowest)
+    equal: list[int] = []
     taken: list[int] = []
-    while len(taken) < steps:
-        least = min(order[first], risen[0])
-        if least == end:
-            break
-        bottom = row_of[least & mask]
-        if least >> high != used[bottom] or not left[bottom]:
-            if least == order[first]:
-                first += 1
-            else:
-                heappop(risen)
+    while lowest and len(taken) < steps:
+        least = lowest[0]
+        first = row_of[least & mask]
+        if least >> high_bits != used[first] or not left[first]:
+            heappop(lowest)
             continue
-        edge = used[bottom] + rate[bottom]
-        bar = max(edge << high, least + 1)
-        while order[entered] < bar or again[0] < bar:
-            if order[entered] < bar:
-                found = order[entered]
-                entered += 1
-            else:
-                found = heappop(again)
-            row = row_of[found & mask]
-            if found >> high == used[row] and left[row]:
-                heappush(equal, entry(held[row], row))
-        found = heappop(equal)
-        row = row_of[found & mask]
-        if found >> high != held[row] or not left[row]:
+        edge = used[first] + rate[first]
+        while waiting and (waiting[0] >> high_bits < edge or waiting[0] == least):
+            entry = heappop(waiting)
+            row = row_of[entry & mask]
+            if entry >> high_bits == used[row] and left[row]:
+                heappush(equal, held[row] << high_bits | used[row] + rate[row] << low_bits | rank[row])
+        entry = heappop(equal)
+        row = row_of[entry & mask]
+        if entry >> high_bits != held[row] or not left[row]:
             continue
-        if used[row] >= edge and row != bottom:
-            heappush(again, entry(used[row], row))
+        if used[row] >= edge and row != first:
+            heappush(waiting, used[row] << high_bits | used[row] + rate[row] << low_bits | rank[row])
             continue
         taken.append(row)
         left[row] -= 1
         held[row] += 1
         used[row] += rate[row]
         if left[row]:
-            heappush(risen, entry(used[row], row))
-            heappush(again, entry(used[row], row))
+            again = used[row] << high_bits | used[row] + rate[row] << low_bits | rank[row]
+            heappush(lowest, again)
+            heappush(waiting, again)
     return taken
 
 
