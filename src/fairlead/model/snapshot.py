@@ -8,24 +8,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairlead.model.balancing import BalancePolicy
-from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Int
 from fairlead.model.disks import DiskTable
-from fairlead.model.division import DividePolicy, DivideWorkload, PriorDivision
+from fairlead.model.division import DivisionAsk
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.storage import Volume
 from fairlead.model.workload import Workload
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DivisionAsk:
-    """A workload that a policy divides over clusters: the arguments of `fleet.divide`."""
-
-    workload: DivideWorkload
-    clusters: ClusterTable
-    policy: DividePolicy
-    prior: PriorDivision | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -1,0 +1,191 @@
+"""The plan as a person reads it: one short section a level, numbers first, reasons under what is unplaced."""
+
+from collections.abc import Iterable, Mapping
+from itertools import groupby
+from typing import TYPE_CHECKING
+
+from rich.markup import escape
+from rich.table import Table
+
+from fairlead.engine.record import node_use
+from fairlead.engine.site import PartPath, Path, SitePlan, spots
+from fairlead.model.amounts import bytes_text, quantities
+from fairlead.model.order import natural_key
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from fairlead.engine.plan import Divided, Plan
+    from fairlead.kube.manifests.catalogue import Catalogue
+    from fairlead.levels.disk.balance import Balance
+
+BAR = 24
+MOST_SPOTS = 8
+MOST_NODES = 40
+"""Sites with more nodes than this are summed up instead of drawn node by node."""
+
+
+def draw(screen: "Console", plan: "Plan", found: "Catalogue") -> None:
+    """Print the whole report."""
+    if plan.divided:
+        _fleet(screen, plan.divided)
+        screen.print()
+    for site in plan.sites:
+        _site(screen, site)
+        screen.print()
+    for name, decision in plan.storage.items():
+        _storage(screen, name, decision)
+        screen.print()
+    _summary(screen, plan, found)
+
+
+def _table(title: str, *columns: str, right: Iterable[str] = ()) -> Table:
+    table = Table(
+        title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim"
+    )
+    for column in columns:
+        table.add_column(column, justify="right" if column in right else "left", overflow="fold")
+    return table
+
+
+def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
+    table = _table(
+        "Fleet: how many replicas each cluster gets", "workload", "replicas", "clusters", "how", right=["replicas"]
+    )
+    for each in divided:
+        division = each.division
+        drawn = ", ".join(name for draw in division.trace.draws for name in draw.winners)
+        how = division.rule + (f"; the remainder went to {drawn}" if drawn else "")
+        table.add_row(each.workload.title, str(each.workload.replicas), _counts(division.placements), how)
+    screen.print(table)
+    for each in divided:
+        if each.division.finding:
+            _reason(screen, each.workload.title, each.division.finding.sentence)
+
+
+def _site(screen: "Console", plan: SitePlan) -> None:
+    name = f"Cluster {plan.site.name}" if plan.site.name else "Cluster"
+    table = _table(
+        f"{name}: {len(plan.site.nodes.names)} nodes",
+        "workload",
+        "replicas",
+        "runs",
+        "on demand",
+        "queue",
+        "new on nodes",
+        "waits",
+        right=["replicas", "runs", "on demand", "waits"],
+    )
+    for path in plan.paths:
+        if path.replicas or any(each.part.running for each in path.parts):
+            table.add_row(*_row(path, plan.site.nodes.names))
+    screen.print(table)
+    for path in plan.paths:
+        for finding in (*path.split.warnings, *path.findings):
+            _reason(screen, path.workload.title, finding.sentence)
+    if len(plan.sharing.queues) > 1:
+        _queues(screen, plan)
+    _nodes(screen, plan)
+
+
+def _row(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+    target = path.split.target
+    return (
+        path.workload.title,
+        str(path.replicas),
+        str(sum(each.part.running for each in path.parts)),
+        "–" if target is None else str(target),
+        path.job.queue,
+        " · ".join(filter(None, (_spots(each, names) for each in path.parts))) or "–",
+        str(path.unplaced) if path.unplaced else "",
+    )
+
+
+def _spots(path: PartPath, names: tuple[str, ...]) -> str:
+    counts = spots(path, names)
+    if not counts:
+        return ""
+    return _counts(counts) if len(counts) <= MOST_SPOTS else f"{sum(counts.values())} on {len(counts)} nodes"
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    """`a 3, b 3, c 2` as `a b 3, c 2`: targets with the same count share it."""
+    ordered = sorted((item for item in counts.items() if item[1]), key=lambda item: (-item[1], natural_key(item[0])))
+    groups = ((count, [name for name, _ in members]) for count, members in groupby(ordered, key=lambda item: item[1]))
+    return ", ".join(f"{' '.join(names)} [bold]{count}[/bold]" for count, names in groups) or "none"
+
+
+def _queues(screen: "Console", plan: SitePlan) -> None:
+    table = _table(
+        "Queues: what each deserves and gets", "queue", "namespace", "weight", "deserved", "gets", right=["weight"]
+    )
+    for row in plan.sharing.queues:
+        if not any(row.allocated.values()) and not any(row.deserved.values()):
+            continue
+        table.add_row(row.name, "", "", _amounts(row.deserved), _amounts(row.allocated))
+        for space in plan.sharing.namespaces:
+            if space.queue == row.name:
+                table.add_row("", space.namespace, str(space.weight), "", _amounts(space.allocated))
+    screen.print(table)
+
+
+def _amounts(amounts: Mapping[str, int]) -> str:
+    shown = {name: value for name, value in amounts.items() if value and name != "pods"}
+    return ", ".join(f"{name} {text}" for name, text in quantities(shown).items()) or "nothing"
+
+
+def _nodes(screen: "Console", plan: SitePlan) -> None:
+    before, after = node_use(plan.before), node_use(plan.after)
+    names = plan.site.nodes.names
+    if not names or len(names) > MOST_NODES:
+        return
+    table = _table("Nodes: use of the fullest of cpu and memory", "node", "use", "", right=["use"])
+    for name in sorted(names, key=natural_key):
+        row = plan.site.nodes.rows[name]
+        table.add_row(name, f"{after[row]:.0%}", _bar(float(before[row]), float(after[row])))
+    screen.print(table)
+
+
+def _bar(before: float, after: float) -> str:
+    """Old use in one shade, new use in another, free room as dots."""
+    old = round(min(before, 1) * BAR)
+    new = max(round(min(after, 1) * BAR) - old, 0)
+    return f"[blue]{'█' * old}[/blue][green]{'▓' * new}[/green][dim]{'·' * (BAR - old - new)}[/dim]"
+
+
+def _storage(screen: "Console", name: str, decision: "Balance") -> None:
+    title = (
+        f"Storage of {name}: a disk for each storage replica" if name else "Storage: a disk for each storage replica"
+    )
+    table = _table(title, "volume", "node", "disk", "usable before", "after", right=["usable before", "after"])
+    for each in decision.placed:
+        table.add_row(
+            each.volume,
+            each.node,
+            each.disk,
+            _size(int(decision.usable_before_bytes[each.row])),
+            _size(int(decision.usable_after_bytes[each.row])),
+        )
+    screen.print(table)
+    for outcome in decision.outcomes:
+        if outcome.finding:
+            _reason(screen, outcome.volume.name, outcome.finding.sentence)
+
+
+def _size(count: int) -> str:
+    return bytes_text(count) if count < 2**30 else f"{count / 2**30:.0f}Gi"
+
+
+def _reason(screen: "Console", who: str, sentence: str) -> None:
+    screen.print(f"  [yellow]![/yellow] {escape(who)}: {escape(sentence)}")
+
+
+def _summary(screen: "Console", plan: "Plan", found: "Catalogue") -> None:
+    placed = sum(part.placed for site in plan.sites for path in site.paths for part in path.parts)
+    stored = sum(len(each.placed) for each in plan.storage.values())
+    moved = f"{placed} replicas and {stored} storage replicas placed" if stored else f"{placed} replicas placed"
+    left = f", {plan.unplaced} wait for the reasons above" if plan.unplaced else ", nothing is left waiting"
+    screen.print(f"{moved}{left}.")
+    if found.ignored:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.ignored.items()))
+        screen.print(f"[dim]Not part of a plan: {escape(kinds)}.[/dim]")

@@ -1,0 +1,104 @@
+"""A catalogue of objects to the snapshot that a plan is made from."""
+
+from collections.abc import Iterable, Mapping
+
+import numpy as np
+
+from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.codec.nodes import node_records
+from fairlead.kube.codec.shapes import shape
+from fairlead.kube.manifests import queues
+from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.disk import storage
+from fairlead.kube.manifests.workloads import Reader, Running
+from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.policy import Namespace
+from fairlead.model.columns import Int, flags, frozen, ints
+from fairlead.model.errors import InputError
+from fairlead.model.nodestate import NodeState, node_state
+from fairlead.model.population import Population, Resident, resident
+from fairlead.model.snapshot import DivisionAsk, Site, Snapshot
+from fairlead.model.workload import Workload
+
+
+def snapshot(found: Catalogue, rules: TierRules | None = None) -> Snapshot:
+    """Everything the objects say, ready for `engine.plan`. What cannot be used is added to the catalogue's errors."""
+    rules = rules or TierRules()
+    reader = Reader(found, rules)
+    names = sorted({cluster_of(each) for each in (*found.of(Node), *found.of(LonghornNode))}) or [""]
+    divided: list[tuple[Workload, DivisionAsk]] = []
+    homes: dict[str, list[Workload]] = {name: [] for name in names}
+    for cluster in sorted({"", *names}):
+        for workload in reader.controllers(found, cluster):
+            ask = division_ask(found, workload) if not cluster else None
+            if ask is not None:
+                divided.append((workload, ask))
+            elif cluster in homes:
+                homes[cluster].append(workload)
+            elif len(homes) == 1:
+                homes[names[0]].append(workload)
+            else:
+                why = f"{workload.kind} is in no cluster: no policy propagates it, and it names none"
+                found.errors.append(InputError(workload.title, why))
+    sites = tuple(_site(found, reader, name, homes[name], [workload for workload, _ in divided]) for name in names)
+    return Snapshot(sites=sites, divided=tuple(divided))
+
+
+def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload]) -> Site:
+    pods = found.at(Pod, name)
+    nodes = node_state(node_records(found.at(Node, name), pods))
+    # Pods of a divided workload run here too; the workload itself is counted by the fleet.
+    attached = reader.attach(found, name, [*own, *divided])
+    of_fleet = {workload.key for workload in divided}
+    stored = storage(
+        found.at(LonghornNode, name),
+        found.at(LonghornVolume, name),
+        found.at(LonghornReplica, name),
+        found.at(LonghornSetting, name),
+    )
+    found.errors.extend(stored.errors)
+    return Site(
+        name=name,
+        nodes=nodes,
+        population=_population(nodes, pods, found.of(Namespace)),
+        workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
+        present={key: _per_node(nodes, running) for key, running in attached.running.items()},
+        required={key: running.required for key, running in attached.running.items()},
+        queues=queues.queue_wishes(found, name),
+        weights=queues.namespace_weights(found, name),
+        disks=stored.disks,
+        volumes=stored.volumes,
+        storage=stored.policy,
+    )
+
+
+def _per_node(nodes: NodeState, running: Running) -> Int:
+    rows = [nodes.rows[name] for name in running.nodes if name in nodes.rows]
+    return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
+
+
+def _population(nodes: NodeState, pods: Iterable[Pod], namespaces: Iterable[Namespace]) -> Population:
+    """The pods bound to known nodes, those that look alike to selectors sharing one resident."""
+    known: dict[Resident, int] = {}
+    codes, rows, leaving = [], [], []
+    for pod in pods:
+        row = nodes.rows.get(pod.spec.node_name)
+        if row is None or pod.finished:
+            continue
+        who = resident(shape(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec))
+        codes.append(known.setdefault(who, len(known)))
+        rows.append(row)
+        leaving.append(pod.metadata.deletion_timestamp is not None)
+    labels: Mapping[str, Mapping[str, str]] = {
+        each.metadata.name: {"kubernetes.io/metadata.name": each.metadata.name, **each.metadata.labels}
+        for each in namespaces
+    }
+    return Population(
+        residents=tuple(known), codes=ints(codes), rows=ints(rows), leaving=flags(leaving), namespaces=labels
+    )
+
+
+def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
+    return None
