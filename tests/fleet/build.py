@@ -4,10 +4,10 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from fractions import Fraction
 
-from fairlead.levels.fleet.batch import DivideAsk, divide_all
+from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import ClusterTable, cluster_table
-from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision, Sticky
+from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk, Mode, PriorDivision, Sticky
 
 MEMBERS = ("member1", "member2", "member3", "member4")
 
@@ -75,7 +75,7 @@ def outcomes(
     clusters = table(weights, capacity)
     policy = DividePolicy(sticky=sticky, coefficient=coefficient)
     asks = [
-        DivideAsk(
+        DivisionAsk(
             workload=DivideWorkload(name="web", replicas=replicas, uid=f"uid-{number}"),
             clusters=clusters,
             policy=policy,

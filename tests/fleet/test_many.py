@@ -6,12 +6,12 @@ import numpy as np
 import pytest
 
 from fairlead.levels.fleet import many
-from fairlead.levels.fleet.batch import DivideAsk, divide_all
+from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import divide
 from fairlead.levels.fleet.many import PriorBatch, divide_many
 from fairlead.levels.fleet.static import Rule
 from fairlead.model.clusters import cluster_table
-from fairlead.model.division import DividePolicy, DivideWorkload, PriorDivision, Sticky
+from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk, PriorDivision, Sticky
 
 RNG = np.random.default_rng(7)
 NAMES = [f"c{number}" for number in range(7)]
@@ -92,13 +92,15 @@ def test_no_rows_give_no_answers() -> None:
     assert divide_all([]) == []
 
 
-def asks(replicas: Sequence[int], weights: dict[str, int], *, balanced: bool = True, **more: object) -> list[DivideAsk]:
+def asks(
+    replicas: Sequence[int], weights: dict[str, int], *, balanced: bool = True, **more: object
+) -> list[DivisionAsk]:
     """One ask for each number of replicas; every second one lists the clusters the other way round."""
     result = []
     for number, count in enumerate(replicas):
         names = list(weights)[:: -1 if number % 2 else 1]
         result.append(
-            DivideAsk(
+            DivisionAsk(
                 workload=DivideWorkload(name=f"w{number}", uid=f"uid-{number}", replicas=count),
                 clusters=cluster_table(names, weights=[weights[name] for name in names]),
                 policy=DividePolicy(balance_residuals=balanced),
@@ -108,7 +110,7 @@ def asks(replicas: Sequence[int], weights: dict[str, int], *, balanced: bool = T
     return result
 
 
-def residuals(batch: Sequence[DivideAsk], names: Sequence[str]) -> list[int]:
+def residuals(batch: Sequence[DivisionAsk], names: Sequence[str]) -> list[int]:
     """The residuals each cluster got over the batch."""
     divisions = divide_all(batch)
     return [sum(each.placements[name] - each.floors[name] for each in divisions) for name in names]
@@ -154,12 +156,12 @@ def test_balanced_residuals_keep_what_is_kept_and_count_it() -> None:
 def test_batch_of_different_kinds_keeps_the_order_of_the_asks() -> None:
     """What fits no matrix is divided alone, in its place."""
     batch = asks([4, 5], {"a": 1, "b": 1}, balanced=False)
-    odd = DivideAsk(
+    odd = DivisionAsk(
         workload=DivideWorkload(name="odd", replicas=3),
         clusters=cluster_table(["x"], maximum=[2]),
         policy=DividePolicy(),
     )
-    nobody = DivideAsk(
+    nobody = DivisionAsk(
         workload=DivideWorkload(name="none", replicas=3),
         clusters=cluster_table(["a", "b"], weights=[0, 0]),
         policy=DividePolicy(),

@@ -5,10 +5,10 @@ from fractions import Fraction
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.levels.fleet.batch import DivideAsk, divide_all
+from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, cluster_table
-from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule, Sticky
+from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk, Mode, PriorDivision, Reschedule, Sticky
 
 NAMES = tuple(f"c{number}" for number in range(1, 12))
 
@@ -164,7 +164,7 @@ def test_divisions_together_equal_divisions_alone(
 ) -> None:
     """The matrix form gives row for row what `divide` gives."""
     asks = [
-        DivideAsk(workload=workload, clusters=clusters, policy=policy, prior=prior)
+        DivisionAsk(workload=workload, clusters=clusters, policy=policy, prior=prior)
         for workload, clusters, policy, prior in [*asked, *asked]
     ]
     for ask, division in zip(asks, divide_all(asks), strict=True):

@@ -6,6 +6,8 @@ from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 
+from fairlead.model.clusters import ClusterTable
+
 _NONE: Mapping[str, int] = MappingProxyType({})
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
@@ -132,3 +134,13 @@ class PriorDivision:
     replicas: int = 0
     weights: Mapping[str, int] = field(default_factory=lambda: _NONE)
     counts: Mapping[str, int] = field(default_factory=lambda: _NONE)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DivisionAsk:
+    """A workload that a policy divides over clusters: the arguments of `fleet.divide`."""
+
+    workload: DivideWorkload
+    clusters: ClusterTable
+    policy: DividePolicy
+    prior: PriorDivision | None = None

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from msgspec import Meta, Struct
 
-from fairlead.levels.fleet.batch import DivideAsk, divide_all
+from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.match import OPERATORS
 from fairlead.levels.fleet.room import room_of
@@ -17,6 +17,7 @@ from fairlead.model.division import (
     Affinity,
     DividePolicy,
     DivideWorkload,
+    DivisionAsk,
     Expression,
     Mode,
     PriorDivision,
@@ -175,12 +176,12 @@ def solve(problem: Problem) -> Division:
 def solve_many(problems: Sequence[Problem]) -> list[Division | InputError]:
     """Divide all; a problem that is bad input yields its error and the others go on."""
     asks = [_asked(problem) for problem in problems]
-    divisions = iter(divide_all([ask for ask in asks if isinstance(ask, DivideAsk)]))
-    return [next(divisions) if isinstance(ask, DivideAsk) else ask for ask in asks]
+    divisions = iter(divide_all([ask for ask in asks if isinstance(ask, DivisionAsk)]))
+    return [next(divisions) if isinstance(ask, DivisionAsk) else ask for ask in asks]
 
 
-def _ask(problem: Problem) -> DivideAsk:
-    return DivideAsk(
+def _ask(problem: Problem) -> DivisionAsk:
+    return DivisionAsk(
         workload=_workload(problem.workload),
         clusters=_clusters(problem),
         policy=_policy(problem.policy),
@@ -188,7 +189,7 @@ def _ask(problem: Problem) -> DivideAsk:
     )
 
 
-def _asked(problem: Problem) -> DivideAsk | InputError:
+def _asked(problem: Problem) -> DivisionAsk | InputError:
     try:
         return _ask(problem)
     except InputError as error:

@@ -1,7 +1,7 @@
 """Many divisions of any kind: those that fit a matrix are settled together, the others one by one."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
@@ -12,22 +12,12 @@ from fairlead.levels.fleet.one import told
 from fairlead.levels.fleet.static import Rows
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule, Sticky
+from fairlead.model.division import DividePolicy, DivisionAsk, Mode, Reschedule, Sticky
 
 _Key = tuple[tuple[str, ...], DividePolicy, bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class DivideAsk:
-    """The arguments of one `divide`."""
-
-    workload: DivideWorkload
-    clusters: ClusterTable
-    policy: DividePolicy
-    prior: PriorDivision | None = None
-
-
-def divide_all(asks: Sequence[DivideAsk]) -> list[Division]:
+def divide_all(asks: Sequence[DivisionAsk]) -> list[Division]:
     """`divide` of each, in order; residuals balanced among those that ask for it and have the same clusters."""
     groups: dict[_Key, list[int]] = {}
     for place, ask in enumerate(asks):
@@ -45,7 +35,7 @@ def divide_all(asks: Sequence[DivideAsk]) -> list[Division]:
     ]
 
 
-def _plain(ask: DivideAsk) -> bool:
+def _plain(ask: DivisionAsk) -> bool:
     """Whether a matrix row says all there is to the ask: no filters, no bounds, some weight."""
     policy, clusters = ask.policy, ask.clusters
     filters = policy.affinities or policy.spread or clusters.traits
@@ -53,7 +43,7 @@ def _plain(ask: DivideAsk) -> bool:
     return policy.mode is Mode.STATIC and not filters and not bounds and bool(clusters.weights.any())
 
 
-def _together(names: tuple[str, ...], asks: Sequence[DivideAsk]) -> list[Division]:
+def _together(names: tuple[str, ...], asks: Sequence[DivisionAsk]) -> list[Division]:
     """Asks over the same clusters with the same policy."""
     policy = asks[0].policy
     orders = [_order(ask.clusters, names) for ask in asks]
@@ -86,13 +76,13 @@ def _order(clusters: ClusterTable, names: tuple[str, ...]) -> Int:
     return np.array([clusters.row[name] for name in names], dtype=np.int64)
 
 
-def _capacity(asks: Sequence[DivideAsk], orders: Sequence[Int]) -> Int | None:
+def _capacity(asks: Sequence[DivisionAsk], orders: Sequence[Int]) -> Int | None:
     if not asks[0].clusters.reports_room:
         return None
     return np.stack([ask.clusters.capacity[order] for ask, order in zip(asks, orders, strict=True)])
 
 
-def _priors(names: tuple[str, ...], asks: Sequence[DivideAsk]) -> PriorBatch:
+def _priors(names: tuple[str, ...], asks: Sequence[DivisionAsk]) -> PriorBatch:
     """The priors of the asks as matrices; rows without one are not `known`."""
     priors = [ask.prior for ask in asks]
     member: Bool = np.array([[prior is not None and name in prior.counts for name in names] for prior in priors])

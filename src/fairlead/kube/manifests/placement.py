@@ -1,0 +1,221 @@
+"""A Karmada placement in the words of the fleet level: policy, cluster table, weights.
+
+What Karmada's fields cannot say is said by the annotation `fairlead.io/divide`, a JSON object on the policy or the
+binding.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from fractions import Fraction
+from typing import Annotated, Literal
+
+import msgspec
+
+from fairlead.kube.objects.affinity import Toleration as TolerationShape
+from fairlead.kube.objects.karmada import Cluster, ClusterAffinity, Placement, ReplicaScheduling, SpreadConstraint
+from fairlead.kube.objects.meta import LabelSelector, Requirement
+from fairlead.levels.fleet.match import OPERATORS, suits
+from fairlead.levels.fleet.room import PODS, room_of
+from fairlead.model.amounts import amount
+from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Taint, Traits, cluster_table
+from fairlead.model.division import (
+    Affinity,
+    DividePolicy,
+    Expression,
+    Mode,
+    Reschedule,
+    Spread,
+    SpreadBy,
+    Sticky,
+    Toleration,
+)
+from fairlead.model.errors import InputError
+
+ANNOTATION = "fairlead.io/divide"
+MOST = 2**48
+"""Room beyond this is as good as none at all missing; it keeps sums exact."""
+_MOST_WEIGHT = 2**62
+_FIELDS = ("region", "zone", "provider")
+_SPREAD_FIELDS = ("cluster", *_FIELDS)
+
+Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
+
+
+class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
+    """The least and the most replicas in a cluster."""
+
+    min: Count = 0
+    max: Count | None = None
+
+
+class Knobs(msgspec.Struct, forbid_unknown_fields=True, rename="camel", frozen=True):
+    """The annotation's content: what is beyond Karmada's own fields. `mode` chooses how static weights are rounded."""
+
+    mode: Literal[Mode.STATIC, Mode.WEBSTER] = Mode.STATIC
+    sticky: Sticky = Sticky.SEED
+    capacity_coefficient: float | None = None
+    respect_room: bool = False
+    partial: bool = False
+    packed: bool = False
+    balance_residuals: bool = False
+    clusters: dict[str, Bound] = msgspec.field(default_factory=dict)
+
+
+def knobs_of(annotations: Mapping[str, str], who: str) -> Knobs:
+    """The annotation's content, the defaults where there is none; `InputError` where it cannot be read."""
+    text = annotations.get(ANNOTATION)
+    if text is None:
+        return Knobs()
+    try:
+        knobs = msgspec.json.decode(text, type=Knobs)
+    except msgspec.DecodeError as error:
+        raise InputError(f"{who}: annotation {ANNOTATION}", str(error).replace("`", "")) from None
+    if knobs.capacity_coefficient is not None and not 0 <= knobs.capacity_coefficient <= 1:
+        value = knobs.capacity_coefficient
+        raise InputError(f"{who}: annotation {ANNOTATION}", f"capacityCoefficient {value}; expected 0 to 1")
+    return knobs
+
+
+def mode_of(scheduling: ReplicaScheduling | None, static: Mode = Mode.STATIC) -> Mode:
+    """The mode a placement asks for: no block means Duplicated, inside it Divided and Weighted are the defaults."""
+    if scheduling is None or scheduling.replica_scheduling_type == "Duplicated":
+        return Mode.DUPLICATED
+    if scheduling.replica_division_preference == "Aggregated":
+        return Mode.AGGREGATED
+    preference = scheduling.weight_preference
+    return Mode.DYNAMIC if preference is not None and preference.dynamic_weight else static
+
+
+def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = False) -> DividePolicy:
+    """The policy of a placement; `who` names its object in errors."""
+    one = () if placement.cluster_affinity is None else (placement.cluster_affinity,)
+    coefficient = knobs.capacity_coefficient
+    return DividePolicy(
+        mode=mode_of(placement.replica_scheduling, knobs.mode),
+        sticky=knobs.sticky,
+        coefficient=None if coefficient is None else Fraction(str(coefficient)),
+        reschedule=Reschedule.FRESH if fresh else Reschedule.STEADY,
+        respect_room=knobs.respect_room,
+        partial=knobs.partial,
+        packed=knobs.packed,
+        balance_residuals=knobs.balance_residuals,
+        affinities=tuple(affinity_of(each, who) for each in one or placement.cluster_affinities),
+        tolerations=tuple(_toleration(each) for each in placement.cluster_tolerations),
+        spread=tuple(_spread(each, who) for each in placement.spread_constraints),
+    )
+
+
+def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
+    """Karmada's cluster affinity; an absent selector asks for nothing."""
+    labels = given.label_selector or LabelSelector()
+    fields = given.field_selector.match_expressions if given.field_selector else ()
+    for each in fields:
+        if each.key not in _FIELDS:
+            raise InputError(f"{who}: fieldSelector", f"key {each.key!r}; expected one of {', '.join(_FIELDS)}")
+    return Affinity(
+        name=given.affinity_name,
+        labels=labels.match_labels,
+        expressions=_expressions(labels.match_expressions, f"{who}: labelSelector"),
+        fields=_expressions(fields, f"{who}: fieldSelector"),
+        names=given.cluster_names,
+        exclude=given.exclude,
+    )
+
+
+def _expressions(given: Iterable[Requirement], who: str) -> tuple[Expression, ...]:
+    result = []
+    for each in given:
+        if each.operator not in OPERATORS:
+            raise InputError(who, f"operator {each.operator!r}; expected one of {', '.join(OPERATORS)}")
+        result.append(Expression(key=each.key, operator=each.operator, values=each.values))
+    return tuple(result)
+
+
+def _toleration(given: TolerationShape) -> Toleration:
+    return Toleration(key=given.key, operator=given.operator or "Equal", value=given.value, effect=given.effect)
+
+
+def _spread(given: SpreadConstraint, who: str) -> Spread:
+    if given.spread_by_label:
+        by = SpreadBy.LABEL
+    elif given.spread_by_field in _SPREAD_FIELDS:
+        by = SpreadBy(given.spread_by_field)
+    else:
+        expected = "cluster, region, zone or provider, or spreadByLabel"
+        raise InputError(f"{who}: spreadConstraints", f"spreadByField {given.spread_by_field!r}; expected {expected}")
+    least, most = max(given.min_groups, 0), given.max_groups
+    if most < 0 or (most and most < least):
+        raise InputError(f"{who}: spreadConstraints", f"maxGroups {most}; expected at least minGroups ({least})")
+    return Spread(by=by, label=given.spread_by_label, least=least, most=most)
+
+
+def traits_of(cluster: Cluster, *, evicting: bool = False) -> Traits:
+    """What a policy may ask of a Karmada cluster."""
+    spec = cluster.spec
+    return Traits(
+        labels=cluster.metadata.labels,
+        region=spec.region,
+        zones=spec.zones or ((spec.zone,) if spec.zone else ()),
+        provider=spec.provider,
+        taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect or "NoSchedule") for each in spec.taints),
+        deleting=cluster.metadata.deletion_timestamp is not None,
+        evicting=evicting,
+    )
+
+
+def weights_of(scheduling: ReplicaScheduling | None, traits: Mapping[str, Traits], who: str) -> dict[str, int]:
+    """The weight of each cluster by the rules that match it.
+
+    Several rules on one cluster: the largest weight. A cluster no rule matches has weight 0; where no rule matches
+    any, or there are no rules, every cluster has weight 1. All as in Karmada.
+    """
+    preference = scheduling.weight_preference if scheduling else None
+    rules = preference.static_weight_list if preference else ()
+    for place, rule in enumerate(rules):
+        if not 0 <= rule.weight < _MOST_WEIGHT:
+            raise InputError(f"{who}: staticWeightList[{place}].weight", f"{rule.weight}; expected 0 to 2^62 − 1")
+    affinities = [(affinity_of(rule.target_cluster, who), rule.weight) for rule in rules]
+    weights = {}
+    for name, own in traits.items():
+        matched = [weight for affinity, weight in affinities if suits(affinity, name, own)]
+        if matched:
+            weights[name] = max(matched)
+    return {name: weights.get(name, 0) for name in traits} if weights else dict.fromkeys(traits, 1)
+
+
+def table_of(
+    clusters: Sequence[Cluster],
+    placement: Placement,
+    knobs: Knobs,
+    request: Mapping[str, int],
+    who: str,
+    *,
+    evicting: frozenset[str] = frozenset(),
+) -> ClusterTable:
+    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported."""
+    traits = {each.metadata.name: traits_of(each, evicting=each.metadata.name in evicting) for each in clusters}
+    weights = weights_of(placement.replica_scheduling, traits, who)
+    bounds = [knobs.clusters.get(name, Bound()) for name in traits]
+    for name, bound in zip(traits, bounds, strict=True):
+        if bound.max is not None and bound.max < bound.min:
+            raise InputError(f"{who}: annotation {ANNOTATION}", f"max of {name} is {bound.max}; expected at least min")
+    return cluster_table(
+        list(traits),
+        weights=[weights[name] for name in traits],
+        capacity=[_room(each, request) for each in clusters],
+        minimum=[bound.min for bound in bounds],
+        maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
+        traits=list(traits.values()),
+    )
+
+
+def _room(cluster: Cluster, request: Mapping[str, int]) -> int:
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return UNKNOWN
+    who = f"Cluster {cluster.metadata.name}: status.resourceSummary"
+
+    def read(part: str) -> dict[str, int]:
+        given = getattr(summary, part)
+        return {name: amount(name, given[name], f"{who}.{part}.{name}") for name in (PODS, *request) if name in given}
+
+    return min(room_of(read("allocatable"), read("allocated"), read("allocating"), request), MOST)
