@@ -15,8 +15,9 @@ from fairlead.engine.parts import Tiers
 from fairlead.engine.site import SitePlan, plan_site
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.levels.fleet.divide import Division, divide
+from fairlead.model.division import DivisionAsk
 from fairlead.model.reasons import Finding, because
-from fairlead.model.snapshot import DivisionAsk, Snapshot
+from fairlead.model.snapshot import Snapshot
 from fairlead.model.workload import Workload
 
 
