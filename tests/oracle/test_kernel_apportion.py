@@ -1,8 +1,11 @@
 """Floors and Webster against plain Python in exact fractions."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 
+from fairlead.kernel import apportion
 from fairlead.kernel.apportion import floors, floors_many, webster
 from tests.kernel import references
 
@@ -92,6 +95,38 @@ def test_floors_many_equals_floors_row_by_row(high: int) -> None:
     assert shared == floors_many(weights[0], units).tolist()
 
 
+@pytest.mark.parametrize("seed", range(6))
+def test_webster_every_number_of_units_equals_turn_by_turn(seed: int) -> None:
+    """From the first unit on, with few and with many rows, one unit more is one turn more."""
+    draw = rng(seed)
+    weights = draw.integers(1, 9, 12)
+    for units in range(1, 60):
+        want = references.highest_averages(weights.tolist(), units, [0] * 12, [units] * 12, list(range(12)))
+        assert want == webster(weights, units).tolist()
+
+
+MINIMUMS = {
+    "minimums take every unit": ([1, 1], 4, [2, 2], [2, 2]),
+    "minimums take every unit, unequal weights": ([9, 1], 4, [1, 3], [1, 3]),
+    "one unit is left, to the heavier": ([9, 1], 5, [1, 3], [2, 3]),
+    "not covered: weight 0 last": ([1, 0], 3, [1, 3], [1, 2]),
+    "not covered: weight 0 level by level": ([0, 0, 1], 5, [9, 2, 1], [2, 2, 1]),
+    "not covered: the heavier first": ([5, 1], 2, [2, 2], [2, 0]),
+}
+
+
+@pytest.mark.parametrize("name", MINIMUMS)
+def test_webster_minimums_come_first(name: str) -> None:
+    """Minimums before weights; by weight only where the units do not cover them."""
+    weights, units, minimums, want = MINIMUMS[name]
+    assert want == webster(np.array(weights), units, minimums=np.array(minimums)).tolist()
+
+
+def test_floors_many_of_weights_that_sum_to_one() -> None:
+    """The only row with weight gets everything."""
+    assert floors_many(np.array([[0, 1, 0], [0, 0, 0]]), np.array([7, 7])).tolist() == [[0, 7, 0], [0, 0, 0]]
+
+
 def test_apportion_nothing_to_divide_or_nobody_to_take_it() -> None:
     """No units, no rows, no weight: nothing, and no error."""
     nobody = np.zeros(0, dtype=np.int64)
@@ -99,3 +134,19 @@ def test_apportion_nothing_to_divide_or_nobody_to_take_it() -> None:
     assert webster(np.array([1, 2]), 0).tolist() == floors(np.array([1, 2]), 0).tolist() == [0, 0]
     assert webster(np.array([0, 0]), 5).tolist() == floors(np.array([0, 0]), 5).tolist() == [0, 0]
     assert floors_many(np.zeros((0, 3)), nobody).shape == (0, 3)
+
+
+@pytest.mark.parametrize("magnitude", MAGNITUDES[2:])
+def test_margin_is_wider_than_rounding(magnitude: int) -> None:
+    """At the very moments seats are taken, a margin earlier never counts too many and a margin later never too few."""
+    draw = rng(magnitude % 1009)
+    weights = draw.integers(1, magnitude + 1, 300)
+    number = draw.integers(0, 2**40, 300) >> draw.integers(0, 40, 300)
+    times = apportion._Times(weights, np.zeros_like(weights), np.full(300, 2**50))
+    for row, (weight, seat) in enumerate(zip(weights.tolist(), number.tolist(), strict=True)):
+        moment = (2 * seat + 1) / weight
+        exact = int((Fraction(moment) * weight + 1) / 2)
+        early = int(times.taken(moment * (1.0 - apportion._MARGIN))[row])
+        late = int(times.taken(moment * (1.0 + apportion._MARGIN))[row])
+        assert early <= exact <= late
+        assert early <= seat < late
