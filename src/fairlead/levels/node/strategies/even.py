@@ -31,9 +31,8 @@ def global_(nodes: NodeTable, ask: Ask) -> Int:
     """
     lap = min(ask.need, len(nodes))
     added = greedy(nodes, Ask(need=ask.need - lap, each=ask.each, limit=ask.limit))
-    for row in _walk(nodes, added, lap):
-        added[row] += 1
-    return added
+    taken = np.array(_walk(nodes, added, lap), dtype=np.int64)
+    return added + np.bincount(taken, minlength=len(nodes))
 
 
 def _walk(nodes: NodeTable, added: Int, steps: int) -> list[int]:
@@ -47,47 +46,54 @@ def _walk(nodes: NodeTable, added: Int, steps: int) -> list[int]:
     used, held = _used(nodes, added).tolist(), (nodes.count + added).tolist()
     left = np.minimum(nodes.capacity - added, steps).tolist()
     row_of = np.argsort(nodes.rank).tolist()
-    low_bits = len(rank).bit_length()
-    mask = (1 << low_bits) - 1
-    highest = max((at + step * (more + 1) for at, step, more in zip(used, rate, left, strict=True)), default=0)
-    high_bits = int(highest).bit_length() + low_bits
-
-    lowest = [
-        at << high_bits | (at + step) << low_bits | place
+    low = len(rank).bit_length()
+    mask = (1 << low) - 1
+    high = (
+        low
+        + max((at + step * (more + 1) for at, step, more in zip(used, rate, left, strict=True)), default=0).bit_length()
+    )
+    lowest = sorted(
+        at << high | at + step << low | place
         for at, step, place, more in zip(used, rate, rank, left, strict=True)
         if more
-    ]
-    lowest.sort()
-    waiting = list(lowest)
-    equal: list[int] = []
+    )
+    waiting, equal = list(lowest), list[int]()
     taken: list[int] = []
     while lowest and len(taken) < steps:
-        least = lowest[0]
-        first = row_of[least & mask]
-        if least >> high_bits != used[first] or not left[first]:
+        least = row_of[lowest[0] & mask]
+        if lowest[0] >> high != used[least] or not left[least]:
             heappop(lowest)
             continue
-        edge = used[first] + rate[first]
-        while waiting and (waiting[0] >> high_bits < edge or waiting[0] == least):
+        edge = used[least] + rate[least]
+        bar = max(edge << high, lowest[0] + 1)
+        while waiting and waiting[0] < bar:
             entry = heappop(waiting)
             row = row_of[entry & mask]
-            if entry >> high_bits == used[row] and left[row]:
-                heappush(equal, held[row] << high_bits | used[row] + rate[row] << low_bits | rank[row])
-        entry = heappop(equal)
-        row = row_of[entry & mask]
-        if entry >> high_bits != held[row] or not left[row]:
-            continue
-        if used[row] >= edge and row != first:
-            heappush(waiting, used[row] << high_bits | used[row] + rate[row] << low_bits | rank[row])
-            continue
-        taken.append(row)
-        left[row] -= 1
-        held[row] += 1
-        used[row] += rate[row]
-        if left[row]:
-            again = used[row] << high_bits | used[row] + rate[row] << low_bits | rank[row]
-            heappush(lowest, again)
-            heappush(waiting, again)
+            if entry >> high == used[row] and left[row]:
+                heappush(equal, held[row] << high | used[row] + rate[row] << low | rank[row])
+        row = -1
+        # Until the least used node itself is taken, the edge stays where it is.
+        while row != least and len(taken) < steps:
+            entry = heappop(equal)
+            row = row_of[entry & mask]
+            if entry >> high != held[row] or not left[row]:
+                row = -1
+                continue
+            result = used[row] + rate[row]
+            if used[row] >= edge and row != least:
+                heappush(waiting, used[row] << high | result << low | rank[row])
+                continue
+            taken.append(row)
+            left[row] -= 1
+            held[row] += 1
+            used[row] = result
+            if left[row]:
+                tail = result + rate[row] << low | rank[row]
+                heappush(lowest, result << high | tail)
+                if result < edge:
+                    heappush(equal, held[row] << high | tail)
+                else:
+                    heappush(waiting, result << high | tail)
     return taken
 
 
