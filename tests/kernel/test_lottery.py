@@ -6,7 +6,7 @@ from itertools import permutations
 import numpy as np
 import pytest
 
-from fairlead.kernel.logarithm import LN_2_64, POINT, ln
+from fairlead.kernel.logarithm import LN_2_64, POINT, _tables, ln
 from fairlead.kernel.lottery import digest, keys, order, winners
 
 OBJECTS = 20_000
@@ -166,3 +166,10 @@ def test_ln_is_right_to_two_units_in_the_last_place() -> None:
         assert sum(errors) / len(errors) < 1
         assert round(Decimal(2**64).ln() * 2**POINT) == LN_2_64
     assert got[0] == 0
+
+
+def test_tables_of_logarithms_cannot_be_changed() -> None:
+    """They are shared by every draw."""
+    for column in _tables():
+        with pytest.raises(ValueError, match="read-only"):
+            column[0] = 1
