@@ -15,11 +15,11 @@ from fairlead.engine.record import plan_record, use_record
 from fairlead.engine.site import Path, SitePlan, plan_site, spots
 from fairlead.model.clusters import cluster_table
 from fairlead.model.columns import ints
-from fairlead.model.division import DividePolicy, DivideWorkload
+from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population
 from fairlead.model.shape import Shape
-from fairlead.model.snapshot import DivisionAsk, QueueWish, Site, Snapshot
+from fairlead.model.snapshot import QueueWish, Site, Snapshot
 from fairlead.model.workload import Workload
 
 CPU = 1000

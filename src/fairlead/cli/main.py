@@ -11,6 +11,7 @@ from fairlead.model.errors import FairleadError, InputError
 
 COMMANDS = {
     "plan": "Plan a directory of manifests through all five levels.",
+    "diff": "Compare two plans or two sets of manifests.",
     "divide": "Divide replicas over clusters by weight (fleet).",
     "share": "Share a cluster between queues, namespaces and jobs (queue).",
     "split": "Answer an admission review: on-demand or spot (tier).",

@@ -11,6 +11,7 @@ from fairlead.model.errors import InputError
 if TYPE_CHECKING:
     from fairlead.engine.plan import Plan
     from fairlead.kube.manifests.catalogue import Catalogue
+    from fairlead.model.snapshot import Snapshot
 
 
 @click.command(
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 Examples:
   fairlead plan -f examples/shop
   fairlead plan -f nodes.yaml -f apps/ -o json
+  fairlead plan -f examples/shop --drain west-od-1
+  fairlead plan -f examples/shop --scale shop/web=50 --add-nodes 3 --like west-spot-1
   kubectl get nodes,pods,deployments -A -o yaml | fairlead plan -f -
 """,
 )
@@ -32,19 +35,45 @@ Examples:
     metavar="PATH",
     help="A manifest, a directory, or - (repeatable).",
 )
+@click.option("--drain", multiple=True, metavar="NODE", help="What if: empty this node (repeatable).")
+@click.option(
+    "--lose", multiple=True, metavar="LABEL=VALUE", help="What if: lose all nodes with this label, such as zone=a."
+)
+@click.option("--add-nodes", type=click.IntRange(min=1), metavar="N", help="What if: N more nodes, as --like says.")
+@click.option("--like", default="", metavar="NODE", help="The node that --add-nodes copies.")
+@click.option("--scale", multiple=True, metavar="WORKLOAD=N", help="What if: this workload has N replicas.")
+@click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
+@click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
 @click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
 @output_option()
-def command(sources: tuple[str, ...], strict: bool, output: str | None) -> int:
+def command(
+    sources: tuple[str, ...],
+    drain: tuple[str, ...],
+    lose: tuple[str, ...],
+    add_nodes: int | None,
+    like: str,
+    scale: tuple[str, ...],
+    weight: tuple[str, ...],
+    upgrade: bool,
+    strict: bool,
+    output: str | None,
+) -> int:
     """Plan where everything in the manifests would go, and say why.
 
     Kubernetes, Karmada, Volcano and Longhorn objects are read; other kinds are counted and left alone. A broken file
-    does not stop the plan: it is named on standard error.
+    does not stop the plan: it is named on standard error. The what-if options change the manifests before planning and
+    show the answer beside the present.
     """
     from fairlead.engine.plan import plan
 
     found, view = read(sources, strict=strict)
     decided = plan(view)
     form = chosen(output)
+    if upgrade:
+        return _upgrade(view, decided, form)
+    changed = _what_if(view, drain, lose, add_nodes, like, scale, weight)
+    if changed is not view:
+        return _beside(decided, plan(changed), form)
     if form == "table":
         from fairlead.cli.report import draw
 
@@ -55,7 +84,7 @@ def command(sources: tuple[str, ...], strict: bool, output: str | None) -> int:
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
-def read(sources: tuple[str, ...], *, strict: bool) -> tuple["Catalogue", Any]:
+def read(sources: tuple[str, ...], *, strict: bool) -> tuple["Catalogue", "Snapshot"]:
     """The snapshot of the sources; what is broken is told on standard error, and ends the command where it must."""
     from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.reading import read_manifests
@@ -84,3 +113,81 @@ def _record(decided: "Plan", found: "Catalogue") -> dict[str, Any]:
     if found.errors:
         record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
     return record
+
+
+def _what_if(
+    view: "Snapshot",
+    drain: tuple[str, ...],
+    lose: tuple[str, ...],
+    add_nodes: int | None,
+    like: str,
+    scale: tuple[str, ...],
+    weight: tuple[str, ...],
+) -> "Snapshot":
+    """The snapshot with every change that was asked for; the same one where there is none."""
+    from fairlead.engine import whatif
+
+    if bool(add_nodes) != bool(like):
+        raise InputError("--add-nodes", "goes together with --like, which names the node to copy")
+    for node in drain:
+        view = whatif.drained(view, node.removeprefix("node/"))
+    for each in lose:
+        view = whatif.lost(view, *_pair("--lose", each))
+    if add_nodes:
+        view = whatif.extended(view, add_nodes, like.removeprefix("node/"))
+    for each in scale:
+        name, count = _pair("--scale", each)
+        view = whatif.scaled(view, name.removeprefix("deploy/").removeprefix("sts/"), _whole("--scale", count))
+    for each in weight:
+        name, count = _pair("--weight", each)
+        view = whatif.weighted(view, name.removeprefix("ns/"), _whole("--weight", count))
+    return view
+
+
+def _pair(option: str, text: str) -> tuple[str, str]:
+    name, sign, value = text.partition("=")
+    if not (name and sign and value):
+        raise InputError(option, f"{text!r}; expected NAME=VALUE")
+    return name, value
+
+
+def _whole(option: str, text: str) -> int:
+    from fairlead.model.selectors import integer
+
+    number = integer(text)
+    if number is None:
+        raise InputError(option, f"{text!r} is not a whole number")
+    return number
+
+
+def _beside(now: "Plan", then: "Plan", form: str) -> int:
+    """The changed plan beside the present one."""
+    from fairlead.engine.compare import compare
+    from fairlead.engine.record import plan_record
+
+    record = compare(plan_record(now), plan_record(then))
+    if form == "table":
+        from fairlead.cli.changes import draw_changes
+
+        draw_changes(console(), record, "now", "then")
+    else:
+        record["plan"] = plan_record(then)
+        click.echo(json_text(record) if form == "json" else yaml_text(record))
+    return EXIT_UNPLACED if then.unplaced else EXIT_OK
+
+
+def _upgrade(view: "Snapshot", now: "Plan", form: str) -> int:
+    """Each zone drained on its own: what would wait while it is away."""
+    from fairlead.engine import whatif
+    from fairlead.engine.plan import plan
+
+    steps = {zone: plan(whatif.lost(view, "zone", zone)).unplaced for zone in whatif.zones(view)}
+    worst = max(steps.values(), default=now.unplaced)
+    if form == "table":
+        for zone, waits in steps.items():
+            click.echo(f"without {zone}: {waits} wait ({waits - now.unplaced:+d})")
+        click.echo(f"now {now.unplaced} wait, at worst {worst} while a zone is away.")
+    else:
+        record = {"now": now.unplaced, "zones": steps, "worst": worst}
+        click.echo(json_text(record) if form == "json" else yaml_text(record))
+    return EXIT_UNPLACED if worst else EXIT_OK

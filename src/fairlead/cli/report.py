@@ -83,7 +83,7 @@ def _site(screen: "Console", plan: SitePlan) -> None:
     for path in plan.paths:
         for finding in (*path.split.warnings, *path.findings):
             _reason(screen, path.workload.title, finding.sentence)
-    if len(plan.sharing.queues) > 1:
+    if sum(any(row.deserved.values()) for row in plan.sharing.queues) > 1:
         _queues(screen, plan)
     _nodes(screen, plan)
 

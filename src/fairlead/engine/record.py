@@ -11,6 +11,7 @@ from fairlead.model.amounts import quantities
 from fairlead.model.decision import trace_record
 from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Finding
+from fairlead.model.snapshot import Site
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -50,7 +51,7 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
     return {
         "cluster": plan.site.name,
         "nodes": len(names),
-        "workloads": [_path(path, names) for path in plan.paths],
+        "workloads": [_path(path, plan.site, names) for path in plan.paths],
         "queues": [
             {
                 "queue": row.name,
@@ -72,12 +73,14 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
     }
 
 
-def _path(path: Path, names: tuple[str, ...]) -> dict[str, Any]:
+def _path(path: Path, site: Site, names: tuple[str, ...]) -> dict[str, Any]:
+    there = site.present.get(path.workload.key)
     return {
         "workload": path.workload.title,
         "kind": path.workload.kind,
         "replicas": path.replicas,
         "running": sum(each.part.running for each in path.parts),
+        "runs": {} if there is None else {names[row]: int(there[row]) for row in np.flatnonzero(there).tolist()},
         "onDemand": path.split.target,
         "queue": path.job.queue,
         "granted": sum(each.granted for each in path.parts),

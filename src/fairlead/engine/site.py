@@ -1,7 +1,7 @@
 """One site through tier, queue and node: how many of each workload may start, and on which nodes they go.
 
-Order on the nodes: higher priority first, then what must be on demand before what may be anywhere, then larger gangs,
-then natural order of names. A gang that does not fit as a whole leaves nothing behind.
+Order on the nodes: higher priority first, then workloads with a part that must be on demand (they have fewer nodes to
+choose from), then larger gangs, then natural order of names. A gang that does not fit as a whole leaves nothing behind.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -107,7 +107,7 @@ def _share_and_place(site: Site, splits: Sequence[Parts]) -> tuple[Sharing, list
     Each round asks for no more than the nodes took in the last one, so the rounds end; three are enough in practice,
     and after `ROUNDS` what is left over stays free.
     """
-    turns = sorted(range(len(splits)), key=lambda row: _turn(splits[row].parts[0].workload))
+    turns = sorted(range(len(splits)), key=lambda row: _turn(splits[row]))
     limits = [[part.need for part in split.parts] for split in splits]
     refusals: dict[int, Finding] = {}
     for last in range(ROUNDS):
@@ -137,13 +137,16 @@ def _findings(split: Parts, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
 
 
 def _split(site: Site, workload: Workload, replicas: int, tiers: Tiers) -> Parts:
-    running = site.present.get(workload.key)
-    there = 0 if running is None else int(running.sum())
-    return parts(workload, replicas, there, site.required.get(workload.key, 0), tiers)
+    there, required = (
+        0 if column is None else int(column.sum())
+        for column in (site.present.get(workload.key), site.required.get(workload.key))
+    )
+    return parts(workload, replicas, there, required, tiers)
 
 
-def _turn(workload: Workload) -> tuple[int, int, object]:
-    return -workload.priority, -workload.least_together, natural_key(workload.key)
+def _turn(split: Parts) -> tuple[int, bool, int, object]:
+    workload = split.parts[0].workload
+    return -workload.priority, not split.target, -workload.least_together, natural_key(workload.key)
 
 
 def _place(site: Site, ground: Ground, split: Parts, limited: Sequence[Part], job: JobRow) -> _Placed:

@@ -45,7 +45,7 @@ class Site:
     population: Population
     workloads: tuple[Workload, ...] = ()
     present: Mapping[str, Int] = field(default_factory=dict)
-    required: Mapping[str, int] = field(default_factory=dict)
+    required: Mapping[str, Int] = field(default_factory=dict)
     queues: tuple[QueueWish, ...] = ()
     weights: Mapping[str, int] = field(default_factory=dict)
     disks: DiskTable | None = None

@@ -15,9 +15,14 @@ WEIGHT = "volcano.sh/namespace.weight"
 
 
 def queue_wishes(found: Catalogue, cluster: str) -> tuple[QueueWish, ...]:
-    """The queues of one cluster; one whose amounts cannot be read is named among the errors and left out."""
+    """The queues of one cluster and those that name none, which are in all of them.
+
+    A queue whose amounts cannot be read is named among the errors and left out.
+    """
     wishes = []
-    for queue in found.at(Queue, cluster):
+    for queue in found.of(Queue):
+        if cluster_of(queue) not in ("", cluster):
+            continue
         try:
             wishes.append(_wish(queue))
         except InputError as error:

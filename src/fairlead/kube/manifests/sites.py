@@ -10,16 +10,18 @@ from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests import queues
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.disk import storage
-from fairlead.kube.manifests.workloads import Reader, Running
+from fairlead.kube.manifests.fleet import division_ask
+from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace
 from fairlead.model.columns import Int, flags, frozen, ints
+from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.population import Population, Resident, resident
-from fairlead.model.snapshot import DivisionAsk, Site, Snapshot
+from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
 
@@ -64,8 +66,8 @@ def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divi
         nodes=nodes,
         population=_population(nodes, pods, found.of(Namespace)),
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
-        present={key: _per_node(nodes, running) for key, running in attached.running.items()},
-        required={key: running.required for key, running in attached.running.items()},
+        present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
+        required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
         queues=queues.queue_wishes(found, name),
         weights=queues.namespace_weights(found, name),
         disks=stored.disks,
@@ -74,8 +76,8 @@ def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divi
     )
 
 
-def _per_node(nodes: NodeState, running: Running) -> Int:
-    rows = [nodes.rows[name] for name in running.nodes if name in nodes.rows]
+def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
+    rows = np.array([nodes.rows[name] for name in names if name in nodes.rows], dtype=np.int64)
     return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
 
 
@@ -98,7 +100,3 @@ def _population(nodes: NodeState, pods: Iterable[Pod], namespaces: Iterable[Name
     return Population(
         residents=tuple(known), codes=ints(codes), rows=ints(rows), leaving=flags(leaving), namespaces=labels
     )
-
-
-def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
-    return None

@@ -22,10 +22,10 @@ STRATEGY = "fairlead.io/strategy"
 
 @dataclass(slots=True)
 class Running:
-    """The bound pods of one workload: node names, and how many must stay on on-demand nodes."""
+    """The node of each bound pod of one workload, and of those that must stay on on-demand nodes."""
 
     nodes: list[str] = field(default_factory=list)
-    required: int = 0
+    required: list[str] = field(default_factory=list)
 
 
 @dataclass(slots=True)
@@ -98,7 +98,8 @@ class Reader:
 
     def _count(self, running: Running, pod: Pod) -> None:
         running.nodes.append(pod.spec.node_name)
-        running.required += requires_on_demand(pod.spec, self._rules)
+        if requires_on_demand(pod.spec, self._rules):
+            running.required.append(pod.spec.node_name)
 
     def _workload(
         self, kind: str, meta: ObjectMeta, replicas: int | None, template: PodTemplate, first_ordinal: int = 0

@@ -1,0 +1,52 @@
+"""Differences between two plans, drawn."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+from rich.markup import escape
+from rich.table import Table
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+
+def draw_changes(screen: "Console", record: Mapping[str, Any], before: str, after: str) -> None:
+    """A line a workload that changes, then the sites and the sum."""
+    table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
+    for column in ("workload", "leaves", "comes to", "moves", f"waits {before}", after):
+        table.add_column(column, justify="right" if column not in ("workload", "leaves", "comes to") else "left")
+    for row in record["workloads"]:
+        where = f"{row['cluster']}: " if row["cluster"] else ""
+        waits = row["waits"]
+        table.add_row(
+            escape(where + row["workload"]),
+            _spots(row["from"]),
+            _spots(row["to"]),
+            str(row["moves"] or ""),
+            str(waits["before"] or ""),
+            str(waits["after"] or ""),
+        )
+    if record["workloads"]:
+        screen.print(table)
+    for site in record["sites"]:
+        screen.print(escape(_site(site, before, after)))
+    unplaced = record["unplaced"]
+    screen.print(f"{record['moves']} moves; {unplaced['before']} wait {before}, {unplaced['after']} {after}.")
+
+
+def _spots(counts: Mapping[str, int]) -> str:
+    if len(counts) > 6:
+        return f"{sum(counts.values())} on {len(counts)} nodes"
+    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "–"
+
+
+def _site(site: Mapping[str, Any], before: str, after: str) -> str:
+    name = f"Cluster {site['cluster']}" if site["cluster"] else "Cluster"
+    parts = []
+    for word, nodes, use in (
+        (before, site["nodes"]["before"], site["use"]["before"]),
+        (after, site["nodes"]["after"], site["use"]["after"]),
+    ):
+        if use is not None:
+            parts.append(f"{word} {nodes} nodes, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %")
+    return f"{name}: " + "; ".join(parts)

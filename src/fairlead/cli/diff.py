@@ -1,0 +1,74 @@
+"""`fairlead diff`: two plans, or two sets of manifests, side by side."""
+
+from pathlib import Path
+from typing import Any
+
+import click
+
+from fairlead.cli.main import EXIT_OK
+from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.model.errors import InputError
+
+
+@click.command(
+    "diff",
+    epilog="""
+\b
+Examples:
+  fairlead diff yesterday.json today.json
+  fairlead diff examples/shop plan.json -o json
+""",
+)
+@click.argument("before")
+@click.argument("after")
+@output_option()
+def command(before: str, after: str, output: str | None) -> int:
+    """Show what changes from BEFORE to AFTER: moves, what is gained and what is lost.
+
+    Each is a plan (the JSON of `fairlead plan -o json`) or manifests, which are planned first.
+    """
+    from fairlead.engine.compare import compare
+
+    record = compare(_plan(before), _plan(after))
+    form = chosen(output)
+    if form == "table":
+        from fairlead.cli.changes import draw_changes
+
+        draw_changes(console(), record, "before", "after")
+    else:
+        click.echo(json_text(record) if form == "json" else yaml_text(record))
+    return EXIT_OK
+
+
+def _plan(source: str) -> dict[str, Any]:
+    """The record of a plan: read where the file is one, made where it is manifests."""
+    from fairlead.cli.plan import read
+    from fairlead.cli.verb import read as read_bytes
+    from fairlead.engine.plan import plan
+    from fairlead.engine.record import plan_record
+    from fairlead.text.documents import Document, documents
+
+    if not Path(source).is_dir():
+        for document in documents(read_bytes(source), source):
+            if isinstance(document, Document) and isinstance(document.value, dict) and "sites" in document.value:
+                return _checked(document.value, source)
+            break
+    _, view = read((source,), strict=False)
+    return plan_record(plan(view))
+
+
+def _checked(value: dict[str, Any], source: str) -> dict[str, Any]:
+    """A plan that lacks what a comparison reads is bad input, told before anything is compared."""
+    try:
+        for site in value["sites"]:
+            use = site["use"]["after"]
+            _ = site["cluster"], site["nodes"], use["lowest"], use["mean"], use["highest"]
+            for each in site["workloads"]:
+                _ = each["kind"], each["workload"], each["unplaced"] + 0, dict(each["runs"])
+                _ = [dict(part["placements"]) for part in each["parts"]]
+        _ = value["unplaced"] + 0
+    except (KeyError, TypeError, ValueError) as error:
+        raise InputError(
+            source, f"is not a whole plan ({type(error).__name__}: {error}); expected the JSON of fairlead plan"
+        ) from None
+    return value

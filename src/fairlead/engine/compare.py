@@ -1,0 +1,70 @@
+"""Two plans side by side, as records: what moved, what was gained and lost. Works on the JSON of `fairlead plan`."""
+
+from collections import Counter
+from collections.abc import Mapping
+from typing import Any
+
+Record = Mapping[str, Any]
+
+
+def compare(before: Record, after: Record) -> dict[str, Any]:
+    """The differences from one plan to another. Workloads that stay as they are are not listed."""
+    first, second = _workloads(before), _workloads(after)
+    rows = [
+        _row(key, first.get(key), second.get(key))
+        for key in sorted({*first, *second})
+        if first.get(key) != second.get(key)
+    ]
+    return {
+        "workloads": rows,
+        "moves": sum(row["moves"] for row in rows),
+        "unplaced": {"before": before["unplaced"], "after": after["unplaced"]},
+        "sites": [_site(name, _sites(before).get(name), _sites(after).get(name)) for name in _names(before, after)],
+    }
+
+
+def _names(before: Record, after: Record) -> list[str]:
+    return sorted({*_sites(before), *_sites(after)})
+
+
+def _sites(plan: Record) -> dict[str, Record]:
+    return {site["cluster"]: site for site in plan["sites"]}
+
+
+def _site(name: str, before: Record | None, after: Record | None) -> dict[str, Any]:
+    """Nodes and their use once the plan is carried out."""
+    return {
+        "cluster": name,
+        "nodes": {"before": before["nodes"] if before else 0, "after": after["nodes"] if after else 0},
+        "use": {
+            "before": before["use"]["after"] if before else None,
+            "after": after["use"]["after"] if after else None,
+        },
+    }
+
+
+def _workloads(plan: Record) -> dict[tuple[str, str, str], dict[str, Any]]:
+    """(cluster, kind, workload) → replicas per node once the plan is carried out, and how many wait."""
+    found: dict[tuple[str, str, str], dict[str, Any]] = {}
+    for site in plan["sites"]:
+        for each in site["workloads"]:
+            spots: Counter[str] = Counter(each["runs"])
+            for part in each["parts"]:
+                spots.update(part["placements"])
+            found[site["cluster"], each["kind"], each["workload"]] = {"spots": dict(spots), "waits": each["unplaced"]}
+    return found
+
+
+def _row(key: tuple[str, str, str], before: Record | None, after: Record | None) -> dict[str, Any]:
+    old: Counter[str] = Counter(before["spots"] if before else {})
+    new: Counter[str] = Counter(after["spots"] if after else {})
+    gone, come = old - new, new - old
+    return {
+        "cluster": key[0],
+        "kind": key[1],
+        "workload": key[2],
+        "from": dict(sorted(gone.items())),
+        "to": dict(sorted(come.items())),
+        "moves": min(gone.total(), come.total()),
+        "waits": {"before": before["waits"] if before else 0, "after": after["waits"] if after else 0},
+    }

@@ -1,0 +1,175 @@
+"""What if: a snapshot changed as a person would change the cluster. The answer is the plan of the changed snapshot."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.model.columns import Bool, Int, flags, frozen, ints
+from fairlead.model.division import DivisionAsk
+from fairlead.model.errors import InputError
+from fairlead.model.nodestate import ABSENT, LabelColumn, NodeState
+from fairlead.model.population import Population
+from fairlead.model.snapshot import Site, Snapshot
+from fairlead.model.workload import Workload
+
+HOSTNAME = "kubernetes.io/hostname"
+SHORT = {
+    "zone": "topology.kubernetes.io/zone",
+    "region": "topology.kubernetes.io/region",
+    "tier": "node.kubernetes.io/capacity",
+}
+"""Labels that may be named by one word."""
+
+
+def drained(snapshot: Snapshot, node: str) -> Snapshot:
+    """The node is cordoned and everything on it has to go elsewhere."""
+    return _emptied(snapshot, lambda nodes: np.array([name == node for name in nodes.names]), f"node {node!r}")
+
+
+def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
+    """Every node with this value of the label is gone."""
+    key = SHORT.get(label, label)
+
+    def chosen(nodes: NodeState) -> Bool:
+        column = nodes.labels.get(key)
+        if column is None or value not in column.values:
+            return np.zeros(len(nodes.names), dtype=np.bool_)
+        here: Bool = column.codes == column.values.index(value)
+        return here
+
+    return _emptied(snapshot, chosen, f"node with {key}={value}")
+
+
+def zones(snapshot: Snapshot) -> tuple[str, ...]:
+    """The zones that nodes are in, by name."""
+    found = {value for site in snapshot.sites for value in _values(site.nodes, SHORT["zone"])}
+    return tuple(sorted(found))
+
+
+def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
+    """`count` more nodes like the one named, empty."""
+    if count < 0:
+        raise InputError("--add-nodes", f"{count} is negative; expected a number of nodes")
+    found = False
+    sites = []
+    for site in snapshot.sites:
+        if like in site.nodes.rows:
+            found = True
+            site = _with_nodes(site, count, site.nodes.rows[like])
+        sites.append(site)
+    if not found:
+        raise InputError("--like", f"there is no node {like!r}")
+    return replace(snapshot, sites=tuple(sites))
+
+
+def scaled(snapshot: Snapshot, name: str, replicas: int) -> Snapshot:
+    """The workload (its name, or namespace/name) asks for so many replicas."""
+    if replicas < 0:
+        raise InputError("--scale", f"{name}={replicas} is negative; expected a number of replicas")
+    known = {workload.key: workload for site in snapshot.sites for workload in site.workloads}
+    known |= {workload.key: workload for workload, _ in snapshot.divided}
+    meant = [workload.key for workload in known.values() if name in (workload.name, workload.title)]
+    if len(meant) != 1:
+        raise InputError("--scale", f"{len(meant)} workloads are called {name!r}; expected exactly one")
+
+    def grown(workload: Workload) -> Workload:
+        return replace(workload, replicas=replicas) if workload.key == meant[0] else workload
+
+    def asked(workload: Workload, ask: DivisionAsk) -> DivisionAsk:
+        return replace(ask, workload=replace(ask.workload, replicas=replicas)) if workload.key == meant[0] else ask
+
+    return replace(
+        snapshot,
+        sites=tuple(replace(site, workloads=tuple(map(grown, site.workloads))) for site in snapshot.sites),
+        divided=tuple((grown(workload), asked(workload, ask)) for workload, ask in snapshot.divided),
+    )
+
+
+def weighted(snapshot: Snapshot, namespace: str, weight: int) -> Snapshot:
+    """The namespace has this weight."""
+    if weight < 1:
+        raise InputError("--weight", f"{namespace}={weight}; expected a weight of 1 or more")
+    return replace(
+        snapshot,
+        sites=tuple(replace(site, weights={**site.weights, namespace: weight}) for site in snapshot.sites),
+    )
+
+
+def _values(nodes: NodeState, key: str) -> tuple[str, ...]:
+    column = nodes.labels.get(key)
+    return () if column is None else column.values
+
+
+def _emptied(snapshot: Snapshot, chosen: Callable[[NodeState], Bool], what: str) -> Snapshot:
+    masks = [chosen(site.nodes) for site in snapshot.sites]
+    if not any(mask.any() for mask in masks):
+        raise InputError("", f"there is no {what}")
+    sites = tuple(
+        _without(site, mask) if mask.any() else site for site, mask in zip(snapshot.sites, masks, strict=True)
+    )
+    return replace(snapshot, sites=sites)
+
+
+def _without(site: Site, mask: Bool) -> Site:
+    """The site with nothing on the chosen nodes, which take nothing new."""
+    nodes, people = site.nodes, site.population
+    stays = ~mask[people.rows]
+    return replace(
+        site,
+        nodes=replace(
+            nodes,
+            used=ints(np.where(mask[:, None], 0, nodes.used)),
+            unschedulable=flags(nodes.unschedulable | mask),
+        ),
+        population=Population(
+            residents=people.residents,
+            codes=ints(people.codes[stays]),
+            rows=ints(people.rows[stays]),
+            leaving=flags(people.leaving[stays]),
+            namespaces=people.namespaces,
+        ),
+        present=_masked(site.present, mask),
+        required=_masked(site.required, mask),
+    )
+
+
+def _masked(columns: Mapping[str, Int], mask: Bool) -> dict[str, Int]:
+    return {key: ints(np.where(mask, 0, column)) for key, column in columns.items()}
+
+
+def _with_nodes(site: Site, count: int, like: int) -> Site:
+    nodes = site.nodes
+    names = [f"{nodes.names[like]}-more-{number}" for number in range(1, count + 1)]
+    rows = np.concatenate([np.arange(len(nodes.names)), np.full(count, like)])
+    used = nodes.used[rows].copy()
+    used[len(nodes.names) :] = 0
+
+    def longer(columns: Mapping[str, Int]) -> dict[str, Int]:
+        return {key: ints(np.concatenate([column, np.zeros(count, dtype=np.int64)])) for key, column in columns.items()}
+
+    return replace(
+        site,
+        nodes=replace(
+            nodes,
+            names=(*nodes.names, *names),
+            allocatable=ints(nodes.allocatable[rows]),
+            used=ints(used),
+            labels={key: _label(key, column, rows, names) for key, column in nodes.labels.items()},
+            taint_profile=ints(nodes.taint_profile[rows]),
+            unschedulable=flags(nodes.unschedulable[rows]),
+            rows={**nodes.rows, **{name: len(nodes.names) + place for place, name in enumerate(names)}},
+        ),
+        present=longer(site.present),
+        required=longer(site.required),
+    )
+
+
+def _label(key: str, column: LabelColumn, rows: Int, names: list[str]) -> LabelColumn:
+    """The column over more rows; a new node's host name is its own."""
+    codes = column.codes[rows].copy()
+    values = column.values
+    if key == HOSTNAME and names and codes[-1] != ABSENT:
+        codes[-len(names) :] = np.arange(len(values), len(values) + len(names))
+        values = (*values, *names)
+    return LabelColumn(frozen(codes), values)
