@@ -6,11 +6,11 @@ from fairlead.kernel.rational import Ints, largest, widen
 
 
 def lowest(k: int, *columns: Ints) -> Ints:
-    """The `k` ≥ 1 lowest rows by the columns in turn, the first column weighing most; ties to the lower row.
+    """The `k` lowest rows by the columns in turn, the first column weighing most; ties to the lower row.
 
     The rows come back in no particular order.
     """
-    rows = np.arange(len(columns[0]))
+    rows = np.arange(len(columns[0]) if k else 0)
     chosen = []
     for column in columns:
         if k >= len(rows):
