@@ -1,0 +1,283 @@
+"""Volcano's Queues and PodGroups with their Pods, quotas, budgets and nodes as the tables of the queue level."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.shapes import selector, shape
+from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.moments import seconds
+from fairlead.kube.objects.meta import ObjectMeta
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from fairlead.kube.objects.volcano import PodGroup
+from fairlead.kube.objects.volcano import Queue as VolcanoQueue
+from fairlead.model.amounts import amounts
+from fairlead.model.errors import InputError
+from fairlead.model.jobs import UNSET
+from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_state, weight_of
+from fairlead.model.selectors import Taint, Term, tolerated
+from fairlead.model.shape import Shape
+
+GROUP = "scheduling.k8s.io/group-name"
+TASK = "volcano.sh/task-spec"
+QUEUE = "volcano.sh/queue-name"
+PREEMPTABLE = "volcano.sh/preemptable"
+WEIGHT = "volcano.sh/namespace.weight"
+DEFAULT = "default"
+SCHEDULERS = ("volcano", "fairlead")
+SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""Priority classes of the system itself, which are always there."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Kind:
+    """What makes pods of one group one role."""
+
+    task: str
+    request: tuple[tuple[str, int], ...]
+    nodes: frozenset[str]
+
+
+class _Reader:
+    """The objects of one cluster, looked up while its jobs are put together."""
+
+    def __init__(self, found: Catalogue) -> None:
+        self.nodes = found.of(Node)
+        self.pods = [pod for pod in found.of(Pod) if not pod.finished]
+        self.classes = SYSTEM | {each.metadata.name: each.value for each in found.of(PriorityClass)}
+        defaults = [each.value for each in found.of(PriorityClass) if each.global_default]
+        self.default_priority = max(defaults, default=0)
+        self.never = {each.metadata.name for each in found.of(PriorityClass) if each.preemption_policy == "Never"}
+        self.budgets = found.of(PodDisruptionBudget)
+        self._nodes_of: dict[Shape, frozenset[str]] = {}
+
+    def priority(self, pod: Pod) -> int:
+        """The pod's own, else its class's, else the default."""
+        if pod.spec.priority is not None:
+            return pod.spec.priority
+        return self.classes.get(pod.spec.priority_class_name, self.default_priority)
+
+    def group_priority(self, name: str, pods: Sequence[Pod]) -> int:
+        """That of the class a group names; else the highest of its pods."""
+        if name in self.classes:
+            return self.classes[name]
+        return max((self.priority(pod) for pod in pods), default=self.default_priority)
+
+    def budget(self, pod: Pod) -> int:
+        """The tightest disruption budget that covers the pod, UNSET where none does."""
+        covering = [
+            row
+            for row, budget in enumerate(self.budgets)
+            if budget.metadata.namespace == pod.metadata.namespace
+            if (chosen := selector(budget.spec.selector)) is not None and chosen.selects(pod.metadata.labels)
+        ]
+        return min(covering, key=lambda row: self.budgets[row].status.disruptions_allowed, default=UNSET)
+
+    def nodes_of(self, pod: Pod) -> frozenset[str]:
+        """The nodes a pod may run on by selector, affinity and taints."""
+        wanted = shape(pod.metadata.namespace, {}, pod.spec)
+        if wanted not in self._nodes_of:
+            self._nodes_of[wanted] = frozenset(node.metadata.name for node in self.nodes if _suits(node, wanted))
+        return self._nodes_of[wanted]
+
+    def roles(self, pods: Sequence[Pod], minimums: dict[str, int]) -> tuple[Role, ...]:
+        """Pods that are alike, together; the minimum of a task is met by its first role as far as that goes."""
+        kinds: dict[_Kind, list[Pod]] = defaultdict(list)
+        for pod in pods:
+            asked = tuple(sorted(request_of_pod(pod).items()))
+            kinds[_Kind(pod.metadata.annotations.get(TASK, ""), asked, self.nodes_of(pod))].append(pod)
+        left = dict(minimums)
+        roles = []
+        for kind, alike in kinds.items():
+            least = min(left.get(kind.task, 0), len(alike))
+            left[kind.task] = left.get(kind.task, 0) - least
+            roles.append(
+                Role(
+                    name=kind.task,
+                    replicas=len(alike),
+                    request=dict(kind.request),
+                    minimum=least,
+                    held=self._held(pod for pod in alike if pod.spec.node_name),
+                    nodes=kind.nodes,
+                )
+            )
+        short = {task: number for task, number in left.items() if number > 0}
+        # A minimum that no pod can meet keeps the gang from starting, as it should.
+        roles.extend(Role(name=task, replicas=0, request={}, minimum=number) for task, number in short.items())
+        return tuple(roles)
+
+    def _held(self, pods: Iterable[Pod]) -> tuple[Held, ...]:
+        alike: dict[tuple[str, int, bool, bool, int], list[str]] = defaultdict(list)
+        for pod in pods:
+            marks = {**pod.metadata.annotations, **pod.metadata.labels}
+            protected = pod.metadata.namespace == "kube-system" or pod.spec.priority_class_name in SYSTEM
+            going = pod.metadata.deletion_timestamp is not None
+            free_to_go = marks.get(PREEMPTABLE, "true").lower() != "false" and not going
+            key = (pod.spec.node_name, self.priority(pod), free_to_go, protected, self.budget(pod))
+            alike[key].append(f"{pod.metadata.namespace}/{pod.metadata.name}")
+        return tuple(
+            Held(
+                count=len(names),
+                node=node,
+                priority=priority,
+                preemptable=free_to_go,
+                protected=protected,
+                budget=budget,
+                names=tuple(names),
+            )
+            for (node, priority, free_to_go, protected, budget), names in alike.items()
+        )
+
+
+def _suits(node: Node, wanted: Shape) -> bool:
+    """Whether a pod of this shape may run on the node at all."""
+    taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in node.spec.taints)
+    if node.spec.unschedulable or not tolerated(taints, wanted.tolerations):
+        return False
+    labels = node.metadata.labels
+    if any(labels.get(key) != value for key, value in wanted.node_selector):
+        return False
+    terms = wanted.required
+    return terms is None or any(_term(term, labels, node.metadata.name) for term in terms)
+
+
+def _term(term: Term, labels: dict[str, str], name: str) -> bool:
+    return bool(term.labels or term.fields) and (
+        all(each.holds(labels.get(each.key)) for each in term.labels)
+        and all(each.holds(name if each.key == "metadata.name" else None) for each in term.fields)
+    )
+
+
+def queue_state_of(found: Catalogue) -> QueueState:
+    """The cluster as the queue level sees it.
+
+    A PodGroup is a job; a pod of ours without one is a job of its own; other running pods only take room. Without any
+    Queue there is one, `default`.
+    """
+    reader = _Reader(found)
+    grouped: dict[tuple[str, str], list[Pod]] = defaultdict(list)
+    single: list[Pod] = []
+    other: list[Pod] = []
+    groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
+    for pod in reader.pods:
+        key = (pod.metadata.namespace, _group_of(pod))
+        if key in groups:
+            grouped[key].append(pod)
+        else:
+            (single if _ours(pod) else other).append(pod)
+    jobs = [_job(reader, group, grouped[key]) for key, group in groups.items()]
+    jobs.extend(_single(reader, pod) for pod in single if not pod.spec.scheduling_gates)
+    free, whole = _room(reader, other)
+    return queue_state(
+        jobs=jobs,
+        queues=[_queue(each) for each in found.of(VolcanoQueue)] or [Queue(name=DEFAULT)],
+        weights=namespace_weights(found.of(ResourceQuota)),
+        past={},
+        whole=whole,
+        free=free,
+        allowed=[budget.status.disruptions_allowed for budget in reader.budgets],
+    )
+
+
+def _group_of(pod: Pod) -> str:
+    native = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group is not None else ""
+    return pod.metadata.annotations.get(GROUP, native)
+
+
+def _ours(pod: Pod) -> bool:
+    """Whether a pod without a group waits for the queues, or runs by them."""
+    return bool(_group_of(pod)) or QUEUE in pod.metadata.annotations or pod.spec.scheduler_name in SCHEDULERS
+
+
+def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:
+    """The weight of every namespace that has a quota: its highest valid one."""
+    written: dict[str, list[object]] = defaultdict(list)
+    for quota in quotas:
+        written[quota.metadata.namespace].append(quota.spec.hard.get(WEIGHT, 1))
+    return {namespace: weight_of(values) for namespace, values in written.items()}
+
+
+def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
+    spec, meta = group.spec, group.metadata
+    alive = [pod for pod in pods if pod.spec.node_name or not pod.spec.scheduling_gates]
+    return Job(
+        name=f"{meta.namespace}/{meta.name}",
+        queue=spec.queue or DEFAULT,
+        namespace=meta.namespace,
+        roles=reader.roles(alive, spec.min_task_member),
+        min_member=1 if spec.min_member is None else spec.min_member,
+        min_resources=amounts(spec.min_resources, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources"),
+        priority=reader.group_priority(spec.priority_class_name, pods),
+        created=_created(meta),
+        since=int(_created(meta) or UNSET),
+        preempts=all(_may_preempt(reader, pod) for pod in pods if not pod.spec.node_name),
+    )
+
+
+def _single(reader: _Reader, pod: Pod) -> Job:
+    return Job(
+        name=f"{pod.metadata.namespace}/{pod.metadata.name}",
+        queue=pod.metadata.annotations.get(QUEUE, DEFAULT),
+        namespace=pod.metadata.namespace,
+        roles=reader.roles([pod], {}),
+        priority=reader.priority(pod),
+        created=_created(pod.metadata),
+        since=int(_created(pod.metadata) or UNSET),
+        preempts=_may_preempt(reader, pod),
+    )
+
+
+def _may_preempt(reader: _Reader, pod: Pod) -> bool:
+    return pod.spec.preemption_policy != "Never" and pod.spec.priority_class_name not in reader.never
+
+
+def _created(meta: ObjectMeta) -> float | None:
+    return None if meta.creation_timestamp is None else seconds(meta.creation_timestamp)
+
+
+def _queue(queue: VolcanoQueue) -> Queue:
+    spec, place = queue.spec, f"Queue {queue.metadata.name}: spec."
+    return Queue(
+        name=queue.metadata.name,
+        weight=1 if spec.weight is None else spec.weight,
+        priority=spec.priority,
+        parent=spec.parent,
+        open=queue.status.state in ("", "Open"),
+        reclaimable=spec.reclaimable is not False,
+        capability=amounts(spec.capability, f"{place}capability"),
+        guarantee=amounts(spec.guarantee.resource, f"{place}guarantee.resource"),
+        deserved=amounts(spec.deserved, f"{place}deserved"),
+    )
+
+
+def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
+    """What is free on each node, and the whole: what nodes may hold, less what pods of others hold there.
+
+    A node that takes no new pods counts with what its pods hold.
+    """
+    if not reader.nodes:
+        raise InputError("", "there is no Node among the manifests; expected at least one")
+    free = {
+        node.metadata.name: amounts(node.status.allocatable, f"Node {node.metadata.name}: status.allocatable")
+        for node in reader.nodes
+    }
+    whole: dict[str, int] = defaultdict(int)
+    for node in reader.nodes:
+        for name, amount in free[node.metadata.name].items():
+            whole[name] += 0 if node.spec.unschedulable else amount
+    closed = {node.metadata.name for node in reader.nodes if node.spec.unschedulable}
+    strangers = {id(pod) for pod in other}
+    for pod in reader.pods:
+        node_name = pod.spec.node_name
+        if node_name not in free:
+            continue
+        for name, amount in request_of_pod(pod).items():
+            free[node_name][name] = free[node_name].get(name, 0) - amount
+            if id(pod) in strangers:
+                whole[name] -= 0 if node_name in closed else amount
+            elif node_name in closed:
+                whole[name] += amount
+    return free, {name: max(0, amount) for name, amount in whole.items()}

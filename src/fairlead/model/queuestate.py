@@ -1,0 +1,242 @@
+"""Everything the queue level decides from, built from rows that are easy to write: jobs, roles, queues, nodes."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from fairlead.model.amounts import CPU, MEMORY, NANO, nanos
+from fairlead.model.columns import Bool, Int, distinct, ints, lookup
+from fairlead.model.errors import InputError
+from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable, RunningTable
+from fairlead.model.order import natural_key, natural_rank
+
+PODS = "pods"
+"""Where it is limited, every replica takes one of it; it does not count in shares."""
+Amounts = Mapping[str, int]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Held:
+    """Running replicas of a role that are alike."""
+
+    count: int
+    node: str = ""
+    priority: int | None = None
+    """The job's where it is not given."""
+    preemptable: bool = True
+    protected: bool = False
+    budget: int = UNSET
+    names: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Role:
+    """Replicas that ask for the same and may run on the same nodes (`nodes` None: on all)."""
+
+    name: str = ""
+    replicas: int
+    request: Amounts
+    minimum: int = 0
+    held: tuple[Held, ...] = ()
+    nodes: frozenset[str] | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Job:
+    """One job. `created` and `since` are seconds; without `created` the order of the input is the age."""
+
+    name: str
+    queue: str
+    namespace: str
+    roles: tuple[Role, ...]
+    min_member: int = 1
+    min_resources: Amounts = field(default_factory=dict)
+    priority: int = 0
+    created: float | None = None
+    since: int = UNSET
+    preempts: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Queue:
+    """One queue; a resource that a bound does not name is not bounded."""
+
+    name: str
+    weight: int = 1
+    priority: int = 0
+    parent: str = ""
+    open: bool = True
+    reclaimable: bool = True
+    capability: Amounts = field(default_factory=dict)
+    guarantee: Amounts = field(default_factory=dict)
+    deserved: Amounts = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Room:
+    """Free amounts by node, rows in natural order of the names; `eligible[role, node]`."""
+
+    names: tuple[str, ...]
+    free: Int
+    eligible: Bool
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueState:
+    """The tables of one decision."""
+
+    jobs: JobTable
+    queues: QueueTable
+    namespaces: NamespaceTable
+    whole: Int
+    running: RunningTable
+    room: Room | None = None
+
+
+def queue_state(
+    *,
+    jobs: Sequence[Job],
+    queues: Sequence[Queue],
+    weights: Mapping[str, int],
+    past: Mapping[str, Amounts],
+    whole: Amounts,
+    free: Mapping[str, Amounts] | None = None,
+    allowed: Sequence[int] = (),
+) -> QueueState:
+    """The rows as tables. `weights` and `past` are by namespace; `free` is by node, None without nodes."""
+    resources = _resources(jobs, queues, whole)
+    namespaces = tuple(dict.fromkeys([*weights, *(job.namespace for job in jobs)]))
+    nodes = sorted(free, key=natural_key) if free is not None else []
+    table = _jobs(jobs, resources, [queue.name for queue in queues], namespaces, PODS in whole)
+    return QueueState(
+        jobs=table,
+        queues=_queues(queues, resources),
+        namespaces=NamespaceTable(
+            names=namespaces,
+            weight=ints([weights.get(name, 1) for name in namespaces]),
+            past=_matrix([past.get(name, {}) for name in namespaces], resources, 0),
+        ),
+        whole=ints([whole.get(resource, 0) for resource in resources]),
+        running=_running(jobs, lookup(nodes), allowed),
+        room=_room(jobs, nodes, free, resources) if free is not None else None,
+    )
+
+
+def weight_of(values: Iterable[object]) -> int:
+    """The weight of a namespace: the highest positive whole number among the values; anything else counts as 1."""
+    return max((_weight(value) for value in values), default=1)
+
+
+def _weight(value: object) -> int:
+    try:
+        size = nanos(value)  # type: ignore[arg-type]  # whatever it is, it is tried
+    except InputError:
+        return 1
+    return size // NANO if size % NANO == 0 and 0 < size < NANO * 2**31 else 1
+
+
+def _resources(jobs: Sequence[Job], queues: Sequence[Queue], whole: Amounts) -> tuple[str, ...]:
+    """Every resource that is named, cpu and memory first, then in natural order."""
+    named: set[str] = set(whole)
+    for queue in queues:
+        named.update(queue.capability, queue.guarantee, queue.deserved)
+    for job in jobs:
+        named.update(job.min_resources, *(role.request for role in job.roles))
+    first = {CPU: 0, MEMORY: 1}
+    return tuple(sorted(named, key=lambda name: (first.get(name, 2), natural_key(name))))
+
+
+def _matrix(rows: Sequence[Amounts], resources: Sequence[str], absent: int) -> Int:
+    values = [[row.get(resource, absent) for resource in resources] for row in rows]
+    return ints(values).reshape(len(rows), len(resources))
+
+
+def _queues(rows: Sequence[Queue], resources: Sequence[str]) -> QueueTable:
+    return QueueTable(
+        names=distinct([row.name for row in rows], "$.queues"),
+        parents=tuple(row.parent for row in rows),
+        weight=ints([max(-(2**31), min(row.weight, 2**31)) for row in rows]),
+        priority=ints([row.priority for row in rows]),
+        open=np.array([row.open for row in rows], dtype=np.bool_),
+        reclaimable=np.array([row.reclaimable for row in rows], dtype=np.bool_),
+        capability=_matrix([row.capability for row in rows], resources, UNSET),
+        guarantee=_matrix([row.guarantee for row in rows], resources, 0),
+        deserved=_matrix([row.deserved for row in rows], resources, UNSET),
+    )
+
+
+def _jobs(
+    rows: Sequence[Job], resources: Sequence[str], queues: Sequence[str], namespaces: Sequence[str], pods: bool
+) -> JobTable:
+    queue_row, namespace_row = lookup(queues), lookup(namespaces)
+    roles = [role for row in rows for role in row.roles]
+    request = np.array(_matrix([role.request for role in roles], resources, 0))
+    if pods:
+        request[:, resources.index(PODS)] = np.maximum(request[:, resources.index(PODS)], 1)
+    return JobTable(
+        names=distinct([row.name for row in rows], "$.jobs"),
+        resources=tuple(resources),
+        queue=ints([queue_row.get(row.queue, UNSET) for row in rows]),
+        queue_names=tuple(row.queue for row in rows),
+        namespace=ints([namespace_row[row.namespace] for row in rows]),
+        priority=ints([row.priority for row in rows]),
+        age=_ages(rows),
+        min_member=ints([row.min_member for row in rows]),
+        min_resources=_matrix([row.min_resources for row in rows], resources, 0),
+        preempts=np.array([row.preempts for row in rows], dtype=np.bool_),
+        since=ints([row.since for row in rows]),
+        role_start=ints(np.cumsum([0, *(len(row.roles) for row in rows)])),
+        role_names=tuple(role.name for role in roles),
+        role_replicas=ints([role.replicas for role in roles]),
+        role_minimum=ints([role.minimum for role in roles]),
+        role_running=ints([sum(held.count for held in role.held) for role in roles]),
+        role_request=ints(request),
+    )
+
+
+def _ages(rows: Sequence[Job]) -> Int:
+    """Ranks by age: `created`, then name; those without it are the youngest, in the order of the input."""
+    names = natural_rank([row.name for row in rows]).tolist()
+    keys = [
+        (0, row.created, names[number]) if row.created is not None else (1, 0.0, number)
+        for number, row in enumerate(rows)
+    ]
+    ranks = np.empty(len(rows), dtype=np.int64)
+    ranks[sorted(range(len(rows)), key=keys.__getitem__)] = np.arange(len(rows))
+    return ints(ranks)
+
+
+def _running(rows: Sequence[Job], node_row: Mapping[str, int], allowed: Sequence[int]) -> RunningTable:
+    found: list[tuple[int, int, Held, Job]] = []
+    role_row = 0
+    for number, row in enumerate(rows):
+        for role in row.roles:
+            found.extend((number, role_row, held, row) for held in role.held if held.count)
+            role_row += 1
+    return RunningTable(
+        job=ints([job for job, _, _, _ in found]),
+        role=ints([role for _, role, _, _ in found]),
+        node=ints([node_row.get(held.node, UNSET) for _, _, held, _ in found]),
+        count=ints([held.count for _, _, held, _ in found]),
+        priority=ints([row.priority if held.priority is None else held.priority for _, _, held, row in found]),
+        preemptable=np.array([held.preemptable for _, _, held, _ in found], dtype=np.bool_),
+        protected=np.array([held.protected for _, _, held, _ in found], dtype=np.bool_),
+        budget=ints([held.budget for _, _, held, _ in found]),
+        allowed=ints(list(allowed)),
+        names=tuple(held.names for _, _, held, _ in found),
+    )
+
+
+def _room(rows: Sequence[Job], nodes: Sequence[str], free: Mapping[str, Amounts], resources: Sequence[str]) -> Room:
+    roles = [role for row in rows for role in row.roles]
+    everywhere = np.ones(len(nodes), dtype=np.bool_)
+    eligible = [
+        everywhere if role.nodes is None else np.array([name in role.nodes for name in nodes], dtype=np.bool_)
+        for role in roles
+    ]
+    return Room(
+        names=tuple(nodes),
+        free=_matrix([free[name] for name in nodes], resources, 0),
+        eligible=np.array(eligible, dtype=np.bool_).reshape(len(roles), len(nodes)),
+    )
