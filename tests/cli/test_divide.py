@@ -257,3 +257,66 @@ def test_yaml_in_and_out(tmp_path: Path) -> None:
     source.write_text("workload: {name: web, replicas: 4}\nclusters:\n- name: a\n- name: b\n")
     result = CliRunner().invoke(cli, ["divide", "-f", str(source), "-o", "yaml"], standalone_mode=False)
     assert result.stdout.startswith("placements:\n  a: 2\n  b: 2\n")
+
+
+MANIFESTS = """
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: west}
+---
+apiVersion: cluster.karmada.io/v1alpha1
+kind: Cluster
+metadata: {name: north}
+---
+apiVersion: work.karmada.io/v1alpha2
+kind: ResourceBinding
+metadata: {name: web, namespace: shop}
+spec:
+  resource: {kind: Deployment, namespace: shop, name: web, uid: u1}
+  replicas: 6
+  placement: {replicaScheduling: {replicaSchedulingType: Divided}}
+---
+apiVersion: work.karmada.io/v1alpha2
+kind: ResourceBinding
+metadata: {name: loose, namespace: shop}
+spec: {replicas: 1}
+---
+apiVersion: apps/v1
+kind: Deployment
+metadata: {name: api, namespace: shop}
+spec: {replicas: 4, selector: {matchLabels: {app: api}}}
+---
+apiVersion: policy.karmada.io/v1alpha1
+kind: PropagationPolicy
+metadata: {name: all, namespace: shop}
+spec:
+  resourceSelectors: [{apiVersion: apps/v1, kind: Deployment}]
+  placement: {replicaScheduling: {replicaSchedulingType: Divided}}
+"""
+
+
+def test_manifests_bindings_and_selected_workloads_are_divided() -> None:
+    """A binding without a placement yields an error in its place; the others go on."""
+    result = _run(MANIFESTS, "-o", "json")
+    assert result.return_value == 2
+    web, loose, api = (json.loads(line) for line in result.stdout.splitlines())
+    assert (web["workload"], web["placements"]) == ("shop/web", {"west": 3, "north": 3})
+    assert loose["error"]["path"] == "shop/loose: spec.placement"
+    assert (api["workload"], api["placements"]) == ("shop/api", {"west": 2, "north": 2})
+
+
+def test_manifests_of_a_directory_are_read(tmp_path: Path) -> None:
+    """One file a kind or all in one; the table names each workload."""
+    first, _, rest = MANIFESTS.partition("---\n")
+    (tmp_path / "a.yaml").write_text(first)
+    (tmp_path / "b.yaml").write_text(rest)
+    result = CliRunner().invoke(cli, ["divide", "-f", str(tmp_path), "-o", "table"], standalone_mode=False)
+    assert "shop/web: 6 placed over 2 clusters" in result.stdout
+
+
+def test_manifests_without_clusters_or_without_anything_to_divide_are_told() -> None:
+    """What was expected."""
+    no_cluster = _run(MANIFESTS.replace("kind: Cluster\n", "kind: Other\n"), "-o", "json").exception
+    assert "expected at least one" in str(no_cluster)
+    nothing = _run(MANIFESTS.partition("---\n")[0], "-o", "json").exception
+    assert "no workload that a PropagationPolicy selects" in str(nothing)

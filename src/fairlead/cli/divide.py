@@ -1,16 +1,18 @@
 """`fairlead divide`: replicas over clusters."""
 
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from fairlead.cli.output import output_option
-from fairlead.cli.verb import explain_option, file_option, run
+from fairlead.cli.verb import explain_option, file_option, problems, read, report
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from fairlead.levels.fleet.divide import Division
+    from fairlead.model.division import DivisionAsk
     from fairlead.problems.divide import Problem
 
 
@@ -23,20 +25,26 @@ Examples:
   fairlead divide -f bindings.jsonl -o json      one problem a line, one answer a line
   echo '{"workload":{"name":"web","replicas":7},"clusters":[{"name":"a"},{"name":"b"}]}' | fairlead divide -f -
   fairlead divide -f problem.yaml --explain
+  fairlead divide -f examples/shop               manifests: Karmada's clusters, policies and bindings
 """,
 )
-@file_option()
+@file_option("A problem in JSON or YAML, or manifests of Karmada")
 @output_option()
 @explain_option()
 def command(source: str, output: str | None, explain: bool) -> int:
     """Divide the replicas of a workload over clusters: by weight, by room, on few, or all in each."""
+    from fairlead.cli import divide_manifests as manifests
     from fairlead.engine.explain_fleet import lines
     from fairlead.problems import divide
 
-    return run(divide, source, output, picture, lines if explain else None)
+    told = lines if explain else None
+    raw = None if Path(source).is_dir() else read(source)
+    if raw is not None and not manifests.is_manifest(raw):
+        return report(divide, problems(divide, raw, source), output, picture, told)
+    return report(manifests, manifests.asked_for(source, raw), output, picture, told)
 
 
-def picture(screen: "Console", problem: "Problem", decision: "Division") -> None:
+def picture(screen: "Console", problem: "Problem | DivisionAsk", decision: "Division") -> None:
     """Bars: what a cluster is owed in full, and its part of the residual."""
     from rich.table import Table
     from rich.text import Text

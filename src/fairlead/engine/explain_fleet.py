@@ -40,7 +40,8 @@ def _whole(decision: Division) -> Iterator[str]:
 
 def _steps(decision: Division) -> Iterator[str]:
     if decision.mode is Mode.STATIC and decision.floors:
-        yield f"The floors take {sum(decision.floors.values())}, {decision.residual} are residual."
+        left = f"{decision.residual} {'is' if decision.residual == 1 else 'are'}"
+        yield f"The floors take {sum(decision.floors.values())}, {left} residual."
     for note in decision.trace.notes:
         yield f"{note[0].upper()}{note[1:]}."
 

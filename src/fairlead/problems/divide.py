@@ -197,11 +197,16 @@ def _asked(problem: Problem) -> DivisionAsk | InputError:
 
 
 def answer(problem: Problem, decision: Division) -> dict[str, Any]:
-    """The decision as JSON values."""
-    record = decision_record(decision)
-    trace = record.pop("trace")
+    """The answer to a problem."""
+    return record(decision)
+
+
+def record(decision: Division) -> dict[str, Any]:
+    """A decision as JSON values."""
+    shared = decision_record(decision)
+    trace = shared.pop("trace")
     return {
-        **record,
+        **shared,
         "floors": dict(decision.floors),
         "residual": decision.residual,
         "kept": decision.kept,

@@ -76,7 +76,7 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     who = f"{policy.metadata.namespace}/{policy.metadata.name}".lstrip("/")
     try:
         knobs = knobs_of(policy.metadata.annotations, who)
-        binding = _binding_of(found, workload)
+        binding = binding_of(found, workload)
         uid = workload.uid or workload.title
         placement = policy.spec.placement
         evicting = binding.spec.graceful_eviction_tasks if binding else ()
@@ -140,7 +140,8 @@ def _labels(found: Catalogue, workload: Workload) -> Mapping[str, str]:
     return {}
 
 
-def _binding_of(found: Catalogue, workload: Workload) -> ResourceBinding | None:
+def binding_of(found: Catalogue, workload: Workload) -> ResourceBinding | None:
+    """The binding that stands for a workload."""
     wanted = (workload.kind, workload.namespace, workload.name)
     for each in found.of(ResourceBinding):
         resource = each.spec.resource

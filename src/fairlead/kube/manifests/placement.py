@@ -50,7 +50,7 @@ class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 class Knobs(msgspec.Struct, forbid_unknown_fields=True, rename="camel", frozen=True):
     """The annotation's content: what is beyond Karmada's own fields. `mode` chooses how static weights are rounded."""
 
-    mode: Literal[Mode.STATIC, Mode.WEBSTER] = Mode.STATIC
+    mode: Literal["static", "webster"] = "static"
     sticky: Sticky = Sticky.SEED
     capacity_coefficient: float | None = None
     respect_room: bool = False
@@ -90,7 +90,7 @@ def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = Fal
     one = () if placement.cluster_affinity is None else (placement.cluster_affinity,)
     coefficient = knobs.capacity_coefficient
     return DividePolicy(
-        mode=mode_of(placement.replica_scheduling, knobs.mode),
+        mode=mode_of(placement.replica_scheduling, Mode(knobs.mode)),
         sticky=knobs.sticky,
         coefficient=None if coefficient is None else Fraction(str(coefficient)),
         reschedule=Reschedule.FRESH if fresh else Reschedule.STEADY,

@@ -1,0 +1,96 @@
+"""Manifests for `fairlead divide`: Karmada's objects to divisions, without a problem in between."""
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from fairlead.kube.manifests.catalogue import Catalogue
+    from fairlead.levels.fleet.divide import Division
+    from fairlead.model.division import DivisionAsk
+
+
+class Problem:
+    """Stands for the type of a problem: manifests are read before."""
+
+
+def is_manifest(raw: bytes) -> bool:
+    """Whether the text holds Kubernetes objects rather than a problem."""
+    return b"apiVersion" in raw and b"kind" in raw
+
+
+def solve(ask: "DivisionAsk") -> "Division":
+    """One division."""
+    return solve_many([ask])[0]
+
+
+def solve_many(asks: Sequence["DivisionAsk"]) -> list["Division"]:
+    """All divisions, together where they can be."""
+    from fairlead.levels.fleet.batch import divide_all
+
+    return divide_all(asks)
+
+
+def answer(ask: "DivisionAsk", decision: "Division") -> dict[str, Any]:
+    """The answer to a problem, with the workload it is about."""
+    from fairlead.problems.divide import record
+
+    return {"workload": ask.workload.name, **record(decision)}
+
+
+def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"]:
+    """Every binding, and every workload that a policy divides and no binding stands for.
+
+    What cannot be used is told on standard error or takes the place of its answer; the others go on.
+    """
+    from fairlead.kube.manifests.catalogue import catalogue
+    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
+    from fairlead.kube.objects.karmada import Cluster
+
+    if raw is None:
+        manifests, errors = read_manifests([source])
+    else:
+        parsed = list(parse_manifests(raw, source))
+        manifests = [each for each in parsed if isinstance(each, Manifest)]
+        errors = [each for each in parsed if isinstance(each, InputError)]
+    found = catalogue(manifests)
+    found.errors[:0] = errors
+    if not found.of(Cluster):
+        raise next(
+            iter(found.errors), InputError(source, "has no Cluster of cluster.karmada.io; expected at least one")
+        )
+    asks = [*_bindings(found), *_workloads(found)]
+    for error in found.errors:
+        click.echo(f"fairlead: {error}", err=True)
+    if not asks:
+        raise InputError(source, "has no ResourceBinding and no workload that a PropagationPolicy selects")
+    return asks
+
+
+def _bindings(found: "Catalogue") -> list["DivisionAsk | InputError"]:
+    from fairlead.kube.manifests.fleet import binding_ask
+    from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+
+    asks: list[DivisionAsk | InputError] = []
+    for binding in found.of(ResourceBinding):
+        try:
+            asks.append(binding_ask(binding, found.of(Cluster)))
+        except InputError as error:
+            asks.append(error)
+    return asks
+
+
+def _workloads(found: "Catalogue") -> list["DivisionAsk | InputError"]:
+    from fairlead.kube.admission.rules import TierRules
+    from fairlead.kube.manifests.fleet import binding_of, division_ask
+    from fairlead.kube.manifests.workloads import Reader
+
+    asks = (
+        division_ask(found, workload)
+        for workload in Reader(found, TierRules()).controllers(found, "")
+        if binding_of(found, workload) is None
+    )
+    return [ask for ask in asks if ask is not None]
