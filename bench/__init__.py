@@ -4,6 +4,7 @@ A group is a module with `run(report)`. To add one, write bench/<name>.py and ad
 """
 
 GROUPS = {
+    "disk": "one storage replica and bursts of them, beside Longhorn's figures",
     "kernels": "how the cost of the kernels grows with targets and units, against one heap turn a unit",
     "node": "strategies over 100,000 nodes, bound cpu and volumes, against one heap turn a replica",
     "kube": "decoding 10,000 pods typed and as dictionaries, and watch events through a TLS server",

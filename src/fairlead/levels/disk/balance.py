@@ -83,7 +83,7 @@ def balance(
     ledger = Ledger(disks, policy)
     rows = {disks.place(row): row for row in range(len(disks))} if pending or any(v.held for v in volumes) else {}
     lost = _charge_pending(ledger, rows, pending)
-    before = ledger.usable.copy()
+    before = frozen(ledger.usable.copy()) if pending else disks.usable_bytes
     run = _Run(disks, policy, ledger, rows)
     for volume in sorted(volumes, key=lambda each: (-each.size_bytes, natural_key(each.name))):
         run.place(volume)
@@ -98,7 +98,7 @@ def balance(
         placed=tuple(run.placed),
         outcomes=tuple(run.outcomes),
         first=run.first,
-        usable_before_bytes=frozen(before),
+        usable_before_bytes=before,
         usable_after_bytes=frozen(ledger.usable),
     )
 
@@ -112,6 +112,7 @@ class _Run:
         self.outcomes: list[Outcome] = []
         self.first: Choice | None = None
         self.scores: list[Score] = []
+        self._one_by_one = policy.alpha != 1 or policy.rule is not Rule.BALANCE
         self._static: dict[tuple[Any, ...], Codes] = {}
         self._shelves: dict[tuple[Any, ...], Shelf] = {}
 
@@ -159,7 +160,7 @@ class _Run:
 
     def _shelf(self, key: tuple[Any, ...] | None, static: Codes) -> Shelf | None:
         """Heaps for this kind of volume, once a burst has begun; every shelf costs a step at each placement."""
-        if key is None or len(self.scores) < TRACED or self.policy.alpha != 1 or self.policy.rule is not Rule.BALANCE:
+        if key is None or self._one_by_one or len(self.scores) < TRACED:
             return None
         if key not in self._shelves and len(self._shelves) < MOST_SHELVES:
             self._shelves[key] = Shelf(static, self.disks, self.ledger, by_zone=key[-1])

@@ -24,8 +24,8 @@ class Ledger:
 
     def __init__(self, disks: DiskTable, policy: BalancePolicy) -> None:
         self.usable: Int = disks.usable_bytes.copy()
-        self.short: Int = disks.short_bytes.copy()
-        self.free: Int = disks.free_bytes.copy()
+        self.short: Int = disks.short_bytes
+        self.free: Int = disks.free_bytes
         self.limited = policy.over_percent is not None
         self.promised: Int = _room_under_limit(disks, policy.over_percent)
 
@@ -34,7 +34,7 @@ class Ledger:
         left = int(self.usable[row]) - size_bytes
         self.usable[row] = max(left, 0)
         if left < 0:
-            self.short[row] -= left
+            self._change_short(row, -left)
         if self.limited:
             self.promised[row] -= size_bytes
 
@@ -42,9 +42,16 @@ class Ledger:
         """A replica of this size leaves the disk."""
         gained = self.gained(row, size_bytes)
         self.usable[row] += gained
-        self.short[row] -= size_bytes - gained
+        if gained < size_bytes:
+            self._change_short(row, gained - size_bytes)
         if self.limited and self.promised[row] < NO_LIMIT // 2:
             self.promised[row] += size_bytes
+
+    def _change_short(self, row: int, by: int) -> None:
+        """Rare, so the table's own column serves until then."""
+        if not self.short.flags.writeable:
+            self.short = self.short.copy()
+        self.short[row] += by
 
     def gained(self, row: int, size_bytes: int) -> int:
         """By how much the usable bytes rise if a replica of this size leaves the disk."""
