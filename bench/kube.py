@@ -17,7 +17,8 @@ import msgspec
 from aiohttp import web
 
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
-from fairlead.kube.client import Client, Page
+from fairlead.kube.answers import Page
+from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.http import HttpTransport
 from fairlead.kube.objects.pod import Pod

@@ -6,11 +6,12 @@ Pure request building over one `Transport`. Retries are bounded and only for cal
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal, TypeVar
 
 import msgspec
 
 from fairlead.kube import errors
+from fairlead.kube.answers import Page, ServedResources, Version
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import Raw
@@ -34,37 +35,6 @@ GZIP = {"Accept-Encoding": "gzip"}
 
 Body = Mapping[str, Any] | msgspec.Struct
 Patch = Mapping[str, Any] | list[Raw]
-
-
-class ListMeta(msgspec.Struct, rename="camel"):
-    resource_version: str = ""
-    next: str = msgspec.field(name="continue", default="")
-    remaining_item_count: int | None = None
-
-
-class Page(msgspec.Struct, Generic[T]):
-    """A list or a part of it."""
-
-    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
-    items: list[T] = msgspec.field(default_factory=list)
-
-    @property
-    def resource_version(self) -> str:
-        return self.metadata.resource_version
-
-
-class Version(msgspec.Struct, rename="camel"):
-    major: str = ""
-    minor: str = ""
-    git_version: str = ""
-
-
-class ServedResource(msgspec.Struct):
-    name: str = ""
-
-
-class ServedResources(msgspec.Struct):
-    resources: list[ServedResource] = msgspec.field(default_factory=list)
 
 
 class Client:
