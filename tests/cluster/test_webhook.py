@@ -121,8 +121,13 @@ def test_bad_annotation_is_refused_when_applied(api: Api, shop: str, served: Web
 
 @in_webhook_mode
 def test_metrics_and_health_are_served(served: Webhooks) -> None:
-    """Every replica is alive and ready, and has counted its answers."""
+    """Every replica is alive and ready and tells how hard it works; the answers of the tests before were counted."""
     for replica in served.replicas:
         assert replica.get("/healthz") == (200, "ok\n")
         assert replica.get("/readyz")[0] == 200
-        assert re.search(r"^fairlead_admission_seconds_count", replica.get("/metrics")[1], re.M)
+        assert re.search(r"^fairlead_ledger_writes", replica.get("/metrics")[1], re.M)
+    answered = [
+        re.findall(r'^fairlead_admissions_total{reason="SlotGranted"', each.get("/metrics")[1], re.M)
+        for each in served.replicas
+    ]
+    assert any(answered)

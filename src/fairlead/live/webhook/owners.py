@@ -10,6 +10,7 @@ from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Re
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.tier.split import Split
 from fairlead.live.webhook.admit import Asking, Lookup, resolve
+from fairlead.model.errors import InputError
 from fairlead.model.owners import Owner
 
 RESOURCES: dict[str, Resource[Workload]] = {
@@ -39,9 +40,13 @@ class Owners:
         return found if found is not None and found.metadata.uid == lookup.uid else await self.live(lookup)
 
     async def live(self, lookup: Lookup) -> Workload | None:
-        """The object as stored now, None where there is none."""
+        """The object as stored now, None where there is none. A name that cannot be one is bad input."""
+        resource = RESOURCES[lookup.kind]
+        if not lookup.name or not lookup.namespace or {lookup.name, lookup.namespace} & {".", ".."}:
+            place = f"{resource.label} {lookup.namespace}/{lookup.name}"
+            raise InputError("$.request.object.metadata.ownerReferences", f"{place!r} is not a namespace and a name")
         try:
-            return await self._client.get(RESOURCES[lookup.kind], lookup.name, namespace=lookup.namespace)
+            return await self._client.get(resource, lookup.name, namespace=lookup.namespace)
         except ApiError as error:
             if not error.not_found:
                 raise

@@ -1,0 +1,203 @@
+"""The endpoint: a review or a clear error for every request; it drains and changes its certificate while it works."""
+
+import asyncio
+import json
+import random
+import ssl
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+import aiohttp
+import pytest
+
+from fairlead.kube.admission.review import Request, allow
+from fairlead.kube.errors import UnreachableError
+from fairlead.live.webhook.certificates import Pair, issue, make_authority
+from fairlead.live.webhook.measures import Measures
+from fairlead.live.webhook.server import MOST_BYTES, AdmissionServer
+from fairlead.live.webhook.tls import Certificate, Files
+from fairlead.live.webhook.validate import validate
+from fairlead.model.errors import InputError
+from tests.live.cluster_of_pods import Process
+from tests.tier.pods import pod, reference, review, web_pod, workload
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+JSON = {"Content-Type": "application/json"}
+
+
+async def _allowed(request: Request) -> dict[str, Any]:
+    return allow(request.uid)
+
+
+async def _slow(request: Request) -> dict[str, Any]:
+    await asyncio.sleep(60)
+    return allow(request.uid)
+
+
+async def _unreachable(request: Request) -> dict[str, Any]:
+    raise UnreachableError("GET /x", "nobody there")
+
+
+ANSWERS = {"/mutate": _allowed, "/slow": _slow, "/down": _unreachable}
+
+
+@asynccontextmanager
+async def _serving(budget: float = 5.0) -> AsyncIterator[tuple[AdmissionServer, str, aiohttp.ClientSession]]:
+    server = AdmissionServer(ANSWERS, Measures(), budget=budget)
+    async with server.listening("127.0.0.1:0", None) as port, aiohttp.ClientSession() as session:
+        yield server, f"http://127.0.0.1:{port}", session
+
+
+async def _status(path: str, body: bytes, headers: dict[str, str] = JSON, *, budget: float = 5.0) -> int:
+    async with (
+        _serving(budget) as (_, url, session),
+        session.post(url + path, data=BytesIO(body), headers=headers) as answer,
+    ):
+        return answer.status
+
+
+async def test_review_is_answered_and_the_connection_kept() -> None:
+    """Two reviews over one connection, each with its uid."""
+    async with _serving() as (server, url, session):
+        for uid in ("a", "b"):
+            async with session.post(f"{url}/mutate", json=review(web_pod(), uid=uid)) as answer:
+                assert (await answer.json())["response"]["uid"] == uid
+                assert "Connection" not in answer.headers
+        server.draining = True
+        async with session.post(f"{url}/mutate", json=review(web_pod())) as answer:
+            assert answer.status == 200
+            assert answer.headers["Connection"] == "close"
+
+
+ERRORS: dict[str, tuple[str, bytes, dict[str, str], int]] = {
+    "not JSON": ("/mutate", b"{", JSON, 400),
+    "not a review": ("/mutate", b"{}", JSON, 400),
+    "nothing": ("/mutate", b"", JSON, 400),
+    "another type": ("/mutate", b"{}", {"Content-Type": "text/plain"}, 415),
+    "too large": ("/mutate", b" " * (MOST_BYTES + 1), JSON, 413),
+    "another path": ("/other", b"{}", JSON, 404),
+    "the API is away": ("/down", json.dumps(review(web_pod())).encode(), JSON, 500),
+}
+
+
+@pytest.mark.parametrize(("path", "body", "headers", "want"), ERRORS.values(), ids=ERRORS)
+async def test_request_that_cannot_be_answered_gets_a_clear_status(
+    path: str, body: bytes, headers: dict[str, str], want: int
+) -> None:
+    """What the caller sends wrong is a 4xx, what we cannot do is a 5xx."""
+    assert await _status(path, body, headers) == want
+
+
+async def test_request_has_a_time_limit() -> None:
+    """A decision that takes too long ends in an error, and the failure policy decides."""
+    assert await _status("/slow", json.dumps(review(web_pod())).encode(), budget=0.05) == 504
+
+
+async def test_body_that_never_comes_has_a_time_limit() -> None:
+    """A client that sends half a body does not hold the server."""
+    async with _serving(0.05) as (_, url, _session):
+        host, _, port = url.removeprefix("http://").partition(":")
+        reader, writer = await asyncio.open_connection(host, int(port))
+        head = ["POST /mutate HTTP/1.1", f"Host: {host}", "Content-Type: application/json", "Content-Length: 100"]
+        writer.write("\r\n".join([*head, "", "{"]).encode())
+        line = await asyncio.wait_for(reader.readline(), 10)
+        writer.close()
+        assert b"504" in line
+
+
+def _write(folder: Path, pair: Pair) -> None:
+    (folder / "tls.crt").write_text(pair.certificate)
+    (folder / "tls.key").write_text(pair.key)
+
+
+async def _shown(port: int) -> bytes:
+    """The certificate that the server shows to a new connection."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+    _, writer = await asyncio.open_connection("127.0.0.1", port, ssl=context)
+    found = writer.get_extra_info("ssl_object").getpeercert(binary_form=True)
+    writer.close()
+    return bytes(found)
+
+
+async def test_certificate_changes_without_a_restart(tmp_path: Path) -> None:
+    """New connections see the new certificate; a key that does not fit is refused and the old pair stays in use."""
+    authority = make_authority(NOW)
+    first, second = (issue(authority, ["127.0.0.1"], NOW) for _ in range(2))
+    _write(tmp_path, first)
+    certificate = Certificate(Files(tmp_path))
+    assert await certificate.refresh()
+    assert not await certificate.refresh()
+    server = AdmissionServer(ANSWERS, Measures(), budget=1)
+    async with server.listening("127.0.0.1:0", certificate.context) as port:
+        before = await _shown(port)
+        _write(tmp_path, Pair(second.certificate, first.key))
+        with pytest.raises(InputError, match="cannot be used together"):
+            await certificate.refresh()
+        assert await _shown(port) == before
+        _write(tmp_path, second)
+        assert await certificate.refresh()
+        assert await _shown(port) == ssl.PEM_cert_to_DER_cert(second.certificate)
+
+
+async def test_missing_certificate_files_are_told(tmp_path: Path) -> None:
+    """The message names the file."""
+    with pytest.raises(InputError, match=r"tls\.crt"):
+        await Certificate(Files(tmp_path)).refresh()
+
+
+JUNK: tuple[Any, ...] = (None, 0, -1, 1.5, True, "", "x", "٢", [], {}, [None], {"a": None}, "9" * 400)
+
+
+def _mangled(value: Any, chance: random.Random) -> Any:
+    """The value with something in it replaced, removed or put where it does not belong."""
+    if chance.random() < 0.08:
+        return chance.choice(JUNK)
+    if isinstance(value, dict):
+        return {key: _mangled(each, chance) for key, each in value.items() if chance.random() > 0.05}
+    if isinstance(value, list):
+        return [_mangled(each, chance) for each in value] * chance.choice((1, 1, 1, 2))
+    return value
+
+
+SEEDS = (
+    review(web_pod(labels={"a": "b"}, spec={"nodeSelector": {"a": "b"}, "tolerations": [{"key": "x"}]})),
+    review(pod(name="db-1", owner=reference("StatefulSet", "db", "s"))),
+    review(workload("Deployment", "web", "u", minimum="2"), kind="Deployment", operation="UPDATE", oldObject={}),
+)
+
+
+async def _fuzz(rounds: int, answers: dict[str, Callable[[Request], Awaitable[dict[str, Any]]]]) -> dict[int, int]:
+    chance = random.Random(7)
+    statuses: dict[int, int] = {}
+    server = AdmissionServer(answers, Measures(), budget=5)
+    async with server.listening("127.0.0.1:0", None) as port, aiohttp.ClientSession() as session:
+        for number in range(rounds):
+            body = json.dumps(_mangled(chance.choice(SEEDS), chance)).encode()
+            if chance.random() < 0.1:
+                body = body[: chance.randrange(len(body) + 1)]
+            path = ("/mutate", "/validate")[number % 2]
+            async with session.post(f"http://127.0.0.1:{port}{path}", data=body, headers=JSON) as answer:
+                statuses[answer.status] = statuses.get(answer.status, 0) + 1
+                if answer.status == 200:
+                    assert isinstance((await answer.json())["response"]["allowed"], bool)
+    return statuses
+
+
+async def _validated(request: Request) -> dict[str, Any]:
+    return validate(request)
+
+
+@pytest.mark.parametrize("rounds", [400, pytest.param(10_000, marks=pytest.mark.proof)])
+async def test_fuzzed_reviews_never_cause_a_server_error(rounds: int) -> None:
+    """Whatever a caller sends: a valid response or a 400."""
+    from fairlead.kube.fake import FakeApi
+
+    async with Process(FakeApi()) as process:
+        statuses = await _fuzz(rounds, {"/mutate": process.mutator.answer, "/validate": _validated})
+    assert set(statuses) == {200, 400}
+    assert statuses[200] > rounds / 20

@@ -1,0 +1,267 @@
+"""What the elected replica does: ledgers kept in order (webhook mode), tiers given behind the gate (gated mode)."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from typing import Any
+
+import pytest
+
+from fairlead.kube.admission import patches
+from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.client import Client
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.objects.tier import MarkedPod
+from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
+from fairlead.kube.watch import Change, Reflector
+from fairlead.levels.tier.split import Policy
+from fairlead.live.webhook.assigner import Assigner
+from fairlead.live.webhook.counting import MARKED_PODS
+from fairlead.live.webhook.janitor import Janitor
+from fairlead.live.webhook.ledger import Ledger
+from fairlead.live.webhook.memory import Memory
+from fairlead.live.webhook.owners import Owners
+from fairlead.live.webhook.store import LedgerStore
+from tests.kube.virtual import run
+from tests.tier.pods import patched, web, web_pod
+
+
+class Upkeep:
+    """Janitor and assigner of one replica on a fake API server."""
+
+    def __init__(self, api: FakeApi, *, counts: bool = True) -> None:
+        clock = asyncio.get_running_loop().time
+        self.api, self.client = api, Client(api)
+        self.memory, self.owners = Memory(clock), Owners(self.client)
+        store = LedgerStore(self.client, "fairlead")
+        self.pods = Reflector(self.client, MARKED_PODS, self._saw, labels="distributed-scheduling/desired-capacity")
+        self.ledgers = Reflector(self.client, TIER_LEDGERS, lambda change: None, namespace="fairlead")
+        self.janitor = Janitor(
+            self.client,
+            store,
+            self.owners,
+            self.memory,
+            ledgers=lambda: self.ledgers.objects.values(),
+            pods=self._marked,
+            leads=lambda: True,
+            counts=counts,
+        )
+        self.assigner = Assigner(
+            self.client, store, self.owners, TierRules(), Policy(), pods=self._marked, leads=lambda: True
+        )
+
+    def _marked(self) -> list[MarkedPod]:
+        return list(self.pods.objects.values())
+
+    def _saw(self, change: Change[MarkedPod]) -> None:
+        self.memory.saw(change)
+        self.assigner.saw(change.object)
+
+    async def __aenter__(self) -> "Upkeep":
+        caches: list[Any] = [*self.owners.reflectors, self.pods, self.ledgers]
+        self.tasks = [asyncio.create_task(each.run()) for each in caches]
+        await asyncio.gather(*(each.synced.wait() for each in caches))
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    def put_pod(self, name: str, made: dict[str, Any]) -> None:
+        made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
+        self.api.put(PODS, made)
+
+    def ledger(self) -> dict[str, Any] | None:
+        return self.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead")
+
+
+def _play(play: Callable[[Upkeep], Awaitable[None]], *, replicas: int = 4, minimum: str | None = "2") -> None:
+    async def main() -> None:
+        api = FakeApi()
+        for resource, body in zip((DEPLOYMENTS, REPLICA_SETS), web(replicas, minimum), strict=True):
+            api.put(resource, body)
+        async with AsyncExitStack() as stack:
+            await play(await stack.enter_async_context(Upkeep(api)))
+
+    run(main())
+
+
+def _granted(slot: str) -> dict[str, Any]:
+    made = web_pod()
+    return patched(made, patches.on_demand(made, TierRules(), slot=slot, selector=False))
+
+
+def _spot() -> dict[str, Any]:
+    made = web_pod()
+    return patched(made, patches.spot(made, TierRules()))
+
+
+def _put_ledger(api: FakeApi, *granted: str, seen: tuple[str, ...] = ()) -> None:
+    spec = {"namespace": "shop", "replicaSet": "web-1", "deployment": "web"}
+    count = {"target": 2, "held": len(seen), "reserved": len(granted) - len(seen)}
+    body = {"spec": spec, "slots": {"granted": list(granted), "seen": list(seen)}, "count": count}
+    api.put(TIER_LEDGERS, {"metadata": {"name": "rs-1", "namespace": "fairlead"}} | body)
+
+
+def test_janitor_shows_what_is_held_and_frees_what_is_gone() -> None:
+    """A slot whose pod was seen and is no more goes; the numbers become those of the pods."""
+
+    async def play(this: Upkeep) -> None:
+        _put_ledger(this.api, "a", "b", seen=("a", "b"))
+        this.put_pod("one", _granted("a"))
+        this.put_pod("two", _spot())
+        await asyncio.sleep(1)
+        await this.janitor.round()
+        ledger = this.ledger()
+        assert ledger is not None
+        assert ledger["count"] == {"target": 2, "held": 1, "reserved": 0, "spot": 1}
+        assert ledger["slots"] == {"granted": ["a"], "seen": ["a"]}
+
+    _play(play)
+
+
+def test_janitor_keeps_a_reservation_until_it_lapses() -> None:
+    """A grant whose pod never came is kept for 45 seconds of the janitor's own clock."""
+
+    async def play(this: Upkeep) -> None:
+        _put_ledger(this.api, "a")
+        keeping = asyncio.create_task(this.janitor.run())
+        await asyncio.sleep(40)
+        before = this.ledger()
+        assert before is not None
+        assert before["slots"]["granted"] == ["a"]
+        await asyncio.sleep(20)
+        after = this.ledger()
+        assert after is not None
+        assert after["slots"]["granted"] == []
+        keeping.cancel()
+
+    _play(play)
+
+
+@pytest.mark.parametrize("gone", ["deleted", "made anew"])
+def test_janitor_removes_the_ledger_of_a_replica_set_that_is_gone(gone: str) -> None:
+    """Gone is also one of the same name with another uid."""
+
+    async def play(this: Upkeep) -> None:
+        _put_ledger(this.api, "a")
+        this.api.remove(REPLICA_SETS, "web-1", namespace="shop")
+        if gone == "made anew":
+            body = web(4, "2")[1]
+            body["metadata"]["uid"] = "another"
+            this.api.put(REPLICA_SETS, body)
+        await asyncio.sleep(1)
+        await this.janitor.round()
+        assert this.ledger() is None
+
+    _play(play)
+
+
+def test_janitor_survives_an_api_that_is_away() -> None:
+    """It says so and tries again."""
+
+    async def play(this: Upkeep) -> None:
+        _put_ledger(this.api, "a", "b", seen=("a", "b"))
+        await asyncio.sleep(1)
+        this.api.fail(500, path="tierledgers/rs-1", times=4)
+        keeping = asyncio.create_task(this.janitor.run())
+        await asyncio.sleep(30)
+        ledger = this.ledger()
+        assert ledger is not None
+        assert ledger["slots"]["granted"] == []
+        keeping.cancel()
+
+    _play(play)
+
+
+def _gated() -> dict[str, Any]:
+    made = web_pod()
+    return patched(made, patches.hold(made))
+
+
+def _tiers(this: Upkeep, *names: str) -> list[str]:
+    found = [this.api.find(PODS, name, namespace="shop") for name in names]
+    return [each["metadata"]["labels"]["distributed-scheduling/desired-capacity"] for each in found if each]
+
+
+def test_assigner_gives_tiers_and_lifts_gates() -> None:
+    """The oldest two of four take the slots; nobody is left behind the gate."""
+
+    async def play(this: Upkeep) -> None:
+        names = ("p1", "p2", "p3", "p4")
+        working = asyncio.create_task(this.assigner.run())
+        for name in names:
+            this.put_pod(name, _gated())
+        await asyncio.sleep(5)
+        assert _tiers(this, *names) == ["on-demand", "on-demand", "spot", "spot"]
+        for name in names:
+            stored = this.api.find(PODS, name, namespace="shop")
+            assert stored is not None
+            assert stored["spec"].get("schedulingGates") == []
+        ledger = this.ledger()
+        assert ledger is not None
+        assert ledger["slots"]["granted"] == ["uid-p1", "uid-p2"]
+        working.cancel()
+
+    _play(play)
+
+
+def test_assigner_gives_a_freed_slot_to_the_next() -> None:
+    """When a pod that held a slot goes, the next one stored gets it."""
+
+    async def play(this: Upkeep) -> None:
+        working = asyncio.create_task(this.assigner.run())
+        for name in ("p1", "p2", "p3"):
+            this.put_pod(name, _gated())
+        await asyncio.sleep(3)
+        this.api.remove(PODS, "p1", namespace="shop")
+        this.put_pod("p4", _gated())
+        await asyncio.sleep(3)
+        assert _tiers(this, "p2", "p3", "p4") == ["on-demand", "spot", "on-demand"]
+        working.cancel()
+
+    _play(play)
+
+
+def test_assigner_lets_pods_go_whose_workload_asks_for_nothing_any_more() -> None:
+    """The annotation was taken away while they waited: the gate is lifted and nothing else is changed."""
+
+    async def play(this: Upkeep) -> None:
+        this.put_pod("p1", _gated())
+        await asyncio.sleep(1)
+        await this.assigner.round()
+        stored = this.api.find(PODS, "p1", namespace="shop")
+        assert stored is not None
+        assert stored["spec"]["schedulingGates"] == []
+        assert "affinity" not in stored["spec"]
+
+    _play(play, minimum=None)
+
+
+def test_assigner_tries_again_after_a_failure() -> None:
+    """A conflict on the ledger or an error of the API delays, and loses nothing."""
+
+    async def play(this: Upkeep) -> None:
+        this.api.fail(409, method="POST", path="tierledgers", reason="AlreadyExists")
+        this.api.fail(500, method="PATCH", path="pods/p1")
+        working = asyncio.create_task(this.assigner.run())
+        this.put_pod("p1", _gated())
+        await asyncio.sleep(10)
+        assert _tiers(this, "p1") == ["on-demand"]
+        working.cancel()
+
+    _play(play)
+
+
+def test_memory_forgets_what_nobody_can_ask_for() -> None:
+    """Slots of pods long gone and ledgers long unread take no room."""
+    now = [0.0]
+    memory = Memory(lambda: now[0])
+    pod = MarkedPod()
+    memory.saw(Change("deleted", pod, pod))
+    memory.met("rs", Ledger("1", frozenset({"a"})))
+    memory.mark("rs")
+    now[0] = 1000.0
+    memory.forget()
+    assert memory.met("rs", Ledger("1", frozenset({"a"}))).lapsed == frozenset()
