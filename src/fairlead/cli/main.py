@@ -11,6 +11,7 @@ from fairlead.model.errors import FairleadError, InputError
 
 COMMANDS = {
     "plan": "Plan a directory of manifests through all five levels.",
+    "explain": "Say why a workload, a node or a volume is as it is.",
     "diff": "Compare two plans or two sets of manifests.",
     "divide": "Divide replicas over clusters by weight (fleet).",
     "share": "Share a cluster between queues, namespaces and jobs (queue).",

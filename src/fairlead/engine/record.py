@@ -121,8 +121,8 @@ def node_use(nodes: NodeState) -> "np.ndarray[Any, np.dtype[np.float64]]":
 
 
 def use_record(nodes: NodeState) -> dict[str, float]:
-    """Lowest, mean and highest use of the nodes, in percent."""
-    use = node_use(nodes)
+    """Lowest, mean and highest use of the nodes that take replicas, in percent."""
+    use = node_use(nodes)[~nodes.unschedulable]
     if not len(use):
         return {"lowest": 0.0, "mean": 0.0, "highest": 0.0}
     return {
