@@ -1,29 +1,150 @@
 """`fairlead share`: a cluster between queues, namespaces and jobs."""
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairlead.cli.output import output_option
-from fairlead.cli.verb import file_option, run
+from fairlead.cli.verb import explain_option, file_option, problems, read, report
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
 
-    from fairlead.levels.queue.result import Sharing
-    from fairlead.problems.share import Problem
+    from fairlead.levels.queue.result import Amounts, Sharing
+
+WIDTH = 40
+"""Characters of a bar that stands for the whole."""
+MOST_JOBS = 40
+"""Waiting jobs listed one by one."""
 
 
-@click.command("share")
-@file_option()
+@click.command(
+    "share",
+    epilog="""
+\b
+Examples:
+  fairlead share -f problem.json -o json
+  fairlead share -f problems.jsonl -o json       one problem a line, one answer a line
+  echo '{"total":{"cpu":4},"jobs":[{"name":"a","replicas":9,"request":{"cpu":1}}]}' | fairlead share -f -
+  kubectl get nodes,pods,queues.scheduling.volcano.sh,podgroups.scheduling.volcano.sh,resourcequotas -A -o yaml \\
+    | fairlead share -f - --preempt --explain
+""",
+)
+@file_option("A problem in JSON or YAML, or manifests of queues, pod groups, pods, quotas and nodes")
+@click.option("--preempt", is_flag=True, help="Let jobs take room from others, where that is fair.")
+@click.option(
+    "--reserve-after",
+    type=click.IntRange(min=0),
+    default=None,
+    metavar="SECONDS",
+    help="Keep room for a gang that has waited so long.",
+)
 @output_option()
-def command(source: str, output: str | None) -> int:
-    """Share a cluster between queues, then namespaces, then jobs: whose turn it is, and how far everybody gets."""
+@explain_option()
+def command(source: str, preempt: bool, reserve_after: int | None, output: str | None, explain: bool) -> int:
+    """Share a cluster between queues, then namespaces, then jobs: whose turn it is, and how far everybody gets.
+
+    --preempt and --reserve-after are for manifests; a problem says that itself. Nothing is written.
+    """
+    from fairlead.engine.explain_queue import lines
     from fairlead.problems import share
 
-    return run(share, source, output, picture)
+    raw = None if Path(source).is_dir() else read(source)
+    told = lines if explain else None
+    if raw is not None and not (b"apiVersion" in raw and b"kind" in raw):
+        if preempt or reserve_after is not None:
+            raise InputError(source, "is a problem, which says all that itself; the options are for manifests")
+        return report(share, problems(share, raw, source), output, picture, told)
+    from fairlead.cli import share_manifests as manifests
+
+    return report(manifests, [manifests.asked_for(source, raw, preempt, reserve_after)], output, picture, told)
 
 
-def picture(screen: "Console", problem: "Problem", decision: "Sharing") -> None:
-    """Bars."""
-    screen.print(str(decision))
+def picture(screen: "Console", problem: Any, decision: "Sharing") -> None:
+    """For each queue and its namespaces a bar a resource: used, deserved and asked for, as parts of the whole."""
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
+    for head in ("queue", "namespace", "weight"):
+        table.add_column(head)
+    table.add_column("")
+    for head in ("used", "deserved", "asked"):
+        table.add_column(head, justify="right")
+    widest = _widest(decision)
+    for queue in decision.queues:
+        _row(table, (queue.name, "", ""), queue.deserved, queue.allocated, queue.requested, widest)
+        if queue.finding is not None:
+            table.add_row("", "", "", f"[red]{queue.finding.sentence}[/red]")
+        for row in decision.namespaces:
+            if row.queue == queue.name:
+                names = ("", row.namespace, str(row.weight))
+                _row(table, names, row.fair, row.allocated, row.requested, widest)
+    waiting = sum(1 for job in decision.jobs if job.pending)
+    screen.print(f"[bold]{len(decision.jobs)} jobs[/bold]: {waiting} wait, {decision.unplaced} replicas pending")
+    screen.print(table)
+    screen.print("█ used  ▒ used beyond what is deserved  ░ deserved and not used  · asked for", style="dim")
+    _jobs(screen, decision)
+
+
+def _widest(decision: "Sharing") -> dict[str, int]:
+    """For each resource what a full bar stands for."""
+    return {
+        name: max([1, *(max(row.requested[name], row.allocated[name]) for row in decision.queues)])
+        for name in decision.resources
+    }
+
+
+def _row(
+    table: "Table",
+    names: Sequence[str],
+    deserved: "Amounts",
+    used: "Amounts",
+    asked: "Amounts",
+    widest: dict[str, int],
+) -> None:
+    """One line a resource; names only on the first."""
+    from fairlead.model.amounts import quantity
+
+    for number, name in enumerate(deserved):
+        label = names if number == 0 else ("", "", "")
+        amounts = [f"{quantity(name, each[name])} {name}" for each in (used, deserved, asked)]
+        table.add_row(*label, bar(used[name], deserved[name], asked[name], widest[name]), *amounts)
+
+
+def bar(used: int, deserved: int, asked: int, whole: int) -> "Text":
+    """A bar of at most WIDTH characters."""
+    from rich.text import Text
+
+    def length(amount: int) -> int:
+        return min(WIDTH, -(-amount * WIDTH // whole))
+
+    fair, beyond = length(min(used, deserved)), length(used) - length(min(used, deserved))
+    missing = max(0, length(min(deserved, asked)) - fair - beyond)
+    wish = max(0, length(asked) - fair - beyond - missing)
+    return (
+        Text("█" * fair, style="cyan")
+        + Text("▒" * beyond, style="yellow")
+        + Text("░" * missing, style="red")
+        + Text("·" * wish, style="dim")
+    )
+
+
+def _jobs(screen: "Console", decision: "Sharing") -> None:
+    """The jobs that wait, with the stage that stops them, and who is evicted."""
+    waiting = [job for job in decision.jobs if job.pending]
+    for job in waiting[:MOST_JOBS]:
+        reason = f"{job.finding.sentence} ({job.finding.code})" if job.finding is not None else ""
+        screen.print(f"{job.name}: {job.admitted} admitted, {job.pending} wait; {reason}", markup=False)
+    if len(waiting) > MOST_JOBS:
+        screen.print(f"… and {len(waiting) - MOST_JOBS} more jobs that wait", style="dim")
+    for victim in decision.victims:
+        screen.print(
+            f"{victim.action}: {victim.count} replicas of {victim.job} make room for {victim.beneficiary}", markup=False
+        )
+    if decision.reserved is not None:
+        screen.print(f"room is kept for {decision.reserved}", markup=False)

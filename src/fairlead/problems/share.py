@@ -1,6 +1,7 @@
 """The JSON of `fairlead share`."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal
 
@@ -259,8 +260,6 @@ def _job(job: JobIn, path: str, name: str, default: str) -> Job:
 
 def _with_budgets(jobs: list[Job], rows: Sequence[JobIn]) -> list[Job]:
     """The running replicas of a job with a budget know its row."""
-    from dataclasses import replace
-
     number = 0
     for place, row in enumerate(rows):
         if row.budget is not None:
@@ -327,17 +326,22 @@ def _moment(value: Moment | None, path: str) -> float | None:
 
 def answer(problem: Problem, decision: Sharing) -> dict[str, Any]:
     """The decision as JSON values."""
-    record = {
+    return record(decision, preempt=problem.preempt)
+
+
+def record(decision: Sharing, *, preempt: bool) -> dict[str, Any]:
+    """The JSON of a sharing; `victims` and `evictions` where it was allowed to evict."""
+    result = {
         "queues": {row.name: _queue(row) for row in decision.queues},
         "namespaces": [_namespace(row) for row in decision.namespaces],
         "jobs": {row.name: _job_record(row) for row in decision.jobs},
         **decision_record(decision),
     }
-    if problem.preempt:
-        record |= victims(decision)
+    if preempt:
+        result |= victims(decision)
     if decision.reserved is not None:
-        record["reserved"] = decision.reserved
-    return record
+        result["reserved"] = decision.reserved
+    return result
 
 
 def victims(decision: Sharing) -> dict[str, Any]:
