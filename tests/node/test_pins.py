@@ -1,0 +1,267 @@
+"""Which cores, NUMA nodes and volumes replicas get, and how a resize keeps them."""
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+import pytest
+
+from fairlead.levels.node.capacity import fit
+from fairlead.levels.node.keepvolumes import kept_volumes
+from fairlead.levels.node.numa import numa_pins
+from fairlead.levels.node.pins import pins
+from fairlead.levels.node.realloc import Current, Resize, resize
+from fairlead.levels.node.request import Request
+from fairlead.model.mounts import mounts
+from fairlead.model.nodes import Room, Volume
+
+GIB = 2**30
+FOUR = {"0": 100, "1": 100, "2": 100, "3": 100}
+HALVES = {"0": "0", "1": "0", "2": "1", "3": "1"}
+
+
+def test_replica_lies_inside_one_numa_node_first() -> None:
+    """1.3 cores twice on two NUMA nodes of two cores."""
+    room = Room(name="n", cores=FOUR, numa=HALVES, numa_memory_bytes={"0": 10, "1": 10}, free={"memory": 20})
+    found = numa_pins(room, Request(pieces=130, amounts={"memory": 1}))
+    assert [(pin.cores, pin.numa) for pin in found] == [({"0": 30, "1": 100}, "0"), ({"2": 30, "3": 100}, "1")]
+
+
+def test_what_fits_no_numa_node_spans_them() -> None:
+    """Three cores of two NUMA nodes with two each."""
+    found = numa_pins(Room(name="n", cores=FOUR, numa=HALVES), Request(pieces=300))
+    assert [(sorted(pin.cores), pin.numa) for pin in found] == [(["0", "1", "2"], None)]
+
+
+def test_memory_of_a_numa_node_limits_what_lies_inside_it() -> None:
+    """One a NUMA node by its memory, one more across them from what the node has besides."""
+    room = Room(
+        name="n", cores=FOUR, numa=HALVES, numa_memory_bytes={"0": GIB, "1": GIB}, free={"memory": 3 * GIB}
+    )  # fmt: skip
+    found = numa_pins(room, Request(pieces=100, amounts={"memory": GIB}))
+    assert [pin.numa for pin in found] == ["0", "1", None]
+    assert fit([room], Request(pieces=100, amounts={"memory": GIB})).capacity.tolist() == [3]
+
+
+def test_limit_of_shared_cores_holds_for_the_whole_node() -> None:
+    """A fragment core in one NUMA node counts in the other."""
+    room = Room(name="n", cores=FOUR, numa=HALVES)
+    for most, zones in ((1, ["0", None, None]), (2, ["0", "1"])):
+        found = numa_pins(room, Request(pieces=130, max_share=most))
+        shared = {core for pin in found for core, pieces in pin.cores.items() if pieces == 30}
+        assert zones == [pin.numa for pin in found]
+        assert len(shared) == most
+
+
+def test_cores_outside_every_numa_node_serve_across() -> None:
+    """A core that no NUMA node claims is left for replicas that span."""
+    room = Room(name="n", cores={"0": 100, "1": 100}, numa={"0": "0"})
+    assert [(pin.cores, pin.numa) for pin in numa_pins(room, Request(pieces=100))] == [
+        ({"0": 100}, "0"),
+        ({"1": 100}, None),
+    ]
+
+
+def test_pins_combine_cores_numa_and_volumes() -> None:
+    """One pin a replica with everything it holds; nothing where nothing is bound."""
+    room = Room(
+        name="n", cores=FOUR, numa=HALVES, volumes={"/b": Volume(free_bytes=90, total_bytes=90)}, free={"memory": 9}
+    )
+    request = Request(pieces=200, mounts=mounts(["AUTO:/x:rw:30", "AUTO:/y:rw:10", "/plain:/z"], "$"))
+    first, second = pins(fit([room], request), 0, 9)
+    assert (first.cores, first.numa, first.volumes) == ({"0": 100, "1": 100}, "0", {"/b": 40})
+    assert (second.cores, second.numa) == ({"2": 100, "3": 100}, "1")
+    assert pins(fit([room], Request(amounts={"memory": 1})), 0, 9) == ()
+
+
+def test_core_names_are_in_natural_order() -> None:
+    """Core 2 before core 10."""
+    room = Room(name="n", cores={"10": 100, "2": 100, "1": 50})
+    (pin,) = pins(fit([room], Request(pieces=150)), 0, 1)
+    assert list(pin.cores.items()) == [("1", 50), ("2", 100)]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Case:
+    """A replica with `cores` on a node with `free` besides, and what it holds at its new size (None: no room)."""
+
+    free: dict[str, int]
+    cores: dict[str, int]
+    pieces: int
+    want: dict[str, int] | None
+    max_share: int | None = None
+    numa: dict[str, str] = field(default_factory=dict)
+    zone: str | None = None
+
+
+RESIZES = {
+    "shrink to one core: the whole one stays": Case(
+        free={"0": 0, "1": 30, "2": 0}, cores={"0": 100, "1": 30, "2": 40}, pieces=100, want={"0": 100}
+    ),
+    "grow: the core that is free beside its own piece becomes whole": Case(
+        free={"0": 0, "1": 80, "2": 0, "3": 0},
+        cores={"0": 100, "1": 20, "2": 40, "3": 10},
+        pieces=200,
+        want={"0": 100, "1": 100},
+    ),
+    "grow to two": Case(
+        free={"0": 0, "1": 70, "2": 0}, cores={"0": 100, "1": 30, "2": 40}, pieces=200, want={"0": 100, "1": 100}
+    ),
+    "grow where the other core is not whole": Case(
+        free={"0": 0, "1": 60, "2": 0}, cores={"0": 100, "1": 30, "2": 40}, pieces=200, want=None
+    ),
+    "the same size keeps everything": Case(
+        free={"0": 0, "1": 70, "2": 100}, cores={"0": 100, "1": 30}, pieces=130, want={"0": 100, "1": 30}
+    ),
+    "the same size keeps a whole core of a crowded one": Case(
+        free={"0": 30, "1": 70}, cores={"0": 100, "1": 30}, pieces=130, want={"0": 100, "1": 30}
+    ),
+    "a fragment grows where it is": Case(free={"0": 100, "1": 50}, cores={"1": 30}, pieces=60, want={"1": 60}),
+    "a fragment that cannot grow moves": Case(free={"0": 100, "1": 20}, cores={"1": 30}, pieces=60, want={"0": 60}),
+    "a fragment that may open no other core": Case(
+        free={"0": 100, "1": 20}, cores={"1": 30}, pieces=60, max_share=1, want=None
+    ),
+    "too few cores for the fragment": Case(free={"0": 0}, cores={"0": 100}, pieces=130, want=None),
+    "it stays in its NUMA node": Case(
+        free={"0": 0, "1": 70, "2": 100, "3": 100},
+        cores={"0": 100, "1": 30},
+        pieces=200,
+        numa=HALVES,
+        want={"0": 100, "1": 100},
+        zone="0",
+    ),
+    "it moves to another NUMA node before it spans": Case(
+        free={"0": 0, "1": 60, "2": 100, "3": 100},
+        cores={"0": 100, "1": 30},
+        pieces=200,
+        numa=HALVES,
+        want={"2": 100, "3": 100},
+        zone="1",
+    ),
+    "it spans where no NUMA node is large enough": Case(
+        free={"0": 0, "1": 100, "2": 100, "3": 100},
+        cores={"0": 100},
+        pieces=300,
+        numa=HALVES,
+        want={"0": 100, "1": 100, "2": 100},
+    ),
+    "what spans already keeps its cores": Case(
+        free={"0": 100, "1": 0, "2": 0, "3": 100},
+        cores={"1": 100, "2": 100},
+        pieces=200,
+        numa=HALVES,
+        want={"1": 100, "2": 100},
+    ),
+}
+
+
+def resized(case: Case) -> Resize:
+    """The decision on a case."""
+    room = Room(name="n", cores=case.free, numa=case.numa)
+    return resize(room, Request(pieces=case.pieces, max_share=case.max_share), Current(cores=case.cores))
+
+
+@pytest.mark.parametrize("case", RESIZES.values(), ids=RESIZES.keys())
+def test_resize_keeps_cores_where_it_can(case: Case) -> None:
+    """As many pieces as can be stay where they are."""
+    decision = resized(case)
+    if case.want is None:
+        assert decision.pin is None
+        assert decision.finding is not None
+        assert (decision.finding.code, decision.unplaced) == ("InsufficientCapacity", 1)
+        assert "do not make one replica" in decision.finding.sentence
+    else:
+        assert decision.pin is not None
+        assert (case.want, case.zone) == (decision.pin.cores, decision.pin.numa)
+        kept = sum(min(case.cores.get(core, 0), pieces) for core, pieces in case.want.items())
+        assert kept == sum(decision.trace.kept.values())
+
+
+def test_resize_never_takes_more_than_is_free_and_its_own() -> None:
+    """Every size on a node in mixed state."""
+    free, own = {"0": 0, "1": 70, "2": 100, "3": 200}, {"0": 100, "1": 30}
+    for pieces in range(1, 500):
+        decision = resize(Room(name="n", cores=free), Request(pieces=pieces), Current(cores=own))
+        if decision.pin is not None:
+            assert sum(decision.pin.cores.values()) == pieces
+            assert all(taken <= free[core] + own.get(core, 0) for core, taken in decision.pin.cores.items())
+    assert decision.pin is None, "499 pieces are five cores, and there are four"
+
+
+def test_resize_needs_memory_beyond_what_the_replica_holds() -> None:
+    """Its own memory is given back first."""
+    room, current = Room(name="n", free={"memory": 10}), Current(amounts={"memory": 5})
+    assert resize(room, Request(amounts={"memory": 15}), current).pin is not None
+    refused = resize(room, Request(amounts={"memory": 16}), current)
+    assert refused.finding is not None
+    assert "not enough free memory" in refused.finding.sentence
+
+
+def test_resize_leaves_a_numa_node_whose_memory_is_too_small() -> None:
+    """Memory of the NUMA node counts with what the replica holds there."""
+    room = Room(name="n", cores={"0": 0, "1": 100}, numa={"0": "0", "1": "1"}, numa_memory_bytes={"0": 1, "1": 9})
+    request = Request(pieces=100, amounts={"memory": 6})
+    small = resize(room, request, Current(cores={"0": 100}, amounts={"memory": 4}))
+    large = resize(room, request, Current(cores={"0": 100}, amounts={"memory": 5}))
+    assert small.pin is not None
+    assert large.pin is not None
+    assert (small.pin.numa, large.pin.numa) == ("1", "0")
+
+
+FIVE = {f"/tmp{row}": Volume(free_bytes=100, total_bytes=100) for row in range(1, 6)}
+HELD = {"AUTO:/data1:rmw:2": {"/tmp3": 50}, "AUTO:/data2:r:54": {"/tmp5": 54}, "AUTO:/data3:rmw:2": {"/tmp3": 50}}
+
+KEPT = {
+    "the same mounts stay as they are": (
+        ["AUTO:/data1:rmw:2", "AUTO:/data2:r:54", "AUTO:/data3:rmw:2"],
+        HELD,
+    ),
+    "other sizes, same places": (
+        ["AUTO:/data1:rmw:1", "AUTO:/data2:r:30", "AUTO:/data3:rmw:3"],
+        {"AUTO:/data1:rmw:1": {"/tmp3": 25}, "AUTO:/data2:r:30": {"/tmp5": 30}, "AUTO:/data3:rmw:3": {"/tmp3": 75}},
+    ),
+    "one mount of the whole volume goes, the other gets all of it": (
+        ["AUTO:/data1:rmw:1", "AUTO:/data2:r:30"],
+        {"AUTO:/data1:rmw:1": {"/tmp3": 100}, "AUTO:/data2:r:30": {"/tmp5": 30}},
+    ),
+    "a new mount is chosen, the old one stays": (
+        ["AUTO:/data2:r:54", "AUTO:/new:rw:50"],
+        {"AUTO:/data2:r:54": {"/tmp5": 54}, "AUTO:/new:rw:50": {"/tmp1": 50}},
+    ),
+    "a mount outgrows its volume": (["AUTO:/data2:r:101"], None),
+    "the whole volume is too small": (["AUTO:/data1:rmw:60", "AUTO:/data3:rmw:60"], None),
+    "a new mount that fits nowhere": (["AUTO:/data2:r:54", "AUTO:/new:rw:101"], None),
+}
+
+
+@pytest.mark.parametrize(("texts", "want"), KEPT.values(), ids=KEPT.keys())
+def test_resize_keeps_volumes_or_fails(texts: list[str], want: dict[str, dict[str, int]] | None) -> None:
+    """Data does not move."""
+    assert want == kept_volumes(FIVE, mounts(texts, "$"), HELD)
+
+
+def test_resize_gives_back_what_the_replica_holds_up_to_the_volume() -> None:
+    """Free and held together count, but never more than the volume has."""
+    held = {"AUTO:/a:rw:60": {"/v": 60}}
+    volumes = {"/v": Volume(free_bytes=40, total_bytes=100)}
+    assert kept_volumes(volumes, mounts(["AUTO:/a:rw:100"], "$"), held) == {"AUTO:/a:rw:100": {"/v": 100}}
+    assert kept_volumes(volumes, mounts(["AUTO:/a:rw:101"], "$"), held) is None
+    assert kept_volumes({}, mounts(["AUTO:/a:rw:1"], "$"), held) is None, "the volume is gone"
+    refused = resize(Room(name="n"), Request(mounts=mounts(["AUTO:/a:rw:1"], "$")), Current(mounts=held))
+    assert refused.finding is not None
+    assert "volumes" in refused.finding.sentence
+
+
+def test_size_zero_stays_on_the_whole_volume_it_was_on() -> None:
+    """A mount without a size may lie on the volume that the replica holds whole."""
+    held = {"AUTO:/a:rmw:1": {"/tmp3": 100}, "AUTO:/b:rw": {"/tmp3": 0}}
+    assert kept_volumes(FIVE, mounts(["AUTO:/a:rmw:1", "AUTO:/b:rw"], "$"), held) == held
+
+
+def test_same_pins_whatever_the_order_of_cores() -> None:
+    """Maps have no order that counts."""
+    room = Room(name="n", cores={"0": 100, "1": 200, "10": 50, "2": 300})
+    turned = replace(room, cores=dict(reversed(list((room.cores or {}).items()))))
+    request = Request(pieces=130)
+    assert pins(fit([room], request), 0, 9) == pins(fit([turned], request), 0, 9)
+    used = Counter(core for pin in pins(fit([room], request), 0, 9) for core in pin.cores)
+    assert used
