@@ -6,7 +6,14 @@ from fairlead.cli import verb
 from fairlead.cli.output import json_text, yaml_text
 
 
-@click.group("config")
+@click.group(
+    "config",
+    epilog="""
+\b
+Examples:
+  fairlead config check -f fairlead.yaml
+""",
+)
 def command() -> None:
     """Check the configuration of the live components."""
 

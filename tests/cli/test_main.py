@@ -1,0 +1,96 @@
+"""The command line itself: help, versions, completion, exit codes, quick start."""
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from fairlead import __version__
+from fairlead.cli.main import COMMANDS
+
+
+def fairlead(*words: str) -> subprocess.CompletedProcess[str]:
+    """Run the command line as a process of its own."""
+    return subprocess.run(
+        [sys.executable, "-m", "fairlead", *words], capture_output=True, text=True, timeout=60, check=False
+    )
+
+
+def test_version() -> None:
+    """The version is that of the package."""
+    assert fairlead("--version").stdout.strip() == f"fairlead, version {__version__}"
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_help_of_every_command_has_examples(name: str) -> None:
+    """Nobody should have to guess how a command is called."""
+    done = fairlead(name, "--help")
+    assert done.returncode == 0
+    assert "Examples:" in done.stdout
+    assert f"fairlead {name}" in done.stdout
+
+
+def test_help_imports_nothing_heavy() -> None:
+    """Help is quick because it loads neither NumPy nor rich nor an HTTP stack nor a command."""
+    code = (
+        "import sys\nfrom click.testing import CliRunner\nfrom fairlead.cli.main import cli\n"
+        "CliRunner().invoke(cli, ['--help'])\n"
+        "print(sorted({'numpy', 'rich', 'aiohttp', 'yaml', 'msgspec', 'fairlead.cli.plan'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
+def test_completion_scripts_name_the_program(shell: str) -> None:
+    """The script of each shell completes `fairlead`."""
+    done = fairlead("completion", shell)
+    assert done.returncode == 0
+    assert "_FAIRLEAD_COMPLETE" in done.stdout
+
+
+def test_unknown_command_is_told_with_exit_code_2() -> None:
+    """A typing mistake gets one line and the way to help."""
+    done = fairlead("plam")
+    assert done.returncode == 2
+    assert "No such command 'plam'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def _wait_until_idle(pid: int) -> None:
+    """Until the process has used no processor time for a second: it has started and waits for its input."""
+    used, since = "", time.monotonic()
+    while time.monotonic() - since < 1.0:
+        now = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[11]
+        if now != used:
+            used, since = now, time.monotonic()
+        time.sleep(0.05)
+
+
+def test_interrupt_ends_with_one_line() -> None:
+    """Ctrl-C while waiting for input: exit code 130, no traceback."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "fairlead", "place", "-f", "-"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    _wait_until_idle(process.pid)
+    process.send_signal(signal.SIGINT)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert errors.strip() == b"fairlead: interrupted; nothing is left half done"
+
+
+def test_reader_that_goes_away_is_no_error() -> None:
+    """`fairlead … | head -1` ends quietly."""
+    done = subprocess.run(
+        ["bash", "-c", f"set -o pipefail; {sys.executable} -m fairlead --help | head -1"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stderr == ""
