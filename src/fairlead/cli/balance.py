@@ -123,7 +123,8 @@ def _moves(screen: "Console", decision: "Rebalance") -> None:
     disks = decision.disks
     nodes = " → ".join(f"{float(each[0]):.3f}" for each in (decision.before, decision.after))
     inside = " → ".join(f"{float(each[1]):.3f}" for each in (decision.before, decision.after))
-    screen.print(f"[bold]{len(decision.moves)}[/bold] moves; imbalance of nodes {nodes}, of disks in a node {inside}")
+    count = "[bold]1[/bold] move" if len(decision.moves) == 1 else f"[bold]{len(decision.moves)}[/bold] moves"
+    screen.print(f"{count}; imbalance of nodes {nodes}, of disks in a node {inside}")
     for move in decision.moves:
         way = f"{disks.place(move.source)} → {disks.place(move.target)}"
         score = f"{float(move.before):.3f} → {float(move.after):.3f}"

@@ -16,7 +16,7 @@ MOST = 40
 """Nodes, disks, volumes or replicas told one by one."""
 
 _CURES = {
-    Cure.ROOM: "more usable space would change it",
+    Cure.ROOM: "more room, or one more node or disk, would change it",
     Cure.EVICTION: "moving something away would change it",
     Cure.EDIT: "a change of the volume, the disk, the node or a setting would change it",
     Cure.NOTHING: "nothing needs to change",
@@ -58,6 +58,17 @@ def _first(decision: Balance) -> Iterator[str]:
     yield "Imbalance after the first replica, if it went there (lower is better):"
     yield from _scores("node", [disks.nodes[row] for row in choice.node_rows.tolist()], choice, nodes=True)
     yield from _scores("disk", [disks.place(row) for row in choice.disk_rows.tolist()], choice, nodes=False)
+    yield from _kept_back(decision, choice)
+
+
+def _kept_back(decision: Balance, choice: Choice) -> Iterator[str]:
+    """Disks that could take the first replica but share more with another replica of the volume than need be."""
+    disks, inside = decision.disks, set(choice.node_rows.tolist())
+    rows = [
+        row for row in np.flatnonzero(decision.outcomes[0].codes == 0).tolist() if int(disks.node_of[row]) not in inside
+    ]
+    for row in rows[:MOST]:
+        yield f"  {disks.place(row)} kept back: it shares a zone or node with another replica (soft anti-affinity)."
 
 
 def _scores(what: str, names: list[str], choice: Choice, *, nodes: bool) -> Iterator[str]:
@@ -103,7 +114,8 @@ def _advice(decision: Rebalance) -> Iterator[str]:
     moved = bytes_text(sum(move.size_bytes for move in decision.moves))
     nodes = f"{float(decision.before[0]):.3f} → {float(decision.after[0]):.3f}"
     inside = f"{float(decision.before[1]):.3f} → {float(decision.after[1]):.3f}"
-    yield f"{len(decision.moves)} moves, {moved} to copy: imbalance of the nodes {nodes}, of disks in a node {inside}."
+    count = "1 move" if len(decision.moves) == 1 else f"{len(decision.moves)} moves"
+    yield f"{count}, {moved} to copy: imbalance of the nodes {nodes}, of disks in a node {inside}."
     purposes = {
         "empty": "empties the disk",
         "nodes": "evens out the nodes",

@@ -264,7 +264,8 @@ def _finding(outcomes: Sequence[Outcome], unplaced: int) -> Finding | None:
 
 def _trace(run: _Run, lost: Sequence[str]) -> Trace:
     rejected: list[Rejection] = []
-    for outcome in run.outcomes[:1]:
+    told = next((outcome for outcome in run.outcomes if outcome.finding), None)
+    for outcome in [told] if told else run.outcomes[:1]:
         for number in np.flatnonzero(np.bincount(outcome.codes))[1 if (outcome.codes == 0).any() else 0 :].tolist():
             rows = np.flatnonzero(outcome.codes == number)
             names = tuple(run.disks.place(int(row)) for row in rows[:3])

@@ -60,7 +60,7 @@ AWAITING_REUSE = _reason(
     "AwaitingReuse", "a failed replica of {volume} may come back; a new one is made when the wait is over", Cure.NOTHING
 )
 TARGET_MISSED = _reason(
-    "TargetMissed", "the imbalance is {imbalance} after {moves} moves; the target was {target}", Cure.ROOM
+    "TargetMissed", "the imbalance is {imbalance} with {moves} moves made; the target was {target}", Cure.ROOM
 )
 NOT_EMPTIED = _reason("NotEmptied", "{left} storage replicas cannot leave: {why}", Cure.ROOM)
 UNKNOWN_DISK = _reason("UnknownDisk", "{count} storage replicas name a disk that is not there: {names}", Cure.EDIT)
