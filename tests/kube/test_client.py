@@ -17,7 +17,7 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.kube.transport import Response
-from tests.kube.things import client, config_map, pod, shop
+from tests.kube.things import client, config_map, pod, shop, uid_of
 
 
 async def test_get_existing_pod_is_typed() -> None:
@@ -96,6 +96,17 @@ async def test_create_twice_already_exists() -> None:
     assert not caught.value.conflict
 
 
+async def test_create_says_the_kind_that_the_caller_left_out() -> None:
+    """Custom resources are refused without version and kind, so the client adds them."""
+    api = FakeApi()
+    await client(api).create(QUEUES, {"metadata": {"name": "gold"}})
+    await client(api).patch(QUEUES, "silver", {"metadata": {"name": "silver"}}, kind="apply")
+    for name in ("gold", "silver"):
+        found = api.find(QUEUES, name)
+        assert found is not None
+        assert (found["apiVersion"], found["kind"]) == ("scheduling.volcano.sh/v1beta1", "Queue")
+
+
 async def test_create_dry_run_stores_nothing() -> None:
     """Dry runs answer as if, and leave no trace."""
     api = FakeApi()
@@ -162,7 +173,7 @@ async def test_delete_of_another_object_with_the_same_name_conflicts() -> None:
     with pytest.raises(ApiError) as caught:
         await client(api).delete(PODS, "web-0", namespace="shop", uid="another")
     assert caught.value.conflict
-    uid = api.find(PODS, "web-0", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+    uid = uid_of(api, "web-0")
     await client(api).delete(PODS, "web-0", namespace="shop", uid=uid)
     assert api.find(PODS, "web-0", namespace="shop") is None
 
@@ -170,7 +181,7 @@ async def test_delete_of_another_object_with_the_same_name_conflicts() -> None:
 async def test_delete_whose_answer_is_lost_counts_as_deleted() -> None:
     """With a uid the call is repeated; not finding the object any more is then the wanted end."""
     api = shop("web-0")
-    uid = api.find(PODS, "web-0", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+    uid = uid_of(api, "web-0")
     api.cut(method="DELETE", after=True)
     await client(api).delete(PODS, "web-0", namespace="shop", uid=uid)
     assert [method for method, _ in api.calls] == ["DELETE", "DELETE"]
@@ -179,7 +190,7 @@ async def test_delete_whose_answer_is_lost_counts_as_deleted() -> None:
 async def test_bind_sets_node_and_annotations() -> None:
     """Annotations on the binding are merged into the pod."""
     api = shop("web-0")
-    uid = api.find(PODS, "web-0", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+    uid = uid_of(api, "web-0")
     await client(api).bind("shop", "web-0", "n1", uid=uid, annotations={"fairlead.io/cores": "0-3"})
     found = await client(api).get(PODS, "web-0", namespace="shop")
     assert (found.spec.node_name, found.metadata.annotations) == ("n1", {"fairlead.io/cores": "0-3"})
@@ -188,7 +199,7 @@ async def test_bind_sets_node_and_annotations() -> None:
 async def test_bind_whose_answer_is_lost_counts_as_bound() -> None:
     """A repeated bind that finds the pod on the wanted node has succeeded."""
     api = shop("web-0")
-    uid = api.find(PODS, "web-0", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+    uid = uid_of(api, "web-0")
     api.cut(method="POST", after=True)
     await client(api).bind("shop", "web-0", "n1", uid=uid)
     assert [method for method, _ in api.calls] == ["POST", "POST", "GET"]
@@ -197,7 +208,7 @@ async def test_bind_whose_answer_is_lost_counts_as_bound() -> None:
 async def test_bind_to_another_node_after_a_lost_answer_conflicts() -> None:
     """If somebody else bound the pod in the meantime, that is a conflict and nothing else."""
     api = shop("web-0")
-    uid = api.find(PODS, "web-0", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+    uid = uid_of(api, "web-0")
     api.cut(method="POST")
     api.before(lambda: api.put(PODS, pod("web-0", node="n2")), method="POST")
     with pytest.raises(ApiError) as caught:
@@ -218,7 +229,7 @@ async def test_evict_against_a_budget_is_too_many_and_not_repeated() -> None:
     """A disruption budget without room answers 429, which is an answer and no reason to try again."""
     api = FakeApi()
     api.put(PODS, pod("web-0", labels={"app": "web"}))
-    uid = api.find(PODS, "web-0", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+    uid = uid_of(api, "web-0")
     budget = {
         "metadata": {"name": "web", "namespace": "shop"},
         "spec": {"selector": {"matchLabels": {"app": "web"}}},

@@ -174,6 +174,17 @@ async def test_nobody_listens_is_unreachable_and_not_sent() -> None:
         await wire.close()
 
 
+async def test_closed_transport_is_unreachable() -> None:
+    """Whoever comes after the end is told so; closing twice is harmless."""
+    wire = HttpTransport(Connection(server="http://127.0.0.1:1"))
+    await wire.close()
+    await wire.close()
+    with pytest.raises(UnreachableError, match="the transport is closed"):
+        await wire.request("GET", "/version")
+    with pytest.raises(UnreachableError, match="the transport is closed"):
+        await anext(wire.stream("/api/v1/pods", {}))
+
+
 async def test_slow_answer_is_unreachable_in_time() -> None:
     """The bound holds for the whole request."""
 

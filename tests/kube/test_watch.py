@@ -17,7 +17,7 @@ from fairlead.kube.resources import PODS, QUEUES
 from fairlead.kube.transport import split_lines
 from fairlead.kube.watch import Change, Reflector
 from tests.kube import virtual
-from tests.kube.things import client, counting, pod, shop, until
+from tests.kube.things import client, counting, pod, shop, uid_of, until
 
 Told = list[tuple[str, str]]
 
@@ -133,7 +133,7 @@ async def test_selection_by_field_tells_pods_that_leave_it() -> None:
     api, told = shop("a", "b"), []  # type: Any
     async with running(reflector(api, told, fields="spec.nodeName=", namespace="shop")):
         await until(lambda: ("WATCH", "/api/v1/namespaces/shop/pods") in api.calls)
-        uid = api.find(PODS, "a", namespace="shop")["metadata"]["uid"]  # type: ignore[index]
+        uid = uid_of(api, "a")
         await client(api).bind("shop", "a", "n1", uid=uid)
         await until(lambda: len(told) == 3)
     assert told[2] == ("deleted", "a")
@@ -196,10 +196,11 @@ def test_outage_is_waited_out_with_growing_waits() -> None:
             api.end_watches(cut=True)
             await asyncio.sleep(600)
             tries = len(api.calls)
+            assert "the fake is down" in str(watched.trouble)
             api.faults.down = False
             api.remove(PODS, "b", namespace="shop")
             await asyncio.sleep(60)
-            return tries, same(watched, api)()
+            return tries, same(watched, api)() and watched.trouble is None
 
     tries, right = virtual.run(main())
     assert right

@@ -56,3 +56,11 @@ def shop(*names: str) -> FakeApi:
     for name in names:
         api.put(PODS, pod(name))
     return api
+
+
+def uid_of(api: FakeApi, name: str) -> str:
+    """The uid that the fake gave to a pod in shop."""
+    found = api.find(PODS, name, namespace="shop")
+    assert found is not None
+    uid: str = found["metadata"]["uid"]
+    return uid

@@ -1,6 +1,6 @@
 """Answers of the API that are not objects: lists in pages, what is served, the version."""
 
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar, cast
 
 import msgspec
 
@@ -22,6 +22,11 @@ class Page(msgspec.Struct, Generic[T]):
     @property
     def resource_version(self) -> str:
         return self.metadata.resource_version
+
+
+def page_of(shape: type[T]) -> type[Page[T]]:
+    """The shape of a page of such objects, chosen at run time."""
+    return cast("type[Page[T]]", cast(Any, Page)[shape])
 
 
 class Version(msgspec.Struct, rename="camel"):

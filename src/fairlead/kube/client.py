@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from fairlead.kube import errors
-from fairlead.kube.answers import Page, ServedResources, Version
+from fairlead.kube.answers import Page, ServedResources, Version, page_of
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import Raw
@@ -83,8 +83,7 @@ class Client:
             query["continue"] = token
         path = resource.path(namespace=namespace)
         answer = await self.call("GET", path, query=query, headers=GZIP, repeatable=True)
-        shape = resource.shape
-        return decode(answer.body, Page[shape], f"GET {path}")  # type: ignore[valid-type]
+        return decode(answer.body, page_of(resource.shape), f"GET {path}")
 
     async def pages(
         self, resource: Resource[T], *, namespace: str = "", labels: str = "", fields: str = "", limit: int = PAGE
@@ -127,7 +126,8 @@ class Client:
     ) -> T:
         """A new object; `name` only together with `subresource`. Not tried again once it may have been stored."""
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        answer = await self.call("POST", path, query=_dry(dry_run), body=encode(body))
+        whole = encode(body) if subresource else encode_object(resource, body)
+        answer = await self.call("POST", path, query=_dry(dry_run), body=whole)
         return decode(answer.body, resource.shape, f"POST {path}")
 
     async def replace(
@@ -142,7 +142,7 @@ class Client:
     ) -> T:
         """The whole object anew; with `metadata.resourceVersion` in it a conflict is raised if it changed."""
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        answer = await self.call("PUT", path, query=_dry(dry_run), body=encode(body))
+        answer = await self.call("PUT", path, query=_dry(dry_run), body=encode_object(resource, body))
         return decode(answer.body, resource.shape, f"PUT {path}")
 
     async def patch(
@@ -170,7 +170,7 @@ class Client:
             "PATCH",
             path,
             query=query,
-            body=msgspec.json.encode(patch),
+            body=encode_object(resource, patch) if isinstance(patch, Mapping) and kind == "apply" else encode(patch),
             headers={"Content-Type": PATCH_TYPES[kind]},
             repeatable=kind != "json",
         )
@@ -307,8 +307,14 @@ class Tries:
         self.unanswered = False
 
 
-def encode(body: Body) -> bytes:
+def encode(body: Body | Patch) -> bytes:
     return msgspec.json.encode(body)
+
+
+def encode_object(resource: Resource[Any], body: Body) -> bytes:
+    """A whole object, with the version and kind that it need not say itself."""
+    said = msgspec.to_builtins(body) if isinstance(body, msgspec.Struct) else body
+    return encode({"apiVersion": resource.api_version, "kind": resource.kind, **said})
 
 
 def _filled(**values: str) -> dict[str, str]:

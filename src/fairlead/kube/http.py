@@ -71,6 +71,8 @@ class HttpTransport:
         within: float | None = None,
     ) -> Response:
         what = f"{method} {self._base}{path}"
+        if self._requests.closed:
+            raise UnreachableError(what, "the transport is closed", sent=False)
         timeout = aiohttp.ClientTimeout(total=within, sock_connect=CONNECT_SECONDS)
         try:
             answer = await self._send(method, path, query, body, headers, timeout)
@@ -101,6 +103,8 @@ class HttpTransport:
 
     async def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
         what = f"WATCH {self._base}{path}"
+        if self._streams.closed:
+            raise UnreachableError(what, "the transport is closed", sent=False)
         asked = query.get("timeoutSeconds", "")
         total = float(asked) + STREAM_SLACK_SECONDS if asked.isdigit() else None
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)

@@ -1,6 +1,6 @@
 """The kinds of objects that Fairlead talks about, and where the API serves them."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -24,6 +24,8 @@ from fairlead.kube.objects.storage import (
     PersistentVolume,
     PersistentVolumeClaim,
     StorageClass,
+    VolumeAttachment,
+    VolumeAttachment,
 )
 from fairlead.kube.objects.tier import TierLedger
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
@@ -66,7 +68,7 @@ class Resource(Generic[T]):
 
     def of(self, shape: type[S]) -> "Resource[S]":
         """The same resource decoded into another shape."""
-        return replace(self, shape=shape)  # type: ignore[arg-type,return-value]  # replace() keeps the old parameter
+        return Resource(self.group, self.version, self.plural, self.kind, shape, self.namespaced)
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of one object, of a namespace's collection, or (neither given) of the whole collection.
@@ -121,6 +123,9 @@ CSI_NODES = Resource("storage.k8s.io", "v1", "csinodes", "CSINode", CsiNode, nam
 CSI_DRIVERS = Resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", CsiDriver, namespaced=False)
 CSI_STORAGE_CAPACITIES = Resource(
     "storage.k8s.io", "v1", "csistoragecapacities", "CSIStorageCapacity", CsiStorageCapacity
+)
+VOLUME_ATTACHMENTS = Resource(
+    "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", VolumeAttachment, namespaced=False
 )
 
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)

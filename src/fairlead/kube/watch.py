@@ -13,7 +13,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar
+from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar, cast
 
 import msgspec
 
@@ -90,6 +90,7 @@ class Reflector(Generic[Obj]):
     """Keeps `objects` equal to what the API server has, and tells `sink` how it changed. Run `run()` as a task.
 
     `synced` is set once the first list is in (or the resource is known not to be served). `served` tells which.
+    `trouble` is the last error since anything succeeded, None while all is well.
     `keep` makes of a decoded object what is remembered and told, where the whole of it would take too much memory.
     """
 
@@ -111,6 +112,7 @@ class Reflector(Generic[Obj]):
         self.resource = resource
         self.synced = asyncio.Event()
         self.served = False
+        self.trouble: KubeError | None = None
         self.version = ""
         self.lists = 0
         self.unreadable = 0
@@ -124,7 +126,7 @@ class Reflector(Generic[Obj]):
         self._failures = 0
         self._keep = keep
         self._objects: dict[Key, Obj] = {}
-        self._line = decoder(Line[resource.shape])  # type: ignore[name-defined]
+        self._line = decoder(cast(Any, Line)[resource.shape])
 
     @property
     def objects(self) -> Mapping[Key, Obj]:
@@ -148,9 +150,14 @@ class Reflector(Generic[Obj]):
         if seconds > 0:
             await self._sleep(seconds)
 
+    def _well(self) -> None:
+        self._failures = 0
+        self.trouble = None
+
     def _after(self, error: KubeError) -> float:
         """What an error means for the next round, and the seconds to wait before it."""
         self._failures += 1
+        self.trouble = error
         status = error.status if isinstance(error, ApiError) else 0
         if status == 404:
             return self._absent()
@@ -172,6 +179,7 @@ class Reflector(Generic[Obj]):
         if self.served or not self.synced.is_set():
             log.info("%s are not served", self.resource.label)
         self.served = False
+        self.trouble = None
         self.version = ""
         self._forget(set())
         self.synced.set()
@@ -190,7 +198,7 @@ class Reflector(Generic[Obj]):
         self.lists += 1
         self.version = version
         self.served = True
-        self._failures = 0
+        self._well()
         self.synced.set()
 
     async def _read(self, limit: int) -> tuple[str, set[Key]]:
@@ -239,7 +247,7 @@ class Reflector(Generic[Obj]):
         async with aclosing(self._client.transport.stream(path, query)) as lines:
             async for line in lines:
                 self._take(line)
-                self._failures = 0
+                self._well()
                 taken += 1
                 if taken % TURN == 0:
                     await asyncio.sleep(0)

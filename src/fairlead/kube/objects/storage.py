@@ -128,3 +128,20 @@ class CsiDriverSpec(Shape, frozen=True):
 class CsiDriver(Shape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: CsiDriverSpec = CsiDriverSpec()
+
+
+class AttachedVolume(Shape, frozen=True):
+    persistent_volume_name: str = ""
+
+
+class VolumeAttachmentSpec(Shape, frozen=True):
+    attacher: str = ""
+    node_name: str = ""
+    source: AttachedVolume = AttachedVolume()
+
+
+class VolumeAttachment(Shape, frozen=True):
+    """A volume that a driver has, or is about to have, attached to a node."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: VolumeAttachmentSpec = VolumeAttachmentSpec()
