@@ -25,7 +25,6 @@ from fairlead.kube.objects.storage import (
     PersistentVolumeClaim,
     StorageClass,
     VolumeAttachment,
-    VolumeAttachment,
 )
 from fairlead.kube.objects.tier import TierLedger
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
