@@ -111,7 +111,13 @@ def _why(decision: Placement, row: int, added: int, count: int) -> str:
     if decision.strategy == "fill":
         if added:
             return f", brought up to {count + added}"
-        return f", already holds {ask.each}" if count >= ask.each else ", not needed or not able"
+        return (
+            f", already holds {ask.each}"
+            if count >= ask.each
+            else ", not needed"
+            if capacity >= ask.each - count
+            else ", cannot hold enough"
+        )
     if decision.strategy == "average":
         return "" if added else ", others have more room"
     if decision.strategy == "drained":
