@@ -17,6 +17,7 @@ Hashes = NDArray[np.uint64]
 
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
+_ONE = np.uint64(1)
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
@@ -68,12 +69,13 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
     lengths = _lengths(weights, np.asarray(keys, dtype=np.uint64))
     if not lengths.size:
         return np.zeros(lengths.shape, dtype=bool)
-    last = np.minimum(k, lengths.shape[-1]) - 1
-    ascending = np.sort(lengths, axis=-1)
-    # Nobody is faster than 0, so below it there is no winner.
+    # Sorted behind a length that nobody has, place k is the last winner's.
+    ascending = np.full((*lengths.shape[:-1], lengths.shape[-1] + 1), -1.0)
+    ascending[..., 1:] = lengths
+    ascending[..., 1:].sort(axis=-1)
+    last = np.minimum(k, lengths.shape[-1])
     edge = ascending[last] if lengths.ndim == 1 else ascending[np.arange(len(lengths)), last]
-    edge = np.where(last < 0, -1.0, edge)[..., None]
-    won: NDArray[np.bool_] = lengths <= edge
+    won: NDArray[np.bool_] = lengths <= edge[..., None]
     won &= weights > 0
     if (won.sum(axis=-1) > k).any():
         # Equal races at the edge, hardly ever seen: the order has the rule for them.
@@ -102,7 +104,8 @@ def _lengths(weights: Ints, keys: Hashes) -> NDArray[np.float64]:
     The logarithm is in fixed point. The division is IEEE's, whose result is the correctly rounded one on every
     machine, whatever the weights' size, at a fraction of the cost of a second logarithm.
     """
-    exponential = np.maximum(LN_2_64 - ln(keys | np.uint64(1)), 1)
-    lengths = np.full(np.broadcast_shapes(exponential.shape, weights.shape), np.inf)
-    np.divide(exponential, weights, out=lengths, where=weights > 0)
+    exponential = LN_2_64 - ln(keys | _ONE)
+    np.maximum(exponential, 1, out=exponential)
+    with np.errstate(divide="ignore"):
+        lengths: NDArray[np.float64] = exponential / weights
     return lengths
