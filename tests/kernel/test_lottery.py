@@ -129,6 +129,29 @@ def test_order_equal_keys_fall_to_tie_rank_then_row() -> None:
     assert order(weights, same).tolist() == [0, 1, 2, 3]
 
 
+def test_order_many_equal_keys_keep_rank_and_row_order() -> None:
+    """Long ties, too long for a sort to be stable by accident."""
+    same, weights = np.full(500, 77, dtype=U64), np.full(500, 2)
+    ranks = np.arange(500) % 3
+    want = sorted(range(500), key=lambda i: (i % 3, i))
+    assert want == order(weights, same, tie_rank=ranks).tolist()
+    assert list(range(500)) == order(weights, same).tolist()
+
+
+def test_winners_of_a_tie_beside_a_row_of_little_weight() -> None:
+    """One object's tie at the edge does not make weight 0 win for another object."""
+    same = np.full((2, 3), 77, dtype=U64)
+    won = winners(np.array([[1, 1, 1], [1, 0, 0]]), same, 2)
+    assert won.tolist() == [[True, True, False], [True, False, False]]
+
+
+def test_winners_among_nobody_or_for_nobody() -> None:
+    """No targets, no objects, no prizes."""
+    assert winners(np.zeros((3, 0)), np.zeros((3, 0)), 2).shape == (3, 0)
+    assert winners(np.ones(4), np.zeros((0, 4)), 2).shape == (0, 4)
+    assert not winners(np.full(4, 2**62), _keys(4)[:9], 0).any()
+
+
 def test_order_extreme_keys_and_weights_stay_in_range() -> None:
     """The shortest and the longest race there is, with the smallest and the largest weight."""
     ends = np.array([0, 2**64 - 1, 0, 2**64 - 1], dtype=U64)
