@@ -18,6 +18,7 @@ Hashes = NDArray[np.uint64]
 _GOLDEN = np.uint64(0x9E3779B97F4A7C15)
 _MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
 _ONE = np.uint64(1)
+_WORD = 2**64 - 1
 _SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
 
 
@@ -33,7 +34,11 @@ def keys(object_digests: Hashes, target_digests: Hashes, draw: Hashes | int) -> 
     """
     objects = np.asarray(object_digests, dtype=np.uint64)
     targets = np.asarray(target_digests, dtype=np.uint64)
-    own = _mixed(_mixed(objects) ^ np.asarray(draw, dtype=np.uint64))
+    draws = np.asarray(draw, dtype=np.uint64)
+    if objects.size == 1 and draws.size == 1:
+        own = np.array([_mixed_one(_mixed_one(int(objects[0])) ^ int(draws.flat[0]))], dtype=np.uint64)
+    else:
+        own = _mixed(_mixed(objects) ^ draws)
     return _mixed(own[:, None] ^ _mixed_targets(targets.tobytes()))
 
 
@@ -96,6 +101,14 @@ def _mixed(values: Hashes) -> Hashes:
     words *= _MIX[1]
     words ^= words >> _SHIFTS[2]
     return words
+
+
+def _mixed_one(word: int) -> int:
+    """`_mixed` of one word, for which a column costs more than it saves."""
+    word = (word + int(_GOLDEN)) & _WORD
+    word = ((word ^ (word >> 30)) * int(_MIX[0])) & _WORD
+    word = ((word ^ (word >> 27)) * int(_MIX[1])) & _WORD
+    return word ^ (word >> 31)
 
 
 def _lengths(weights: Ints, keys: Hashes) -> NDArray[np.float64]:

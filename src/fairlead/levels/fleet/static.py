@@ -145,7 +145,7 @@ def _first(ask: _Ask, rows: Int, held: Bool, rule: Rule) -> None:
 
 def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
     """Draw where more may win than there are residuals."""
-    able = np.count_nonzero(ask.drawing, axis=1)
+    able = ask.drawing.sum(axis=1)
     take = np.minimum(ask.take, able)
     contested = (take > 0) & (take < able)
     settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
