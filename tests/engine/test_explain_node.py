@@ -98,8 +98,8 @@ def test_large_clusters_are_told_in_sum() -> None:
 def test_packing_that_gave_up_is_told() -> None:
     """The bound is part of the explanation."""
     free = [
-        110, 166, 230, 224, 203, 300, 177, 222, 191, 249, 155, 229, 135, 172, 135, 293, 124, 258, 164, 236, 280, 254, 137,
-        179,
+        110, 166, 230, 224, 203, 300, 177, 222, 191, 249, 155, 229, 135, 172, 135, 293, 124, 258, 164, 236, 280, 254,
+        137, 179,
     ]  # fmt: skip
     request = {"volumes": [f"AUTO:/d{size}:rw:{size}" for size in (64, 66, 88, 94, 96)]}
     node = {"name": "n", "volumes": {f"/v{row}": size for row, size in enumerate(free)}}

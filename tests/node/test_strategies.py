@@ -1,6 +1,7 @@
 """The strategies by example: what the source text shows, and the edges it leaves open."""
 
 from dataclasses import dataclass, field
+from fractions import Fraction
 
 import numpy as np
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from fairlead.levels.node.ask import Ask
 from fairlead.levels.node.place import Placement, place
 from fairlead.levels.node.strategies import BY_NAME
+from fairlead.levels.node.usage import MOST_SCALE, shares
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import UNLIMITED, NodeTable, node_table
 
@@ -216,6 +218,24 @@ def test_usage_of_many_digits_stays_exact() -> None:
         decision = place(nodes, Ask(need=4, each=4), strategy)
         assert sum(decision.added.tolist()) == 4
     assert place(nodes, Ask(need=3, each=3), "global-greedy").added.tolist() == [1, 2, 0]
+
+
+def test_capacities_beyond_all_measure_break_ties_all_the_same() -> None:
+    """Where the ties cannot be numbered in 63 bits the rows are sorted."""
+    nodes = node_table(["c", "b", "a"], [2**62, 2**62 + 1, 2**62 + 1])
+    assert place(nodes, Ask(need=1, each=1), "communism").placements == {"a": 1}
+    assert place(nodes, Ask(need=2, each=1), "communism").placements == {"a": 1, "b": 1}
+
+
+def test_shares_without_a_small_common_denominator_are_rounded_finely() -> None:
+    """Derived shares of many different totals keep their order; decimals as written stay exact."""
+    fractions = [(Fraction(10**8, prime), Fraction(1, 7)) for prime in (10**9 + 7, 10**9 + 9, 998244353)]
+    found = shares(fractions)
+    assert found.scale == MOST_SCALE
+    assert sorted(range(3), key=lambda row: found.usage[row]) == [1, 0, 2]
+    written = shares([(Fraction("0.07999999999999996"), Fraction("3.725290298461914e-08"))])
+    assert Fraction(written.usage[0], written.scale) == Fraction("0.07999999999999996")
+    assert written.scale > MOST_SCALE
 
 
 def test_trace_names_the_best_and_counts_the_rejected() -> None:

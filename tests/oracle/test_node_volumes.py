@@ -52,6 +52,23 @@ def test_every_replica_gets_its_volumes(bins: list[int], sizes: list[int]) -> No
     assert all(charged[place] <= bins[place] for place in charged)
 
 
+def test_where_best_fit_falls_short_the_other_ways_are_taken() -> None:
+    """Whole replicas in one bin each, or the arrangement that the search finds."""
+    for bins, sizes in (
+        ([150, 500], [100, 150, 400]),
+        ([13, 13, 13], [4, 9]),
+        ([10, 10, 9], [6, 3, 1]),
+        ([7, 5, 6], [4, 2, 1]),
+    ):
+        replicas = pack(bins, sizes).replicas
+        charged = Counter(dict.fromkeys(range(len(bins)), 0))
+        for row in deal(bins, sizes, replicas):
+            for place, size in zip(row, sizes, strict=True):
+                charged[place] += size
+        assert replicas == most(bins, sizes)
+        assert all(charged[place] <= bins[place] for place in charged)
+
+
 volumes = st.lists(st.tuples(st.integers(1, 20), st.booleans()), max_size=5)
 requests = st.lists(st.tuples(st.integers(0, 8), st.booleans()), min_size=1, max_size=3)
 

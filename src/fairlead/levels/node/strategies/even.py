@@ -39,8 +39,8 @@ def _walk(nodes: NodeTable, added: Int, steps: int) -> list[int]:
     """The rows that take the last `steps` replicas, in turn.
 
     `lowest` finds the least used node; `waiting` feeds `equal`, the nodes that were once among the equals. Entries are
-    whole numbers, used · result · rank or held · result · rank, which compare faster than tuples. An entry is stale
-    once its node has taken another replica; a node in `equal` that is too used for now goes back.
+    whole numbers, used · result · rank or held · result · rank, which compare faster than tuples. A node with room is
+    in `waiting` or in `equal`, never in both; one that is too used goes back. In `lowest` its older entries are stale.
     """
     rate, rank = nodes.rate.tolist(), nodes.rank.tolist()
     used, held = _used(nodes, added).tolist(), (nodes.count + added).tolist()
@@ -67,18 +67,12 @@ def _walk(nodes: NodeTable, added: Int, steps: int) -> list[int]:
         edge = used[least] + rate[least]
         bar = max(edge << high, lowest[0] + 1)
         while waiting and waiting[0] < bar:
-            entry = heappop(waiting)
-            row = row_of[entry & mask]
-            if entry >> high == used[row] and left[row]:
-                heappush(equal, held[row] << high | used[row] + rate[row] << low | rank[row])
+            row = row_of[heappop(waiting) & mask]
+            heappush(equal, held[row] << high | used[row] + rate[row] << low | rank[row])
         row = -1
         # Until the least used node itself is taken, the edge stays where it is.
         while row != least and len(taken) < steps:
-            entry = heappop(equal)
-            row = row_of[entry & mask]
-            if entry >> high != held[row] or not left[row]:
-                row = -1
-                continue
+            row = row_of[heappop(equal) & mask]
             result = used[row] + rate[row]
             if used[row] >= edge and row != least:
                 heappush(waiting, used[row] << high | result << low | rank[row])
