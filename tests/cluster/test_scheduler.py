@@ -111,7 +111,7 @@ def test_scheduler_tells_a_waiting_pod_why_and_places_it_when_room_comes(
 def test_scheduler_leaves_alone_what_it_must(
     api: Api, kubeconfig: Path, namespace: str, kwok_nodes: Callable[..., list[str]]
 ) -> None:
-    """Gated pods, pods of other schedulers and pods with claims are not bound; the last are told why."""
+    """Gated pods, pods of other schedulers and pods whose claim is missing are not bound; the last are told why."""
     kwok_nodes(1, labels={"pool": namespace})
     claim = {"name": "v", "persistentVolumeClaim": {"claimName": "none"}}
     create(
@@ -126,7 +126,7 @@ def test_scheduler_leaves_alone_what_it_must(
         api.wait("the plain pod bound", lambda: workloads_bound(api, namespace)["plain"], seconds=60)
         api.wait(
             "the reason",
-            lambda: "claims are not implemented" in condition(api, namespace, "claims").get("message", ""),
+            lambda: "ClaimMissing" in condition(api, namespace, "claims").get("message", ""),
             seconds=60,
         )
     assert set(workloads_bound(api, namespace)) == {"plain"}

@@ -99,7 +99,8 @@ def test_feasible_equals_the_rules_node_by_node(nodes: list[NodeRecord], shape: 
             (
                 code
                 for code, passes in enumerate(
-                    (not record.unschedulable, selected, tolerated(record.taints, shape.tolerations), fits > 0), start=1
+                    (not record.unschedulable, selected, tolerated(record.taints, shape.tolerations), fits > 0),
+                    start=reasons.FILTERS.index(reasons.UNSCHEDULABLE) + 1,
                 )
                 if not passes
             ),

@@ -4,22 +4,16 @@ A working copy inside one call of the engine. `mark` and `undo` take back what c
 does not fit leaves nothing behind.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
 from fairlead.levels.node.group import Group, Grouping, place_group
-from fairlead.model.columns import Int, flags, ints
+from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, Resident, resident
 from fairlead.model.shape import Shape
-
-
-@dataclass(frozen=True, slots=True)
-class _Placed:
-    shape: Shape
-    counts: Int
 
 
 class Ground:
@@ -28,44 +22,30 @@ class Ground:
     def __init__(self, nodes: NodeState, population: Population, rank: Int | None = None) -> None:
         self.nodes = nodes
         self.rank = natural_rank(nodes.names) if rank is None else rank
-        self._population = population
         self._used = nodes.used.copy()
-        self._placed: list[_Placed] = []
+        self._placed: list[tuple[Shape, Int]] = []
+        self._people = _People(population)
 
     @property
     def state(self) -> NodeState:
         """The nodes as they are now."""
-        return replace(self.nodes, used=self._used)
-
-    def place(self, shape: Shape, need: int, base: Int, step: Int) -> Grouping:
-        """Place a group and count it as there."""
-        grouping = place_group(
-            self.state, self.population, Group(shape=shape, need=need, base=base, step=step), rank=self.rank
-        )
-        self._add(shape, grouping.counts, 1)
-        self._placed.append(_Placed(shape, grouping.counts))
-        return grouping
+        return replace(self.nodes, used=self._used.copy())
 
     @property
     def population(self) -> Population:
         """Who runs where, the replicas placed by this plan among them."""
-        newcomers = [(resident(each.shape), each.counts) for each in self._placed if each.counts.any()]
-        if not newcomers:
-            return self._population
-        known: dict[Resident, int] = {each: code for code, each in enumerate(self._population.residents)}
-        codes, rows = [self._population.codes], [self._population.rows]
-        for who, counts in newcomers:
-            code = known.setdefault(who, len(known))
-            rows.append(np.repeat(np.arange(len(counts)), counts))
-            codes.append(np.full(int(counts.sum()), code))
-        added = sum(map(len, rows[1:]))
-        return Population(
-            residents=tuple(known),
-            codes=ints(np.concatenate(codes)),
-            rows=ints(np.concatenate(rows)),
-            leaving=flags(np.concatenate([self._population.leaving, np.zeros(added, dtype=np.bool_)])),
-            namespaces=self._population.namespaces,
-        )
+        return self._people.view()
+
+    def place(self, shape: Shape, need: int, base: Int, step: Int) -> Grouping:
+        """Place a group and count it as there."""
+        # The working copy itself, not `state`: place_group only reads it, and a copy a group would be most of the cost.
+        now = replace(self.nodes, used=self._used)
+        group = Group(shape=shape, need=need, base=base, step=step)
+        grouping = place_group(now, self.population, group, rank=self.rank)
+        self._add(shape, grouping.counts, 1)
+        self._people.add(resident(shape), grouping.counts)
+        self._placed.append((shape, grouping.counts))
+        return grouping
 
     def mark(self) -> int:
         """A point to return to."""
@@ -74,11 +54,67 @@ class Ground:
     def undo(self, mark: int) -> None:
         """Take back every group placed after the mark."""
         while len(self._placed) > mark:
-            last = self._placed.pop()
-            self._add(last.shape, last.counts, -1)
+            shape, counts = self._placed.pop()
+            self._add(shape, counts, -1)
+            self._people.remove(int(counts.sum()))
 
     def _add(self, shape: Shape, counts: Int, sign: int) -> None:
+        rows = np.flatnonzero(counts)
         for name, amount in shape.request:
             column = self.nodes.column(name)
             if column is not None:
-                self._used[:, column] += sign * amount * counts
+                self._used[rows, column] += sign * amount * counts[rows]
+
+
+class _People:
+    """A population that grows at its end; views share its columns."""
+
+    def __init__(self, population: Population) -> None:
+        self._start = population
+        self._known: dict[Resident, int] = {each: code for code, each in enumerate(population.residents)}
+        self._wary = list(population.wary or ())
+        self._residents = population.residents
+        self._count = len(population.rows)
+        self._codes, self._rows, self._leaving = population.codes, population.rows, population.leaving
+
+    def add(self, who: Resident, counts: Int) -> None:
+        """So many replicas of a kind on each node."""
+        added = int(counts.sum())
+        if not added:
+            return
+        if who not in self._known:
+            if who.far:
+                self._wary.append(len(self._known))
+            self._known[who] = len(self._known)
+            self._residents = (*self._residents, who)
+        self._reserve(self._count + added)
+        there = slice(self._count, self._count + added)
+        self._codes[there] = self._known[who]
+        self._rows[there] = np.repeat(np.arange(len(counts)), counts)
+        self._leaving[there] = False
+        self._count += added
+
+    def remove(self, count: int) -> None:
+        """Forget the last so many."""
+        self._count -= count
+
+    def view(self) -> Population:
+        """The replicas now; valid until the next change."""
+        return Population(
+            residents=self._residents,
+            codes=self._codes[: self._count],
+            rows=self._rows[: self._count],
+            leaving=self._leaving[: self._count],
+            namespaces=self._start.namespaces,
+            wary=tuple(self._wary),
+        )
+
+    def _reserve(self, size: int) -> None:
+        if size > len(self._codes) or not self._codes.flags.writeable:
+            room = max(2 * size, 1024)
+            columns = []
+            for column in (self._codes, self._rows, self._leaving):
+                longer = np.zeros(room, dtype=column.dtype)
+                longer[: self._count] = column[: self._count]
+                columns.append(longer)
+            self._codes, self._rows, self._leaving = columns

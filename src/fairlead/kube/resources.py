@@ -1,5 +1,6 @@
 """The kinds of objects that Fairlead talks about, and where the API serves them."""
 
+import re
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
@@ -94,7 +95,10 @@ def _segment(text: str) -> str:
     """A name from outside as one path segment, so that it cannot leave its place in the path."""
     if text in (".", ".."):
         raise ValueError(f"{text!r} is not a name")
-    return quote(text, safe="")
+    return text if _PLAIN(text) else quote(text, safe="")
+
+
+_PLAIN = re.compile(r"[-a-zA-Z0-9_.]+").fullmatch
 
 
 PODS = Resource("", "v1", "pods", "Pod", Pod)

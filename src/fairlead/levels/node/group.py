@@ -5,17 +5,19 @@ domains under soft spread, lower result of the strategy (`base + step × replica
 shape, natural order of names.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairlead.kernel.level import level
-from fairlead.levels.node.constraints.feasible import Constraints, rejections
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
 from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population
+from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 
 
@@ -46,14 +48,21 @@ class Grouping:
 
 
 def place_group(
-    state: NodeState, population: Population, group: Group, *, rank: Int | None = None, within: Bool | None = None
+    state: NodeState,
+    population: Population,
+    group: Group,
+    *,
+    rank: Int | None = None,
+    within: Bool | None = None,
+    also: Mapping[Reason, Bool] = NOTHING_MORE,
 ) -> Grouping:
     """Place as many of the group as the constraints allow, at most `need`.
 
-    `rank` is the natural rank of the node names, for callers that keep it; `within` restricts the nodes.
+    `rank` is the natural rank of the node names, for callers that keep it; `within` restricts the nodes, `also` does
+    so with reasons.
     """
     rank = natural_rank(state.names) if rank is None else rank
-    constraints = Constraints(state, group.shape, population)
+    constraints = Constraints(state, group.shape, population, also)
     if within is not None:
         constraints.left[~within] = 0
     counts = _bulk(constraints, group, rank) if constraints.independent else _walk(constraints, group, rank)

@@ -16,6 +16,7 @@ from fairlead.kube.objects.policy import Namespace
 from fairlead.kube.watch import Change
 from fairlead.live.scheduler.columns import NodeColumns, Residents
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.scheduler.storage import Storage
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
@@ -48,6 +49,7 @@ class Cache:
         self._per_workload: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._on_room = on_room
+        self.storage = Storage(lambda: on_room("volume"))
 
     def on_node(self, change: Change[Node]) -> None:
         """A node came, changed or went."""
@@ -122,6 +124,10 @@ class Cache:
             rank=self._nodes.rank,
         )
 
+    def labels_of(self, node: str) -> Mapping[str, str]:
+        """The labels of a node; none where it is not known."""
+        return self._nodes.labels_of(node)
+
     def per_node(self, workload: str) -> Int:
         """Replicas of a workload on each node row."""
         counts = np.zeros(len(self._nodes.names), dtype=np.int64)
@@ -190,10 +196,14 @@ class Cache:
         self._residents.put(key, record.resident, row, record.leaving)
         self._per_workload[record.workload][node] += 1
         self._counted[key] = record, node
+        if record.claims:
+            self.storage.count(record, node)
         self._here[node].add(key)
 
     def _uncount(self, key: Key) -> None:
         record, node = self._counted.pop(key)
+        if record.claims:
+            self.storage.uncount(record)
         self._here[node].discard(key)
         self._nodes.use(self._nodes.rows[node], record.request, -1)
         self._residents.drop(key)

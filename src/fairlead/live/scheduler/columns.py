@@ -108,6 +108,12 @@ class NodeColumns:
             self._rank = frozen(natural_rank(self.names))
         return self._rank
 
+    def labels_of(self, name: str) -> Mapping[str, str]:
+        """The labels of a node; none where it is not known."""
+        row = self.rows.get(name)
+        record = None if row is None else self._records[row]
+        return record.labels if record else {}
+
     def used(self, row: int) -> Mapping[str, int]:
         """What is counted on a node, for checks."""
         return {

@@ -9,6 +9,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from typing import Any
 
 import structlog
 
@@ -18,11 +19,12 @@ from fairlead.kube.resources import NAMESPACES, NODES, PODS
 from fairlead.kube.watch import Change, Reflector
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.decide import Outcome, decide, grouped
+from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
 from fairlead.live.scheduler.measures import Measures
-from fairlead.live.scheduler.pending import Pending
+from fairlead.live.scheduler.pending import VOLUME, Pending
 from fairlead.live.scheduler.records import PodRecord, Records
 from fairlead.live.scheduler.teller import Teller
+from fairlead.live.scheduler.volumebinder import VolumeBinder
 from fairlead.live.scheduler.words import message
 
 GATHER = 0.01
@@ -62,10 +64,12 @@ class Scheduler:
         self._changed = asyncio.Event()
         self._retry: dict[tuple[str, str], float] = {}
         self._binder = Binder(client, self._refused, self._bound)
+        self._volumes = VolumeBinder(client, self.cache.storage, self.cache.labels_of, self._binder.bind, self._refused)
         self._teller = Teller(client, recorder, wall)
-        self._reflectors = (
+        self._reflectors: tuple[Reflector[Any], ...] = (
             Reflector(client, NAMESPACES, self.cache.on_namespace),
             Reflector(client, NODES, self.cache.on_node),
+            *(Reflector(client, resource, sink) for resource, sink in self.cache.storage.watched()),
             Reflector(client, PODS, self._on_pod, keep=Records().record),
         )
 
@@ -78,7 +82,9 @@ class Scheduler:
         """Schedule until cancelled; then the binds under way are finished."""
         async with asyncio.TaskGroup() as group:
             work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            tasks = [group.create_task(each) for each in (*work, self._binder.run(), self._teller.run())]
+            tasks = [
+                group.create_task(each) for each in (*work, self._binder.run(), self._volumes.run(), self._teller.run())
+            ]
             try:
                 for each in self._reflectors:
                     await each.synced.wait()
@@ -123,11 +129,14 @@ class Scheduler:
         # 1. what is worth a look
         mine = [pod for key, pod in self.cache.waiting.items() if key not in self._retry and self._mine(pod)]
         due = self.pending.due(mine, now)
-        # 2. decide, on one view
-        outcomes = decide(self.cache.view(), grouped(due), self.cache.per_node) if due else []
-        # 3. act
-        for outcome in outcomes:
-            self._act(outcome, now)
+        # 2. decide, on one view for all groups that share nothing but nodes
+        outcomes = []
+        for batch in batches(grouped(due)):
+            decided = decide(self.cache.view(), batch, self.cache.per_node, self.cache.storage.demand)
+            # 3. act
+            for outcome in decided:
+                self._act(outcome, now)
+            outcomes += decided
         self.measures.cycles.inc()
         self.measures.seconds.labels("decide").observe(self._now() - now)
         self.measures.waiting.labels("parked").set(len(self.pending))
@@ -140,7 +149,10 @@ class Scheduler:
                 log.info("would bind", pod="/".join(pod.key), node=node)
             else:
                 self.cache.assume(pod.key, node)
-                self._binder.bind(pod, node)
+                if outcome.volumes:
+                    self._volumes.begin(pod, node, outcome.volumes)
+                else:
+                    self._binder.bind(pod, node)
         if not outcome.waiting:
             self.pending.settled(outcome)
             return
@@ -169,6 +181,8 @@ class Scheduler:
             self._changed.set()
 
     def _happened(self, what: str) -> None:
+        if what == VOLUME:
+            self._volumes.news()
         if self.pending.wake(what):
             self._changed.set()
 
@@ -179,7 +193,7 @@ class Scheduler:
     def _refused(self, pod: PodRecord, why: str) -> None:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
         self.measures.failed.inc()
-        log.warning("bind refused", pod="/".join(pod.key), why=why)
+        log.warning("not bound", pod="/".join(pod.key), why=why)
         self._retry[pod.key] = self._now() + 1.0
         self.cache.forget(pod.key)
         self._changed.set()

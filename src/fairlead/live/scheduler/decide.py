@@ -1,26 +1,36 @@
 """One cycle, decided: waiting pods as groups, in order, each placed as a whole. Pure: a view in, outcomes out.
 
-1. group   pods of one workload and one shape
+1. group   pods of one workload and one shape; a pod with volume claims is a group of its own
 2. order   higher priority, then older, then by name
 3. place   the whole group at once, every constraint kept, each group seeing those before it
 4. assign  pods in natural order to the places found
 """
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from fairlead.engine.ground import Ground
+from fairlead.levels.node.constraints.claims import MADE, Reach, reach
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
+from fairlead.levels.node.group import Grouping
 from fairlead.live.scheduler.cache import View
 from fairlead.live.scheduler.records import PodRecord
+from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
 from fairlead.model.order import natural_key
 from fairlead.model.shape import Shape
 
-GroupKey = tuple[str, Shape]
+GroupKey = tuple[str, Shape, str]
+"""Workload, shape, and the name of the pod where it has claims."""
+
+
+def group_key(pod: PodRecord) -> GroupKey:
+    """Which group a pod belongs to, from cycle to cycle."""
+    return pod.workload, pod.shape, pod.metadata.name if pod.claims else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -34,7 +44,12 @@ class Group:
     @property
     def key(self) -> GroupKey:
         """What identifies the group from cycle to cycle."""
-        return self.workload, self.shape
+        return group_key(self.pods[0])
+
+    @property
+    def claims(self) -> bool:
+        """Whether its pod has volume claims."""
+        return bool(self.pods[0].claims)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,16 +61,18 @@ class Outcome:
     waiting: tuple[PodRecord, ...]
     considered: int
     rejected: tuple[Rejection, ...]
+    volumes: Mapping[str, str] = field(default_factory=dict)
+    """Claims that get a volume on the pod's node: the volume's name, or empty where one is made."""
 
 
 def grouped(pods: Iterable[PodRecord]) -> list[Group]:
     """The pods as groups, in the order in which the groups are placed."""
     members: dict[GroupKey, list[PodRecord]] = defaultdict(list)
     for pod in pods:
-        members[pod.workload, pod.shape].append(pod)
+        members[group_key(pod)].append(pod)
     groups = [
         Group(workload=workload, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name))))
-        for (workload, shape), own in members.items()
+        for (workload, shape, _), own in members.items()
     ]
     return sorted(groups, key=_turn)
 
@@ -68,42 +85,73 @@ def _turn(group: Group) -> tuple[int, str, object]:
     )
 
 
-def decide(view: View, groups: Iterable[Group], per_node: Callable[[str], Int]) -> list[Outcome]:
+def batches(groups: Iterable[Group]) -> Iterator[list[Group]]:
+    """The groups in order, cut so that each one with claims is decided on a view of its own.
+
+    Claims are promised when a pod is placed, and the next pod has to see that.
+    """
+    batch: list[Group] = []
+    for group in groups:
+        if group.claims:
+            if batch:
+                yield batch
+            yield [group]
+            batch = []
+        else:
+            batch.append(group)
+    if batch:
+        yield batch
+
+
+def decide(
+    view: View,
+    groups: Iterable[Group],
+    per_node: Callable[[str], Int],
+    demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand(),
+) -> list[Outcome]:
     """Place every group on the view; `per_node` tells the replicas a workload has on each node already."""
     ground = Ground(view.nodes, view.population, view.rank)
     step = np.ones(len(view.nodes.names), dtype=np.int64)
     counted: dict[str, Int] = {}
-    return [_place(ground, view, group, counted, per_node, step) for group in groups]
+    outcomes = []
+    for group in groups:
+        base = counted.get(group.workload)
+        if base is None:
+            base = per_node(group.workload)
+        claims = demand(group.pods[0]) if group.claims else None
+        outcome, counts = _place(ground, view, group, base, step, claims)
+        counted[group.workload] = base + counts
+        outcomes.append(outcome)
+    return outcomes
 
 
 def _place(
-    ground: Ground, view: View, group: Group, counted: dict[str, Int], per_node: Callable[[str], Int], step: Int
-) -> Outcome:
-    base = counted.get(group.workload)
-    if base is None:
-        base = per_node(group.workload)
-    grouping = ground.place(group.shape, len(group.pods), base, step)
-    counted[group.workload] = base + grouping.counts
+    ground: Ground, view: View, group: Group, base: Int, step: Int, claims: ClaimDemand | None
+) -> tuple[Outcome, Int]:
+    reached = reach(view.nodes, claims) if claims else None
+    grouping = ground.place(group.shape, len(group.pods), base, step, reached.passing if reached else NOTHING_MORE)
     places = np.repeat(np.arange(len(step)), grouping.counts).tolist()
     names = view.nodes.names
-    return Outcome(
+    outcome = Outcome(
         group=group,
         placed=tuple((pod, names[row]) for pod, row in zip(group.pods, places, strict=False)),
         waiting=group.pods[len(places) :],
         considered=len(view.nodes.rows),
-        rejected=_present(grouping.rejected(view.nodes), view) if grouping.unplaced else (),
+        rejected=_rejected(grouping, view) if grouping.unplaced else (),
+        volumes=_volumes(claims, reached, places[0]) if claims and reached and places else {},
     )
+    return outcome, grouping.counts
 
 
-def _present(rejected: tuple[Rejection, ...], view: View) -> tuple[Rejection, ...]:
-    """The rejections without rows whose node is gone."""
-    gone = len(view.nodes.names) - len(view.nodes.rows)
-    if not gone:
-        return rejected
-    kept = []
-    for each in rejected:
-        names = tuple(name for name in each.names if name)
-        count = each.count - (gone if each.reason.code == "NodeUnschedulable" else 0)
-        if count:
-            kept.append(Rejection(reason=each.reason, count=count, names=names))
-    return tuple(kept)
+def _volumes(claims: ClaimDemand, reached: Reach, row: int) -> dict[str, str]:
+    chosen = {}
+    for claim, taken in zip(claims.open, reached.taken, strict=True):
+        place = int(taken[row])
+        chosen[claim.name] = "" if place == MADE else claim.candidates[place].name
+    return chosen
+
+
+def _rejected(grouping: Grouping, view: View) -> tuple[Rejection, ...]:
+    """Why nodes refuse, rows whose node is gone left out."""
+    there = np.array([bool(name) for name in view.nodes.names], dtype=np.bool_)
+    return rejections(np.where(there, grouping.codes, 0).astype(np.uint8), view.nodes.names)

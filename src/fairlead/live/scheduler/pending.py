@@ -6,12 +6,13 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.scheduler.decide import GroupKey, Outcome
+from fairlead.live.scheduler.decide import GroupKey, Outcome, group_key
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.reasons import Reason
 
-NODE, POD, BOUND, EDIT = "node", "pod", "bound", "edit"
-"""What can happen: a node came or changed, a pod left its node, a pod was bound, something else was edited."""
+NODE, POD, BOUND, EDIT, VOLUME = "node", "pod", "bound", "edit", "volume"
+"""What can happen: a node came or changed, a pod left its node, a pod was bound, a namespace was edited, a claim, a
+volume or what drivers say of nodes changed."""
 
 WAKES: dict[Reason, frozenset[str]] = {
     reasons.UNSCHEDULABLE: frozenset({NODE}),
@@ -22,6 +23,13 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.TOO_NEAR: frozenset({NODE, POD, EDIT}),
     reasons.NOT_NEAR: frozenset({NODE, BOUND, EDIT}),
     reasons.TOO_UNEVEN: frozenset({NODE, POD, BOUND}),
+    reasons.CLAIM_MISSING: frozenset({VOLUME}),
+    reasons.CLAIM_UNBOUND: frozenset({VOLUME}),
+    reasons.CLAIM_TAKEN: frozenset({POD, VOLUME}),
+    reasons.VOLUME_ELSEWHERE: frozenset({NODE, VOLUME}),
+    reasons.NO_VOLUME: frozenset({NODE, VOLUME}),
+    reasons.NO_STORAGE_ROOM: frozenset({NODE, VOLUME}),
+    reasons.TOO_MANY_VOLUMES: frozenset({NODE, POD, VOLUME}),
 }
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
 """Seconds before a woken group is tried again; doubled at each failure."""
@@ -69,7 +77,7 @@ class Pending:
         chosen: list[PodRecord] = []
         seen: set[GroupKey] = set()
         for pod in waiting:
-            key = pod.workload, pod.shape
+            key = group_key(pod)
             seen.add(key)
             parked = self._parked.get(key)
             if parked is None or pod.key not in parked.members or (parked.awake and parked.not_before <= now):

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import shape
-from fairlead.kube.objects.pod import Pod, PodSpec
+from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.model.errors import InputError
 from fairlead.model.population import Resident, resident
 from fairlead.model.shape import Shape
@@ -15,6 +15,8 @@ MOST_SHAPES = 8192
 """Shapes remembered; a cluster with more distinct ones computes some of them again."""
 
 Key = tuple[str, str]
+Claims = tuple[tuple[str, bool], ...]
+"""Names of volume claims; True where the claim is the pod's own, made for it and to be owned by it."""
 Request = tuple[tuple[str, int], ...]
 
 
@@ -46,6 +48,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     finished: bool
     leaving: bool
     broken: str = ""
+    claims: Claims = ()
 
     @property
     def key(self) -> Key:
@@ -88,10 +91,13 @@ class Records:
             finished=pod.finished,
             leaving=meta.deletion_timestamp is not None,
             broken=broken,
+            claims=claims_of(pod),
         )
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
-        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=())
+        # Claims are looked at by name, pod by pod; only volumes that are not implemented make a difference here.
+        odd = tuple(volume for volume in spec.volumes if _disk(volume)) if spec.volumes else ()
+        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=odd)
         known = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
         found = self._shapes.get(known)
         if found is None:
@@ -127,17 +133,26 @@ def unsupported(spec: PodSpec) -> str:
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
         return "dynamic resource claims are not implemented"
     for volume in spec.volumes:
-        if volume.persistent_volume_claim or volume.ephemeral:
-            return f"volume {volume.name}: persistent volume claims are not implemented"
-        if (
-            volume.gce_persistent_disk
-            or volume.aws_elastic_block_store
-            or volume.azure_disk
-            or volume.iscsi
-            or volume.rbd
-        ):
+        if _disk(volume):
             return f"volume {volume.name}: in-tree disks are not implemented"
     return ""
+
+
+def _disk(volume: Volume) -> bool:
+    """A disk named in the pod itself: only one node may write to it, and nobody counts how many a node has."""
+    disks = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.azure_disk, volume.iscsi, volume.rbd
+    return any(disk is not None for disk in disks)
+
+
+def claims_of(pod: Pod) -> Claims:
+    """The claims that the pod's volumes name."""
+    found = []
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            found.append((volume.persistent_volume_claim.claim_name, False))
+        elif volume.ephemeral is not None:
+            found.append((f"{pod.metadata.name}-{volume.name}", True))
+    return tuple(sorted(set(found))) if found else ()
 
 
 def workload_of(pod: Pod) -> str:

@@ -4,7 +4,9 @@
 is thrown away. Filters that look at one node alone are evaluated once; those that look at neighbours follow along.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from types import MappingProxyType
 
 import numpy as np
 
@@ -18,12 +20,22 @@ from fairlead.model.selectors import tolerated
 from fairlead.model.shape import Shape
 
 NOBODY = Population()
+NOTHING_MORE: Mapping[Reason, Bool] = MappingProxyType({})
 
 
 class Constraints:
-    """Which nodes may take the next replica of a shape, and how many each could take."""
+    """Which nodes may take the next replica of a shape, and how many each could take.
 
-    def __init__(self, state: NodeState, shape: Shape, population: Population = NOBODY) -> None:
+    `also` are more filters that look at one node alone, worked out by the caller (claims, for one).
+    """
+
+    def __init__(
+        self,
+        state: NodeState,
+        shape: Shape,
+        population: Population = NOBODY,
+        also: Mapping[Reason, Bool] = NOTHING_MORE,
+    ) -> None:
         self.state = state
         self.preference = labels.preference(state, shape) + neighbours.wished(state, shape, population)
         self.left, self.binding = room.room(state, shape)
@@ -31,6 +43,7 @@ class Constraints:
             reasons.UNSCHEDULABLE: ~state.unschedulable,
             reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
             reasons.TAINT_NOT_TOLERATED: _tolerated(state, shape),
+            **also,
         }
         self._alone = np.logical_and.reduce(list(self._passing.values()))
         self._free_ports = ~neighbours.port_taken(state, shape, population) if shape.ports else None

@@ -7,6 +7,11 @@ def _reason(code: str, sentence: str, cure: Cure) -> Reason:
     return Reason(code=code, level="node", sentence=sentence, cure=cure)
 
 
+CLAIM_MISSING = _reason("ClaimMissing", "a volume claim of the replica does not exist, or is being deleted", Cure.EDIT)
+CLAIM_UNBOUND = _reason(
+    "ClaimUnbound", "a volume claim of the replica has no volume yet and does not wait for a node", Cure.EDIT
+)
+CLAIM_TAKEN = _reason("ClaimTaken", "another replica holds a volume claim that only one replica may use", Cure.EVICTION)
 UNSCHEDULABLE = _reason("NodeUnschedulable", "the node is cordoned or not ready", Cure.EDIT)
 NODE_NOT_SELECTED = _reason(
     "NodeNotSelected", "the node does not match the replica's node selector or required node affinity", Cure.EDIT
@@ -19,8 +24,17 @@ TOO_NEAR = _reason(
 )
 NOT_NEAR = _reason("NotNear", "no replica runs there that this one must be near to", Cure.ROOM)
 TOO_UNEVEN = _reason("TooUneven", "one more replica there would exceed a topology spread's skew", Cure.ROOM)
+VOLUME_ELSEWHERE = _reason("VolumeElsewhere", "a volume of the replica cannot be reached from the node", Cure.EDIT)
+NO_VOLUME = _reason("NoVolumeThere", "no free volume there suits a claim, and none can be made there", Cure.EDIT)
+NO_STORAGE_ROOM = _reason("NoStorageRoom", "the storage reports no room there for a claim's volume", Cure.ROOM)
+TOO_MANY_VOLUMES = _reason(
+    "TooManyVolumes", "the node would have more volumes of a driver attached than it can", Cure.EVICTION
+)
 
 FILTERS = (
+    CLAIM_MISSING,
+    CLAIM_UNBOUND,
+    CLAIM_TAKEN,
     UNSCHEDULABLE,
     NODE_NOT_SELECTED,
     TAINT_NOT_TOLERATED,
@@ -29,5 +43,9 @@ FILTERS = (
     TOO_NEAR,
     NOT_NEAR,
     TOO_UNEVEN,
+    VOLUME_ELSEWHERE,
+    NO_VOLUME,
+    NO_STORAGE_ROOM,
+    TOO_MANY_VOLUMES,
 )
 """In the order in which they are asked; the first that fails is the reason."""

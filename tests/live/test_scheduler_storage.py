@@ -1,0 +1,224 @@
+"""Claims looked up: what a pod's claims demand, from objects as the API server sends them."""
+
+from typing import Any
+
+import msgspec
+
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.watch import Change
+from fairlead.levels.node.constraints import reasons
+from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.scheduler.storage import Storage
+from fairlead.model.claims import ClaimDemand
+
+RECORDS = Records()
+BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
+
+
+def storage(**objects: list[dict[str, Any]]) -> Storage:
+    """A storage that has seen these objects, by resource."""
+    made = Storage()
+    for resource, sink in made.watched():
+        for each in objects.get(resource.plural, ()):
+            sink(Change("added", msgspec.convert(each, resource.shape)))
+    return made
+
+
+def claim(name: str, *, size: str = "1Gi", volume: str = "", **more: Any) -> dict[str, Any]:
+    """A claim, of the class that waits for a node unless told otherwise."""
+    return {
+        "metadata": {
+            "name": name,
+            "namespace": "shop",
+            "uid": f"{name}-1",
+            "annotations": more.get("annotations", BOUND if volume else {}),
+            **({"ownerReferences": [{"uid": more["owner"], "controller": True}]} if "owner" in more else {}),
+            **({"deletionTimestamp": "2026-01-01T00:00:00Z"} if more.get("leaving") else {}),
+        },
+        "spec": {
+            "accessModes": [more.get("mode", "ReadWriteOnce")],
+            "resources": {"requests": {"storage": size}},
+            "storageClassName": more.get("storage_class", "late"),
+            "volumeName": volume,
+        },
+    }
+
+
+def volume(name: str, *, size: str = "1Gi", host: str = "", **more: Any) -> dict[str, Any]:
+    """A volume, reachable from one host or from everywhere."""
+    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}
+    return {
+        "metadata": {"name": name, "labels": more.get("labels", {})},
+        "spec": {
+            "capacity": {"storage": size},
+            "accessModes": ["ReadWriteOnce"],
+            "storageClassName": more.get("storage_class", "late"),
+            **({"nodeAffinity": {"required": {"nodeSelectorTerms": [term]}}} if host else {}),
+            **({"claimRef": more["claim"]} if "claim" in more else {}),
+            **({"csi": {"driver": "disk.example.com", "volumeHandle": name}} if more.get("csi") else {}),
+        },
+        "status": {"phase": more.get("phase", "Available")},
+    }
+
+
+def pod(name: str = "p", *claims: str, own: str = "") -> PodRecord:
+    """A pod that uses the claims, and one of its own by volume name."""
+    volumes: list[dict[str, Any]] = [{"name": each, "persistentVolumeClaim": {"claimName": each}} for each in claims]
+    if own:
+        volumes.append({"name": own, "ephemeral": {"volumeClaimTemplate": {"spec": {}}}})
+    return RECORDS.record(
+        msgspec.convert(
+            {"metadata": {"name": name, "namespace": "shop", "uid": f"{name}-1"}, "spec": {"volumes": volumes}}, Pod
+        )
+    )
+
+
+LATE = {
+    "metadata": {"name": "late"},
+    "provisioner": "disk.example.com",
+    "volumeBindingMode": "WaitForFirstConsumer",
+}
+STATIC = {**LATE, "provisioner": "kubernetes.io/no-provisioner"}
+SOON = {"metadata": {"name": "soon"}, "provisioner": "disk.example.com"}
+
+
+def test_missing_leaving_and_foreign_claims_block() -> None:
+    """A claim that is not there, is going, or belongs to another pod."""
+    made = storage(storageclasses=[LATE], persistentvolumeclaims=[claim("going", leaving=True), claim("p-own")])
+    for user in (pod("p", "none"), pod("p", "going"), pod("p", own="own")):
+        assert made.demand(user) == ClaimDemand(blocked=reasons.CLAIM_MISSING)
+    mine = storage(storageclasses=[LATE], persistentvolumeclaims=[claim("p-own", owner="p-1")])
+    assert mine.demand(pod("p", own="own")).blocked is None
+
+
+def test_claim_that_does_not_wait_for_a_node_blocks_until_bound() -> None:
+    """Immediate binding, an unknown class, a volume named but not yet confirmed."""
+    made = storage(
+        storageclasses=[LATE, SOON],
+        persistentvolumeclaims=[
+            claim("soon", storage_class="soon"),
+            claim("odd", storage_class="odd"),
+            claim("half", volume="v", annotations={}),
+            claim("bound", volume="v", storage_class="soon"),
+        ],
+        persistentvolumes=[volume("v", host="n1")],
+    )
+    for name in ("soon", "odd", "half"):
+        assert made.demand(pod("p", name)).blocked is reasons.CLAIM_UNBOUND
+    (terms,) = made.demand(pod("p", "bound")).volumes
+    assert terms[0].labels[0].values == ("n1",)
+
+
+def test_claim_for_one_pod_is_taken() -> None:
+    """ReadWriteOncePod: whoever holds it keeps others out, and is not in its own way."""
+    made = storage(
+        storageclasses=[LATE],
+        persistentvolumeclaims=[claim("c", volume="v", mode="ReadWriteOncePod")],
+        persistentvolumes=[volume("v")],
+    )
+    first, second = pod("first", "c"), pod("second", "c")
+    made.count(first, "n1")
+    assert made.demand(second).blocked is reasons.CLAIM_TAKEN
+    assert made.demand(first).blocked is None
+    made.uncount(first)
+    assert made.demand(second).blocked is None
+
+
+def test_open_claim_finds_free_volumes_smallest_first() -> None:
+    """Too small, of another class, bound, or promised to another claim: not candidates."""
+    made = storage(
+        storageclasses=[STATIC],
+        persistentvolumeclaims=[claim("c", size="2Gi")],
+        persistentvolumes=[
+            volume("big", size="9Gi"),
+            volume("fit", size="2Gi"),
+            volume("small", size="1Gi"),
+            volume("other", size="2Gi", storage_class="x"),
+            volume("used", size="2Gi", phase="Bound", claim={"namespace": "shop", "name": "d"}),
+        ],
+    )
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert ([each.name for each in open_claim.candidates], open_claim.maker) == (["fit", "big"], None)
+    made.promise("shop", "d", "n1", "fit")
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert [each.name for each in open_claim.candidates] == ["big"]
+    made.release("shop", "d")
+    made.promise("shop", "c", "n1", "fit")
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert (open_claim.node, open_claim.candidates) == ("n1", ())
+
+
+def test_volume_made_for_a_claim_excludes_others() -> None:
+    """Somebody has tied a volume to the claim by name."""
+    made = storage(
+        storageclasses=[STATIC],
+        persistentvolumeclaims=[claim("c")],
+        persistentvolumes=[volume("a"), volume("b", claim={"namespace": "shop", "name": "c"})],
+    )
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert [each.name for each in open_claim.candidates] == ["b"]
+
+
+def test_storage_capacity_counts_where_the_driver_reports_it() -> None:
+    """Only topologies with room for the claim; a driver that does not report sets no condition."""
+    rooms = [
+        {
+            "metadata": {"name": name, "namespace": "x"},
+            "storageClassName": "late",
+            "nodeTopology": {"matchLabels": {"zone": name}},
+            "capacity": size,
+        }
+        for name, size in (("a", "5Gi"), ("b", "1Gi"))
+    ]
+    known = {"metadata": {"name": "disk.example.com"}, "spec": {"storageCapacity": True}}
+    parts = {"storageclasses": [LATE], "persistentvolumeclaims": [claim("c", size="2Gi")]}
+    reporting = storage(**parts, csidrivers=[known], csistoragecapacities=rooms)
+    (open_claim,) = reporting.demand(pod("p", "c")).open
+    assert open_claim.maker is not None
+    assert [each.requirements[0].values for each in open_claim.maker.roomy or ()] == [("a",)]
+    (open_claim,) = storage(**parts, csistoragecapacities=rooms).demand(pod("p", "c")).open
+    assert open_claim.maker is not None
+    assert open_claim.maker.roomy is None
+
+
+def test_attach_limit_counts_volumes_not_pods() -> None:
+    """Two volumes on a node that takes two: a third is too many, a second pod on the same volume is not."""
+    names = ("a", "b", "c")
+    made = storage(
+        storageclasses=[LATE],
+        persistentvolumeclaims=[claim(name, volume=name) for name in names],
+        persistentvolumes=[volume(name, csi=True) for name in names],
+        csinodes=[
+            {
+                "metadata": {"name": "n1"},
+                "spec": {"drivers": [{"name": "disk.example.com", "nodeID": "x", "allocatable": {"count": 2}}]},
+            }
+        ],
+    )
+    made.count(pod("one", "a", "b"), "n1")
+    assert made.demand(pod("two", "c")).crowded == ("n1",)
+    assert made.demand(pod("two", "a")).crowded == ()
+    made.uncount(pod("one", "a", "b"))
+    assert made.demand(pod("two", "c")).crowded == ()
+
+
+def test_volume_that_is_still_attached_counts() -> None:
+    """Its pod is gone, the driver has not let go yet."""
+    made = storage(
+        storageclasses=[LATE],
+        persistentvolumeclaims=[claim("c", volume="c")],
+        persistentvolumes=[volume("c", csi=True), volume("old", csi=True)],
+        csinodes=[
+            {
+                "metadata": {"name": "n1"},
+                "spec": {"drivers": [{"name": "disk.example.com", "nodeID": "x", "allocatable": {"count": 1}}]},
+            }
+        ],
+        volumeattachments=[
+            {
+                "metadata": {"name": "x"},
+                "spec": {"nodeName": "n1", "source": {"persistentVolumeName": "old"}},
+            }
+        ],
+    )
+    assert made.demand(pod("p", "c")).crowded == ("n1",)
