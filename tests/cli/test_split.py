@@ -59,6 +59,16 @@ def test_state_is_read_in_every_usual_form(state: Any, tmp_path: Path) -> None:
     assert response["auditAnnotations"]["reason"] == "SlotsFull"
 
 
+@pytest.mark.parametrize(
+    "state", ["", "{}", "[]", '{"apiVersion": "v1", "kind": "List", "items": []}', '{"pods": null}']
+)
+def test_state_may_be_empty(state: str, tmp_path: Path) -> None:
+    """Nothing exists: that is an answer too."""
+    result = _run("-f", _write(tmp_path, "r", review(web_pod())), "--state", _write(tmp_path, "s", state), "-o", "json")
+    assert result.return_value == 0
+    assert json.loads(result.stdout)["response"]["auditAnnotations"]["reason"] == "OwnerNotFound"
+
+
 BAD_STATES: dict[str, Any] = {
     "no kind": {"spec": {}},
     "not an object": [3],

@@ -1,5 +1,8 @@
 """Deployments whose pods the webhook splits, and what became of them."""
 
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 from tools.controlplane.api import Api
@@ -37,6 +40,11 @@ class Fleet:
     def patch(self, name: str, body: dict[str, Any]) -> None:
         self.api.patch(f"{self.path}/{name}", body)
 
+    def quiet(self) -> None:
+        """Wait for a quiet point and check it."""
+        self.settled(seconds=1800)
+        self.check()
+
     def settled(self, *, seconds: float = 180) -> None:
         """Wait until every Deployment has exactly its pods, all of the current template, all available."""
         self.api.wait(
@@ -71,3 +79,43 @@ def required(pod: dict[str, Any]) -> bool:
         return True
     affinity = (spec.get("affinity") or {}).get("nodeAffinity") or {}
     return "requiredDuringSchedulingIgnoredDuringExecution" in affinity
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large a story is: Deployments, replicas of each, and rounds of scaling at random."""
+
+    deployments: int
+    replicas: int
+    rounds: int
+
+
+def minimum_of(number: int, size: Size) -> int:
+    """Minimums spread from 1 to half of the replicas."""
+    return 1 + number * (size.replicas // 2 - 1) // max(size.deployments - 1, 1)
+
+
+def tell(fleet: Fleet, size: Size, disturb: Callable[[], None]) -> int:
+    """All at once, then rolled, then scaled at random while `disturb` happens: exact at each quiet point.
+
+    Returns the least number of pods that were admitted on the way.
+    """
+    chance = random.Random(size.deployments)
+    names = [f"web-{number}" for number in range(size.deployments)]
+    bodies = (deployment(name, size.replicas, str(minimum_of(row, size))) for row, name in enumerate(names))
+    fleet.create(*bodies)
+    fleet.quiet()
+    for name in names:
+        fleet.patch(name, {"spec": {"template": {"metadata": {"labels": {"turn": "2"}}}}})
+    fleet.quiet()
+    admitted = 2 * size.deployments * size.replicas
+    replicas = dict.fromkeys(names, size.replicas)
+    for _ in range(size.rounds):
+        for name in names:
+            wanted = chance.randint(1, size.replicas)
+            admitted += max(wanted - replicas[name], 0)
+            replicas[name] = wanted
+            fleet.patch(name, {"spec": {"replicas": wanted}})
+        disturb()
+        fleet.quiet()
+    return admitted

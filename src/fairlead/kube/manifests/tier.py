@@ -37,10 +37,10 @@ def read_existing(raw: bytes, source: str) -> Existing:
     """The workloads and pods of a text; other kinds are passed over, a mistake is `InputError`.
 
     Taken are manifests in as many documents as you like, a List of them, a plain array, and an object with one array
-    a kind (`{"deployments": […], "pods": […]}`), whose members need not repeat their kind.
+    a kind (`{"deployments": […], "pods": […]}`), whose members need not repeat their kind. An empty text is nothing.
     """
     existing = Existing()
-    for document in documents(raw, source):
+    for document in documents(raw, source) if raw.strip() else ():
         if isinstance(document, InputError):
             raise document
         for place, kind, value in _objects(document.place, document.value, ""):
@@ -60,7 +60,7 @@ def _objects(place: str, value: Any, kind: str) -> Iterator[tuple[str, str, Any]
         yield from _objects(f"{place} items", value["items"], kind)
     elif isinstance(value.get("kind"), str) or kind:
         yield place, value.get("kind") or kind, value
-    elif value and all(name.lower() in _PLURALS for name in value):
+    elif all(name.lower() in _PLURALS for name in value):
         for name, items in value.items():
             yield from _objects(f"{place} {name}", items or [], _PLURALS[name.lower()])
     else:
