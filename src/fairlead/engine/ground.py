@@ -9,7 +9,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.levels.node.group import Group, Grouping, place_group
-from fairlead.model.columns import Int
+from fairlead.model.columns import Int, longer
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, Resident, resident
@@ -112,9 +112,6 @@ class _People:
     def _reserve(self, size: int) -> None:
         if size > len(self._codes) or not self._codes.flags.writeable:
             room = max(2 * size, 1024)
-            columns = []
-            for column in (self._codes, self._rows, self._leaving):
-                longer = np.zeros(room, dtype=column.dtype)
-                longer[: self._count] = column[: self._count]
-                columns.append(longer)
-            self._codes, self._rows, self._leaving = columns
+            self._codes = longer(self._codes[: self._count], room)
+            self._rows = longer(self._rows[: self._count], room)
+            self._leaving = longer(self._leaving[: self._count], room)
