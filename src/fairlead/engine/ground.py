@@ -4,15 +4,18 @@ A working copy inside one call of the engine. `mark` and `undo` take back what c
 does not fit leaves nothing behind.
 """
 
+from collections.abc import Mapping
 from dataclasses import replace
 
 import numpy as np
 
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE
 from fairlead.levels.node.group import Group, Grouping, place_group
-from fairlead.model.columns import Int, longer
+from fairlead.model.columns import Bool, Int, longer
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, Resident, resident
+from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 
 
@@ -36,12 +39,14 @@ class Ground:
         """Who runs where, the replicas placed by this plan among them."""
         return self._people.view()
 
-    def place(self, shape: Shape, need: int, base: Int, step: Int) -> Grouping:
-        """Place a group and count it as there."""
+    def place(
+        self, shape: Shape, need: int, base: Int, step: Int, also: Mapping[Reason, Bool] = NOTHING_MORE
+    ) -> Grouping:
+        """Place a group and count it as there; `also` are filters that the caller has worked out."""
         # The working copy itself, not `state`: place_group only reads it, and a copy a group would be most of the cost.
         now = replace(self.nodes, used=self._used)
         group = Group(shape=shape, need=need, base=base, step=step)
-        grouping = place_group(now, self.population, group, rank=self.rank)
+        grouping = place_group(now, self.population, group, rank=self.rank, also=also)
         self._add(shape, grouping.counts, 1)
         self._people.add(resident(shape), grouping.counts)
         self._placed.append((shape, grouping.counts))
