@@ -1,9 +1,9 @@
 """The fluid share: what everybody would have if amounts could be divided at will, and how far off the result is.
 
-Queues: what they deserve, as far as they ask for it. Namespaces of a queue: that amount by weight, resource by resource,
-each no more than it asks for. With one resource, replicas of one size, no gangs and no priorities nobody is a
-whole replica above its fluid share, and where fluid shares are whole replicas the result is the fluid share. Beyond
-that the distance is reported without a claim.
+Queues: what they deserve, as far as they ask for it. Namespaces of a queue: that amount by weight, resource by
+resource, each no more than it asks for. With one resource, replicas of one size, no gangs and no priorities nobody is
+a whole replica above its fluid share, and where fluid shares are whole replicas the result is the fluid share.
+Beyond that the distance is reported without a claim.
 """
 
 from collections.abc import Sequence

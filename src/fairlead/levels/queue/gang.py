@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
+from fairlead.levels.queue.ledger import Sparse, sparse
 from fairlead.levels.queue.order import Vector
 from fairlead.model.jobs import UNSET, JobTable
 
@@ -17,6 +18,18 @@ class Step:
     use: Vector
     need: Vector
     """`use`, or the minimum resources of the gang where those are more."""
+    adds: Sparse
+    """`use`, without what is 0."""
+    asks: Sparse
+    """`need`, without what is 0."""
+
+
+def step_of(roles: tuple[tuple[int, int], ...], use: Vector, need: Vector | None = None) -> Step:
+    """A step; without `need` no more has to be free than is used."""
+    adds = sparse(use)
+    if need is None:
+        return Step(roles, sum(count for _, count in roles), use, use, adds, adds)
+    return Step(roles, sum(count for _, count in roles), use, need, adds, sparse(need))
 
 
 class Members:
@@ -61,6 +74,9 @@ class Members:
 
     def count(self, job: int) -> int:
         """Replicas it holds."""
+        only = self._only[job]
+        if only != UNSET:
+            return self.held[only]
         return sum(self.held[role] for role in self._roles[job])
 
     def pending(self, job: int) -> int:
@@ -82,6 +98,14 @@ class Members:
                 more -= extra
         return {role: count for role, count in lacks.items() if count}
 
+    def take(self, job: int, count: int) -> None:
+        """Count so many replicas more as held: what the gang lacks first, then roles in their order."""
+        for lacks in (self.missing(job), {role: self.replicas[role] for role in self._roles[job]}):
+            for role, most in lacks.items():
+                more = min(count, most, self.replicas[role] - self.held[role])
+                self.held[role] += more
+                count -= more
+
     def ready(self, job: int) -> bool:
         """Whether it holds its gang (a job whose minimum is 0 always does)."""
         only = self._only[job]
@@ -99,12 +123,12 @@ class Members:
         if not self.ready(job):
             lacks = self.missing(job)
             use = self.amounts(lacks)
-            return Step(tuple(lacks.items()), sum(lacks.values()), use, self._need(job, use))
+            return step_of(tuple(lacks.items()), use, self._need(job, use))
         for role in self._roles[job]:
             if self.held[role] < self.replicas[role]:
-                if role not in self._one:
-                    self._one[role] = Step(((role, 1),), 1, self.requests[role], self.requests[role])
-                return self._one[role]
+                if (step := self._one.get(role)) is None:
+                    step = self._one[role] = step_of(((role, 1),), self.requests[role])
+                return step
         return None
 
     def _need(self, job: int, use: list[int]) -> Vector:

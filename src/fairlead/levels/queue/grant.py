@@ -7,6 +7,7 @@ are made, so it would not fit later either.
 from collections.abc import Iterable
 from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
+from itertools import pairwise
 
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Step
@@ -63,12 +64,17 @@ class Loop:
 
     def _stopped(self, job: int) -> bool:
         """Whether the next step finds no room in sum; if so the job is blocked."""
+        return self._step(job) is None
+
+    def _step(self, job: int) -> Step | None:
+        """The next step if it finds room in sum; otherwise None, and the job is blocked."""
         step = self.state.members.step(job)
         assert step is not None  # only jobs with pending replicas are asked
-        lack = self.state.ledger.lack(self.state.queue_of[job], step.need)
-        if lack is not None:
-            self.blocked[job] = Block(step, lack)
-        return lack is not None
+        lack = self.state.ledger.short(self.state.queue_of[job], step.asks)
+        if lack is None:
+            return step
+        self.blocked[job] = Block(step, lack)
+        return None
 
     def run(self) -> dict[int, Block]:
         """Every job takes its steps in turn until it has all or is blocked; the blocks, by job."""
@@ -115,10 +121,9 @@ class Loop:
     def _attempt(self, job: int) -> bool:
         """Grant the next step of the job, or say what stops it."""
         state = self.state
-        if self._stopped(job):
+        step = self._step(job)
+        if step is None:
             return False
-        step = state.members.step(job)
-        assert step is not None
         if self.fits is not None:
             placeable = sum(self.fits.room(dict(step.roles)).values())
             if placeable < step.count:
@@ -142,8 +147,8 @@ class Loop:
         empty = not turns
         if empty:
             del self.pairs[queue]
-        for row in self.state.world.tree.path(queue)[:-1]:
-            parent = self.state.world.tree.parent[row]
+        path = self.state.ledger.paths[queue]
+        for row, parent in pairwise(path):
             siblings = self.queues[parent]
             if empty:
                 heappop(siblings)

@@ -12,10 +12,11 @@ import numpy as np
 
 from fairlead.levels.queue.path import Floats, Lines, Waiting
 from fairlead.levels.queue.state import JobKey, State
+from fairlead.model.columns import Bool
 from fairlead.model.jobs import UNSET
 
-_TURNS = 26
-"""Halvings of an interval of levels: finer than one replica in a million."""
+_TURNS = 20
+"""Halvings of an interval of levels: as fine as one replica in a million."""
 _SAFE = 1.0 - 1e-9
 """Rounding in floating point stays within this."""
 
@@ -44,16 +45,22 @@ class Leap:
             self.waiting,
             self.start,
             np.where(counted, self.whole, 0.0) * weights[:, None],
-            np.array([state.past[pair] for pair in self.pairs], dtype=float),
+            np.array([state.past[pair] or [0] * len(self.whole) for pair in self.pairs], dtype=float),
         )
         self.rest = self._rest(heaps, odd)
+        steps = self.waiting.request * np.maximum(self.waiting.gang, 1)[:, None]
+        self.largest = np.zeros((len(self.queues), len(self.whole)))
+        """By queue: the most that one turn adds."""
+        np.maximum.at(self.largest, self.queue_of[self.waiting.pair], steps)
 
     def _odd(self, job: int) -> bool:
-        """Jobs of several roles, gangs with minimum resources and jobs without a share take their turns one by one."""
+        """Roles that ask for different amounts, minimum resources and jobs without a share: their turns come singly."""
         members = self.state.members
-        if len(members.roles(job)) != 1 or (any(members.floor(job)) and not members.ready(job)):
-            return True
         request = members.requests[members.roles(job).start]
+        if any(members.requests[role] != request for role in members.roles(job)):
+            return True
+        if any(members.floor(job)) and not members.ready(job):
+            return True
         return not any(request[resource] for resource, _ in self.state.factors)
 
     def _waiting(self, heaps: Mapping[int, Sequence[JobKey]]) -> Waiting:
@@ -63,8 +70,7 @@ class Leap:
             rows.extend((key[-1], place, key[0]) for key in sorted(heaps[pair]))
         job, pair_row, priority = (np.array(column, dtype=np.int64) for column in zip(*rows, strict=True))
         role = self.state.world.jobs.role_start[job]
-        held = np.array(members.held, dtype=np.int64)[role]
-        least = self.state.world.jobs.min_member[job]
+        lacks = [0 if members.ready(row) else sum(members.missing(row).values()) for row in job.tolist()]
         new = np.ones(len(job), dtype=np.int64)
         new[1:] = (pair_row[1:] != pair_row[:-1]) | (priority[1:] != priority[:-1])
         request = self.state.world.jobs.role_request[role].astype(float)
@@ -74,9 +80,9 @@ class Leap:
             job=job,
             pair=pair_row,
             group=np.cumsum(new),
-            count=held,
-            gang=np.maximum(least - held, 0),
-            replicas=self.state.world.jobs.role_replicas[role],
+            count=np.array([members.count(row) for row in job.tolist()], dtype=np.int64),
+            gang=np.array(lacks, dtype=np.int64),
+            replicas=self.state.world.jobs.replicas[job],
             request=request,
             rise=(request[:, counted] / whole[counted]).max(axis=1, initial=0.0),
         )
@@ -109,27 +115,30 @@ class Leap:
                         kept[queue] += more * self.state.world.jobs.role_request[role]
         kept = np.minimum(kept, np.maximum(self.most[:-1], self.used[:-1]))
         outside = self.used[-1] - self.used[:-1].sum(axis=0)
-        return outside + np.delete(kept, self.queues, axis=0).sum(axis=0)
+        others: Floats = outside + np.delete(kept, self.queues, axis=0).sum(axis=0)
+        return others
 
     def _queue_sums(self, usage: Floats) -> Floats:
         """Usage of the pairs as usage of the queues."""
-        return np.add.reduceat(usage - self.start, self.first, axis=0) + self.used[self.queues]
+        sums: Floats = np.add.reduceat(usage - self.start, self.first, axis=0) + self.used[self.queues]
+        return sums
 
     def _shares(self, amounts: Floats) -> Floats:
         terms = np.where(amounts > 0, self.offset + amounts / self.by, 0.0)
-        return np.maximum(terms.max(axis=1, initial=0.0), self.least)
+        shares: Floats = np.maximum(terms.max(axis=1, initial=0.0), self.least)
+        return shares
 
     def _above(self, levels: Floats) -> Floats:
         """The most each queue may use when its namespaces stand at a level."""
         _, usage = self.lines.reach(levels[self.queue_of], ahead=False)
         full = self.lines.at[self.lines.last]
-        return self._queue_sums(np.minimum(usage + 2.0 * self.lines.slack, full))
+        return self._queue_sums(np.minimum(usage + self.lines.slack + self.lines.step, full))
 
     def _below(self, levels: Floats) -> Floats:
         """The least each queue surely uses then."""
         return self._queue_sums(self.lines.reach(levels[self.queue_of], ahead=True)[1])
 
-    def _search(self, holds: Callable[[Floats], Floats], high: Floats) -> tuple[Floats, Floats]:
+    def _search(self, holds: Callable[[Floats], Bool], high: Floats) -> tuple[Floats, Floats]:
         """For each queue the last level at which `holds`, and the first at which it does not, by halving."""
         low = np.zeros_like(high)
         for _ in range(_TURNS):
@@ -143,7 +152,15 @@ class Leap:
         high = self._search(lambda levels: self._shares(self._below(levels)) < share / _SAFE, self.top)[1]
         full = self._queue_sums(self.lines.at[self.lines.last])
         most = np.where((high >= self.top)[:, None], full, self._above(high))
-        most = np.minimum(most, np.maximum(self.most[self.queues], self.used[self.queues]))
+        bound = np.maximum(self.most[self.queues], self.used[self.queues])
+        # Where a queue refuses some of its jobs, the others go further than they would have: only bounds hold then.
+        refuses = (most > self.most[self.queues]).any(axis=1)[:, None]
+        limited = np.isfinite(self.by)
+        reachable = np.maximum(share / _SAFE - self.offset, 0.0) * np.where(limited, self.by, 0.0) + self.largest
+        reachable = np.where(limited, reachable, np.inf)
+        most = np.where(
+            refuses, np.minimum(np.minimum(full, bound), np.maximum(reachable, self.used[self.queues])), most
+        )
         kept = np.maximum(most, self.guarantee[self.queues]).sum(axis=0) + self.rest
         return bool((kept <= self.whole).all())
 
@@ -168,9 +185,10 @@ class Leap:
         """The level that the namespaces of each queue surely come to before its share comes to `share`."""
         most = self.most[self.queues]
 
-        def holds(levels: Floats) -> Floats:
+        def holds(levels: Floats) -> Bool:
             amounts = self._above(levels)
-            return (self._shares(amounts) < share * _SAFE) & (amounts <= most).all(axis=1)
+            within: Bool = (self._shares(amounts) < share * _SAFE) & (amounts <= most).all(axis=1)
+            return within
 
         return self._search(holds, self.top)[0]
 

@@ -7,6 +7,14 @@ from fairlead.levels.queue.order import Vector
 from fairlead.levels.queue.tree import QueueTree
 from fairlead.model.jobs import UNSET
 
+Sparse = tuple[tuple[int, int], ...]
+"""(resource, amount) of what is above 0."""
+
+
+def sparse(amounts: Vector) -> Sparse:
+    """Amounts above 0 with their resources."""
+    return tuple((resource, amount) for resource, amount in enumerate(amounts) if amount)
+
 
 @dataclass(frozen=True, slots=True)
 class Lack:
@@ -46,34 +54,37 @@ class Ledger:
 
     def add(self, queue: int, amounts: Vector, sign: int = 1) -> None:
         """Count the amounts as used by the queue and everything above it; sign −1 gives them back."""
-        for resource, amount in enumerate(amounts):
-            if not amount:
-                continue
+        self.count(queue, sparse(amounts), sign)
+
+    def count(self, queue: int, wanted: Sparse, sign: int = 1) -> None:
+        """`add` of amounts that are known to be above 0."""
+        for resource, amount in wanted:
             change = amount * sign
             for row in self.paths[queue]:
                 self.used[row][resource] += amount * sign
-                before = self.inside[row][resource]
-                self.inside[row][resource] = before + change
+                inside = self.inside[row]
+                before = inside[resource]
+                inside[resource] = before + change
                 kept = self.guarantee[row][resource]
-                change = max(kept, before + change) - max(kept, before)
+                if kept:
+                    change = max(kept, before + change) - max(kept, before)
 
     def lack(self, queue: int, need: Vector) -> Lack | None:
         """The first place, from the queue up, that the need does not fit; None where it fits everywhere."""
-        wanted = [(resource, amount) for resource, amount in enumerate(need) if amount]
-        changes = [amount for _, amount in wanted]
-        for row in self.paths[queue]:
-            inside, most, guarantee = self.inside[row], self.most[row], self.guarantee[row]
-            for place, (resource, amount) in enumerate(wanted):
-                before = inside[resource]
-                after = before + changes[place]
-                limit = most[resource]
-                if limit != UNSET and after > limit:
-                    return Lack(row, resource, max(0, limit - before + amount - changes[place]))
-                kept = guarantee[resource]
-                if after < kept:
-                    changes[place] = 0
-                elif before < kept:
-                    changes[place] = after - kept
+        return self.short(queue, sparse(need))
+
+    def short(self, queue: int, wanted: Sparse) -> Lack | None:
+        """`lack` of amounts that are known to be above 0."""
+        for resource, amount in wanted:
+            change = amount
+            for row in self.paths[queue]:
+                before = self.inside[row][resource]
+                limit = self.most[row][resource]
+                if limit != UNSET and before + change > limit:
+                    return Lack(row, resource, max(0, limit - before + amount - change))
+                kept = self.guarantee[row][resource]
+                if before < kept:
+                    change = max(0, before + change - kept)
         return None
 
     def keep(self, queue: int, need: Vector) -> dict[int, list[int]]:

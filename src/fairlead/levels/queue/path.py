@@ -49,8 +49,7 @@ class Lines:
         self.last = np.append(kinds.first[1:], len(self.pair)) - 1
         self.at = start[self.pair] + sums - sums[kinds.first][self.pair]
         self.scale, self.past = scale, past
-        self.slack = np.zeros_like(start)
-        np.add.at(self.slack, waiting.pair, waiting.request)
+        self.slack, self.step = _slack(waiting, start)
         self.top = np.maximum(_dominant(self.at[self.last] + past, scale), 1e-300)
         """The share of each pair at the end of its line."""
         self.shares = self._keys(np.zeros_like(start))
@@ -58,7 +57,7 @@ class Lines:
         self.gang_vertex = kinds.gang_vertex
 
     def _keys(self, more: Floats) -> Floats:
-        """Share of the pair at every vertex with `more` on top, squeezed to pair + [0, 0.75] for one search over all."""
+        """Share of the pair at every vertex with `more` on top, squeezed to pair + [0, 0.75] for one search in all."""
         shares = _dominant(self.at + (more + self.past)[self.pair], self.scale[self.pair])
         return self.pair + 0.5 * np.minimum(shares / self.top[self.pair], 1.5)
 
@@ -84,13 +83,23 @@ class Lines:
         return vertex, here + move * part[:, None]
 
     def surely(self, level: Floats) -> tuple[Int, Floats]:
-        """Where each pair surely gets before its share comes to `level`: the vertex, and the height of its job shares."""
+        """Where each pair surely gets before its share comes to `level`: the vertex, and how high its jobs' shares."""
         vertex, usage = self.reach(level, ahead=True)
         following = np.minimum(vertex + 1, self.last)
         move = (self.at[following] - self.at[vertex]).sum(axis=1)
         part = np.where(move > 0, (usage - self.at[vertex]).sum(axis=1) / np.where(move > 0, move, 1.0), 0.0)
         rise = self.level[following] - self.level[vertex]
         return vertex, np.where(self.jump[following], self.level[vertex], self.level[vertex] + part * rise)
+
+
+def _slack(waiting: Waiting, start: Floats) -> tuple[Floats, Floats]:
+    """By pair: the most that true usage is ahead of the line, one replica of each job of one priority; and one step."""
+    groups = np.zeros((int(waiting.group[-1]) + 1, start.shape[1]))
+    np.add.at(groups, waiting.group, waiting.request)
+    slack, step = np.zeros_like(start), np.zeros_like(start)
+    np.maximum.at(slack, waiting.pair, groups[waiting.group])
+    np.maximum.at(step, waiting.pair, waiting.request)
+    return slack, step
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,4 +154,5 @@ def _vertices(waiting: Waiting, pairs: int) -> _Vertices:
 
 def _dominant(usage: Floats, scale: Floats) -> Floats:
     with np.errstate(divide="ignore", invalid="ignore"):
-        return np.where(scale > 0, usage / scale, 0.0).max(axis=1, initial=0.0)
+        shares: Floats = np.where(scale > 0, usage / scale, 0.0).max(axis=1, initial=0.0)
+    return shares

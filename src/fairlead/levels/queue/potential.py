@@ -1,9 +1,9 @@
 """What a preemption has to improve: an order on allocations alone, so that evictions can never go round in circles.
 
 Only replicas of the preemptor's priority and above count; what is below may be taken from at will. Of two
-allocations the better one has, in this order: the queues' shares more even from the bottom (a share above 1 counts as 1),
-then the shortest shortfall; the namespaces' weighted shares more even from the bottom; the jobs' shares likewise; more
-replicas. "More even from the bottom" compares the sorted shares, lowest first, and the first difference decides.
+allocations the better one has, in this order: the queues' shares more even from the bottom (a share above 1 counts as
+1), then the smaller shortfalls; the namespaces' weighted shares more even from the bottom; the jobs' shares likewise;
+more replicas. "More even from the bottom" compares the sorted shares, lowest first; the first difference decides.
 Every grant makes an allocation better too, and there are finitely many allocations, so a fixed point is reached.
 """
 

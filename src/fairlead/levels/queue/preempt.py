@@ -1,19 +1,20 @@
 """Room for gangs that found none: whom to evict, if anybody. Inside the queue first, then from other queues.
 
-Only a job that is not ready evicts, and only if it then starts. Candidates are those that every rule lets go; a job keeps its
-gang or is taken as a whole. They are tried cheapest first, the choice is trimmed until nothing can be spared, and only
-then is it asked whether the allocation becomes better (`potential`).
+Only a job that is not ready evicts, and only if it then starts. Candidates are those that every rule lets go; a job
+keeps its gang or is taken as a whole. They are tried cheapest first, the choice is trimmed until nothing can be spared,
+and only then is it asked whether the allocation becomes better (`potential`).
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, largest, merged
 from fairlead.levels.queue.fits import Fits
-from fairlead.levels.queue.gang import Step
+from fairlead.levels.queue.gang import Step, step_of
 from fairlead.levels.queue.grant import Block
 from fairlead.levels.queue.potential import Change, Standing
 from fairlead.levels.queue.state import State
-from fairlead.levels.queue.victims import FRESH, Claim, Group, groups_of, over, votes
+from fairlead.levels.queue.victims import FRESH, Claim, Group, groups_of, votes
 from fairlead.model.jobs import RunningTable
 
 
@@ -29,19 +30,6 @@ class Eviction:
     beneficiary: int
     action: str
     """`preempt` inside a queue, `reclaim` across queues."""
-
-
-@dataclass(slots=True)
-class Bite:
-    """Replicas that are evicted together or not at all (`whole`), or as many as needed."""
-
-    parts: list[tuple[Group, int]]
-    whole: bool
-
-    @property
-    def count(self) -> int:
-        """Replicas in it."""
-        return sum(count for _, count in self.parts)
 
 
 class Preemption:
@@ -67,20 +55,11 @@ class Preemption:
         queue = state.queue_of[job]
         claim = Claim(job, queue, int(state.world.jobs.priority[job]), step, self._lacking(queue, step))
         limits = votes(state, claim, self.groups, self.allowed)
-        scopes: tuple[Callable[[int], bool], ...] = (
-            lambda other: other == queue,
-            lambda other: other != queue,
-            lambda other: True,
-        )
         standing = self._standing(claim.priority)
-        for scope in scopes:
-            chosen = self._choose(
-                claim,
-                [
-                    limit if scope(state.queue_of[group.job]) else 0
-                    for group, limit in zip(self.groups, limits, strict=True)
-                ],
-            )
+        inside = [limit if state.queue_of[g.job] == queue else 0 for g, limit in zip(self.groups, limits, strict=True)]
+        outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
+        for scope in (inside, outside, limits):
+            chosen = self._choose(claim, scope) if any(scope) else None
             if chosen is not None and standing.better(self._change(claim, chosen), job):
                 self._carry_out(claim, chosen)
                 return True
@@ -109,110 +88,9 @@ class Preemption:
 
     def _choose(self, claim: Claim, limits: list[int]) -> list[Bite] | None:
         """The cheapest choice that makes room: lowest top priority, then fewest replicas. None where none does."""
-        plans = []
-        for key in (self._cheapest, self._largest):
-            bites = self._bites(claim, limits, lambda number, key=key: key(claim, number))
-            if (chosen := self._enough(claim, bites)) is not None:
-                plans.append(chosen)
-        return min(plans, key=_cost, default=None)
-
-    def _cheapest(self, claim: Claim, number: int) -> tuple[object, ...]:
-        """Not yet started first, then low priority, the best served queue, namespace and job, the youngest."""
-        state, group = self.state, self.groups[number]
-        pair, queue = state.pair_of[group.job], state.queue_of[group.job]
-        used = state.ledger.used[queue]
-        return (
-            group.row != FRESH,
-            group.priority,
-            -state.queue_measures[queue].share(used),
-            -state.pair_measures[pair].share(state.pair_used[pair]),
-            -state.job_share(group.job),
-            -int(state.world.jobs.age[group.job]),
-            number,
-        )
-
-    def _largest(self, claim: Claim, number: int) -> tuple[object, ...]:
-        """Low priority first, then those of which fewest are needed."""
-        group = self.groups[number]
-        request = self.state.members.requests[group.role]
-        relief = max((request[r] * self.state.below // max(1, claim.step.need[r]) for r in claim.lacking), default=0)
-        return group.priority, group.row != FRESH, -relief, self._cheapest(claim, number)
-
-    def _bites(self, claim: Claim, limits: Sequence[int], key: Callable[[int], tuple[object, ...]]) -> list[Bite]:
-        """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs."""
-        state = self.state
-        spare = {group.job: state.members.count(group.job) - state.members.minimum(group.job) for group in self.groups}
-        left = list(limits)
-        taken: dict[int, list[int]] = {}
-        spent = [0] * len(self.allowed)
-        bites: list[Bite] = []
-        order = sorted((number for number, limit in enumerate(limits) if limit), key=key)  # type: ignore[arg-type]
-        for level in sorted({self.groups[number].priority for number in order}):
-            here = [number for number in order if self.groups[number].priority == level]
-            for number in here:
-                group = self.groups[number]
-                most = min(left[number], spare[group.job], self._reclaimable(claim, group, taken))
-                if group.budget >= 0:
-                    most = min(most, self.allowed[group.budget] - spent[group.budget])
-                if most > 0:
-                    bites.append(Bite([(group, most)], False))
-                    left[number] -= most
-                    spare[group.job] -= most
-                    self._count(group, most, taken, spent)
-            for job in dict.fromkeys(self.groups[number].job for number in here):
-                parts = self._whole_gang(claim, job, limits, left, level, taken, spent)
-                if parts:
-                    bites.append(Bite(parts, True))
-                    for group, count in parts:
-                        self._count(group, count, taken, spent)
-        return bites
-
-    def _count(self, group: Group, count: int, taken: dict[int, list[int]], spent: list[int]) -> None:
-        """Remember what a choice takes from each queue and each budget."""
-        sums = taken.setdefault(self.state.queue_of[group.job], [0] * len(self.state.world.whole))
-        for resource, amount in enumerate(self.state.members.requests[group.role]):
-            sums[resource] += amount * count
-        if group.budget >= 0:
-            spent[group.budget] += count
-
-    def _whole_gang(
-        self,
-        claim: Claim,
-        job: int,
-        limits: Sequence[int],
-        left: list[int],
-        level: int,
-        taken: dict[int, list[int]],
-        spent: list[int],
-    ) -> list[tuple[Group, int]]:
-        """What is left of a job, if all of it may go and none of it has a higher priority."""
-        numbers = [number for number, group in enumerate(self.groups) if group.job == job and group.count]
-        groups = [self.groups[number] for number in numbers]
-        if max(group.priority for group in groups) != level or any(limits[n] < self.groups[n].count for n in numbers):
-            return []
-        if not self._reclaimable(claim, groups[0], taken):
-            return []
-        parts = [(self.groups[number], left[number]) for number in numbers if left[number]]
-        for group, count in parts:
-            if group.budget >= 0 and spent[group.budget] + count > self.allowed[group.budget]:
-                return []
-        for number in numbers:
-            left[number] = 0
-        return parts
-
-    def _reclaimable(self, claim: Claim, group: Group, taken: dict[int, list[int]]) -> int:
-        """Replicas of the group until its queue's branch holds no more than its right; no bound in the own queue."""
-        queue = self.state.queue_of[group.job]
-        if queue == claim.queue:
-            return group.count
-        gone = taken.get(queue, [0] * len(self.state.world.whole))
-        request = self.state.members.requests[group.role]
-        bounds = [
-            -(-(surplus - gone[r]) // request[r])
-            for r, surplus in over(self.state, claim, queue)
-            if request[r] and surplus > gone[r]
-        ]
-        return max(bounds, default=0)
+        candidates = Candidates(self.state, claim, self.groups, limits, self.allowed)
+        plans = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
+        return min((plan for plan in plans if plan is not None), key=cost, default=None)
 
     def _enough(self, claim: Claim, bites: list[Bite]) -> list[Bite] | None:
         """The shortest beginning that makes room, trimmed: without any part of it the gang would not fit."""
@@ -222,7 +100,7 @@ class Preemption:
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._fits(claim, bites[:middle]) else (middle, high)
-        chosen = _merged(bites[:high])
+        chosen = merged(bites[:high])
         for place in range(len(chosen) - 1, -1, -1):
             chosen[place] = self._trimmed(claim, chosen, place)
         return [bite for bite in chosen if bite.count]
@@ -280,7 +158,7 @@ class Preemption:
         for bite in chosen:
             for group, count in bite.parts:
                 use = [amount * count for amount in state.members.requests[group.role]]
-                state.grant(group.job, Step(((group.role, count),), count, use, use), -1)
+                state.grant(group.job, step_of(((group.role, count),), use), -1)
                 if group.row == FRESH:
                     state.lift(group.role, group.node, count)
                 if self.fits is not None:
@@ -306,27 +184,3 @@ class Preemption:
             self.groups.extend(
                 Group(FRESH, claim.job, role, node, n, claim.priority, preemptable=False) for node, n in nodes.items()
             )
-
-
-def _merged(bites: Sequence[Bite]) -> list[Bite]:
-    """Where a job is taken as a whole, what was taken of it before belongs to the whole."""
-    wholes = {bite.parts[0][0].job for bite in bites if bite.whole}
-    apart = [bite for bite in bites if not bite.whole]
-    merged = [bite for bite in apart if bite.parts[0][0].job not in wholes]
-    for bite in bites:
-        if bite.whole:
-            job = bite.parts[0][0].job
-            earlier = [part for each in apart for part in each.parts if part[0].job == job]
-            merged.append(Bite([*earlier, *bite.parts], True))
-    return merged
-
-
-def _cost(chosen: Sequence[Bite]) -> tuple[int, int, int]:
-    """Highest priority that is evicted, replicas that are evicted while running, replicas in all."""
-    parts = [part for bite in chosen for part in bite.parts]
-    running = [(group, count) for group, count in parts if group.row != FRESH]
-    return (
-        max((group.priority for group, _ in running), default=-(2**63)),
-        sum(count for _, count in running),
-        sum(count for _, count in parts),
-    )

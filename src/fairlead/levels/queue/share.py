@@ -1,7 +1,7 @@
 """The verb: whose turn it is, and how far everybody gets.
 
-Phases: 1 which objects can be used, 2 what each queue deserves, 3 the reservation, 4 the loop of grants, 5 preemption and
-reclaim, 6 what stops each job that waits, 7 the answer with its distance from the fluid share.
+Phases: 1 which objects can be used, 2 what each queue deserves, 3 the reservation, 4 the loop of grants, 5 preemption
+and reclaim, 6 what stops each job that waits, 7 the answer with its distance from the fluid share.
 """
 
 from dataclasses import dataclass
@@ -141,7 +141,7 @@ def _reservation(
 
 
 def _after(state: State, why: Why, started: list[int], evictions: list[Eviction]) -> dict[int, Finding]:
-    """What is to be said of jobs that evictions touched: those that lost replicas, and those that gained and wait on."""
+    """What is to be said of jobs that evictions touched: those that lost replicas, those that gained and wait on."""
     lost: dict[int, tuple[int, int]] = {}
     for eviction in evictions:
         before = lost.get(eviction.job, (0, eviction.beneficiary))

@@ -56,12 +56,15 @@ class State:
             for row, weight in enumerate(world.queues.weight)
         ]
         self.pair_measures = self._pair_measures()
-        self.past = [world.namespaces.past[namespace].tolist() for _, namespace in world.pairs]
+        rows = world.namespaces.past.tolist()
+        self.past = [rows[namespace] if any(rows[namespace]) else None for _, namespace in world.pairs]
+        """By pair: usage of the past that still counts, None for none."""
         below = lcm(*(world.whole[r] for r in world.counted if world.whole[r]))
         self.factors = [(r, below // world.whole[r]) for r in world.counted if world.whole[r]]
         self.below = below
         self.flat = all(len(ledger.paths[queue]) == 2 for queue in world.tree.top_down)
         """Whether no queue stands below another."""
+        self._queue_keys = list(zip(world.queues.priority.tolist(), world.tree.rank.tolist(), strict=True))
         self.spots: dict[int, dict[int, int]] = {}
         """By role: where its replicas were placed in this decision."""
         self._keys = list(zip((-jobs.priority).tolist(), jobs.age.tolist(), range(len(jobs)), strict=True))
@@ -81,10 +84,11 @@ class State:
         """Count the step as granted; sign −1 takes it back."""
         for role, count in step.roles:
             self.members.held[role] += count * sign
-        use = list(step.use)
-        self._add(self.job_used[job], use, sign)
-        self._add(self.pair_used[self.pair_of[job]], use, sign)
-        self.ledger.add(self.queue_of[job], use, sign)
+        mine, pair = self.job_used[job], self.pair_used[self.pair_of[job]]
+        for resource, amount in step.adds:
+            mine[resource] += amount * sign
+            pair[resource] += amount * sign
+        self.ledger.count(self.queue_of[job], step.adds, sign)
 
     def place(self, job: int, step: Step, fits: Fits | None) -> dict[int, Spots]:
         """Grant the step and take its places on nodes; where, by role."""
@@ -104,7 +108,7 @@ class State:
 
     def fresh(self) -> list[tuple[int, int, int, int]]:
         """(job, role, node, replicas) granted in this decision; the node is UNSET where there are none."""
-        rows = []
+        rows: list[tuple[int, int, int, int]] = []
         running: list[int] = self.world.jobs.role_running.tolist()
         for job in range(len(self.world.jobs)):
             for role in self.members.roles(job):
@@ -116,12 +120,11 @@ class State:
         return rows
 
     def grant_all(self, counts: Mapping[int, int]) -> None:
-        """Grant so many replicas to each of these jobs of one role."""
+        """Grant so many replicas to each of these jobs, whose roles all ask for the same."""
         sums: dict[int, list[int]] = {}
         for job, count in counts.items():
-            role = self.members.roles(job).start
-            self.members.held[role] += count
-            use = [amount * count for amount in self.members.requests[role]]
+            self.members.take(job, count)
+            use = [amount * count for amount in self.members.requests[self.members.roles(job).start]]
             self._add(self.job_used[job], use, 1)
             self._add(self.pair_used[self.pair_of[job]], use, 1)
             self._add(sums.setdefault(self.queue_of[job], [0] * len(use)), use, 1)
@@ -136,8 +139,12 @@ class State:
 
     def job_share(self, job: int) -> int:
         """The dominant share of the job, over `below`."""
-        used = self.job_used[job]
-        return max((used[resource] * factor for resource, factor in self.factors), default=0)
+        used, most = self.job_used[job], 0
+        for resource, factor in self.factors:
+            part = used[resource] * factor
+            if part > most:
+                most = part
+        return most
 
     def job_key(self, job: int) -> JobKey:
         """Priority, then not yet ready before ready, then dominant share, then age."""
@@ -148,18 +155,13 @@ class State:
         """The place of a namespace among those of its queue: usage here and still counted from the past, by weight."""
         measure = self.pair_measures[pair]
         past = self.past[pair]
-        used = self.pair_used[pair]
-        amounts = [now + before for now, before in zip(used, past, strict=True)] if any(past) else used
+        amounts = self.pair_used[pair]
+        if past is not None:
+            amounts = [now + before for now, before in zip(amounts, past, strict=True)]
         return Turn(0, measure.above(amounts), measure.below, rank, pair)
 
     def queue_turn(self, queue: int) -> Turn:
         """The place of a queue among its siblings."""
         measure = self.queue_measures[queue]
-        tables = self.world
-        return Turn(
-            int(tables.queues.priority[queue]),
-            measure.above(self.ledger.used[queue]),
-            measure.below,
-            int(tables.tree.rank[queue]),
-            queue,
-        )
+        priority, rank = self._queue_keys[queue]
+        return Turn(priority, measure.above(self.ledger.used[queue]), measure.below, rank, queue)

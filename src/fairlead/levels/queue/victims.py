@@ -93,7 +93,7 @@ def priority(state: State, claim: Claim, groups: Sequence[Group], allowed: Seque
 
 
 def budgets(state: State, claim: Claim, groups: Sequence[Group], allowed: Sequence[int]) -> Vote:
-    """No more than the disruption budgets allow; one that covers several groups is checked again when they are chosen."""
+    """No more than the disruption budgets allow; one that covers several groups is checked again at the choice."""
     if all(group.budget == UNSET for group in groups):
         return None
     return [group.count if group.budget == UNSET else min(group.count, allowed[group.budget]) for group in groups]
@@ -111,7 +111,7 @@ def deserved(state: State, claim: Claim, groups: Sequence[Group], allowed: Seque
 
 
 def over(state: State, claim: Claim, queue: int) -> tuple[tuple[int, int], ...]:
-    """(resource, surplus) of what the queue's branch holds beyond its right and the claimant may reclaim; () for none."""
+    """(resource, surplus) that the queue's branch holds beyond its right and the claimant may reclaim; () for none."""
     world, ledger = state.world, state.ledger
     if queue == UNSET or queue not in ledger.paths or not world.queues.reclaimable[queue]:
         return ()

@@ -1,9 +1,10 @@
 """What stops a job that waits: the stage, with its numbers, told from the state after the last grant.
 
-The stages in the order in which they are asked: the bound of a queue above it, the whole (a gang that finds part of its room; a
-namespace or a queue that has its share; room that others hold), a reservation, and at last the nodes.
+The stages in the order in which they are asked: the bound of a queue above it, the whole (a gang that finds part of its
+room; a namespace or a queue that has its share; room that others hold), a reservation, and at last the nodes.
 """
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from fractions import Fraction
 
@@ -32,6 +33,8 @@ class Why:
         self.state = state
         self.fair = fair
         self.reservation = reservation
+        self.namespaces = Counter(queue for queue, _ in state.world.pairs)
+        """How many namespaces have jobs in each queue."""
         self.fits = fits
 
     def findings(self, blocks: Mapping[int, Block]) -> dict[int, Finding]:
@@ -102,9 +105,8 @@ class Why:
         }
         if held + step.use[resource] <= right:
             return because(reasons.ROOM_HELD, **details)
-        alone = sum(1 for other, _ in world.pairs if other == queue) == 1
         mine, fair = state.pair_used[pair][resource], self.fair[pair][resource]
-        if alone or mine + step.use[resource] <= fair:
+        if self.namespaces[queue] == 1 or mine + step.use[resource] <= fair:
             return because(reasons.QUEUE_SHARE, **details)
         details |= {
             "namespace": world.namespaces.names[int(world.jobs.namespace[job])],
