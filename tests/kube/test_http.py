@@ -9,6 +9,7 @@ from typing import Any
 
 import msgspec
 import pytest
+import uvloop
 from aiohttp import web
 
 from fairlead.kube.client import Client
@@ -296,6 +297,27 @@ async def test_closing_a_watch_early_gives_its_connection_back() -> None:
         async for line in lines:
             assert line == line_of(1000)
             break
+
+
+def test_transport_works_on_uvloop() -> None:
+    """The loop that the components run on."""
+
+    async def main() -> tuple[int, bytes]:
+        async def handler(request: web.Request) -> web.StreamResponse:
+            if "watch" not in request.query:
+                return await echo(request)
+            answer = web.StreamResponse()
+            await answer.prepare(request)
+            await answer.write(line_of(300_000) + b"\n")
+            return answer
+
+        async with transport(handler) as wire:
+            status = (await wire.request("GET", "/version")).status
+            async with aclosing(wire.stream("/api/v1/pods", {"watch": "1"})) as lines:
+                return status, await anext(lines)
+
+    with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
+        assert (200, line_of(300_000)) == runner.run(main())
 
 
 async def test_reflector_over_the_wire() -> None:
