@@ -83,8 +83,10 @@ def _finding(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, wanted: int) -> 
         return None
     where = f"{placeable} fit on {int((able > 0).sum())} of {len(nodes)} nodes"
     if rule.per_node:
-        enough = nodes.capacity >= (np.maximum(ask.each - nodes.count, 0) if rule.name == "fill" else ask.each)
-        where = f"{int(enough.sum())} nodes can take {ask.each} each, {taking_part(nodes, ask)} are asked for"
+        filling = rule.name == "fill"
+        enough = int((nodes.capacity >= (np.maximum(ask.each - nodes.count, 0) if filling else ask.each)).sum())
+        verb = "hold" if filling else "take"
+        where = f"{enough} of {len(nodes)} nodes can {verb} {ask.each}, {taking_part(nodes, ask)} are asked for"
     elif rule.name == "communism" and ask.limit:
         where += f", with at most {ask.limit} on one node"
     return because(reasons.INSUFFICIENT_CAPACITY, missing=wanted - placeable, wanted=wanted, where=where)
