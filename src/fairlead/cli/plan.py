@@ -1,5 +1,6 @@
 """`fairlead plan`: manifests through all five levels, as one report."""
 
+import gc
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -90,6 +91,8 @@ def read(sources: tuple[str, ...], *, strict: bool) -> tuple["Catalogue", "Snaps
     from fairlead.kube.manifests.reading import read_manifests
     from fairlead.kube.manifests.sites import snapshot
 
+    # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
+    gc.disable()
     manifests, errors = read_manifests(sources)
     found = catalogue(manifests)
     found.errors[:0] = errors

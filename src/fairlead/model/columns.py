@@ -20,6 +20,13 @@ def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
     return array
 
 
+def longer(array: NDArray[Scalar], size: int, fill: int = 0) -> NDArray[Scalar]:
+    """A writable copy with `size` rows, the new ones filled."""
+    grown = np.full((size, *array.shape[1:]), fill, dtype=array.dtype)
+    grown[: len(array)] = array
+    return grown
+
+
 def ints(values: ArrayLike) -> Int:
     """A read-only int64 column; always a copy, so that the caller's own array stays writable and apart."""
     return frozen(np.array(values, dtype=np.int64))

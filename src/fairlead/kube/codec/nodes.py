@@ -1,7 +1,7 @@
 """Nodes, with the pods that run on them, to node records."""
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.objects.node import Node
@@ -11,13 +11,15 @@ from fairlead.model.nodestate import NodeRecord
 from fairlead.model.selectors import Taint
 
 
-def node_records(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeRecord]:
+def node_records(
+    nodes: Iterable[Node], pods: Iterable[Pod], request: Callable[[Pod], Mapping[str, int]] = request_of_pod
+) -> list[NodeRecord]:
     """One record a node, what its unfinished pods ask for counted as used."""
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for pod in pods:
         if pod.spec.node_name and not pod.finished:
             held = used[pod.spec.node_name]
-            for name, value in request_of_pod(pod).items():
+            for name, value in request(pod).items():
                 held[name] += value
     return [node_record(node, used.get(node.metadata.name, {})) for node in nodes]
 

@@ -5,8 +5,8 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 
 from fairlead.kube.admission.rules import TierRules
-from fairlead.kube.codec.nodes import node_records
-from fairlead.kube.codec.shapes import shape
+from fairlead.kube.codec.memo import Shapes
+from fairlead.kube.codec.nodes import node_record, node_records
 from fairlead.kube.manifests import queues
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.disk import storage
@@ -20,7 +20,7 @@ from fairlead.model.columns import Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
-from fairlead.model.population import Population, Resident, resident
+from fairlead.model.population import Population, Resident
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
@@ -49,8 +49,9 @@ def snapshot(found: Catalogue, rules: TierRules | None = None) -> Snapshot:
 
 
 def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload]) -> Site:
-    pods = found.at(Pod, name)
-    nodes = node_state(node_records(found.at(Node, name), pods))
+    shapes = Shapes()
+    pods = _readable(found, name, shapes)
+    nodes = node_state(node_records(_sound(found, name), pods, shapes.request))
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     attached = reader.attach(found, name, [*own, *divided])
     of_fleet = {workload.key for workload in divided}
@@ -64,7 +65,7 @@ def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divi
     return Site(
         name=name,
         nodes=nodes,
-        population=_population(nodes, pods, found.of(Namespace)),
+        population=_population(nodes, pods, shapes, found.of(Namespace)),
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
         present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
         required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
@@ -81,7 +82,34 @@ def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
     return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
 
 
-def _population(nodes: NodeState, pods: Iterable[Pod], namespaces: Iterable[Namespace]) -> Population:
+def _readable(found: Catalogue, name: str, shapes: Shapes) -> list[Pod]:
+    """The pods whose spec can be read; the others are named among the errors, once, and left out of the catalogue."""
+    good, bad = [], []
+    for pod in found.at(Pod, name):
+        try:
+            shapes.request(pod)
+            good.append(pod)
+        except InputError as error:
+            bad.append(pod)
+            found.errors.append(error.within(f"Pod {pod.metadata.namespace}/{pod.metadata.name}: "))
+    if bad:
+        found.objects[Pod] = [pod for pod in found.of(Pod) if pod not in bad]
+    return good
+
+
+def _sound(found: Catalogue, name: str) -> list[Node]:
+    """The nodes whose amounts can be read; the others are named among the errors."""
+    good = []
+    for node in found.at(Node, name):
+        try:
+            node_record(node, {})
+            good.append(node)
+        except InputError as error:
+            found.errors.append(error)
+    return good
+
+
+def _population(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespaces: Iterable[Namespace]) -> Population:
     """The pods bound to known nodes, those that look alike to selectors sharing one resident."""
     known: dict[Resident, int] = {}
     codes, rows, leaving = [], [], []
@@ -89,7 +117,7 @@ def _population(nodes: NodeState, pods: Iterable[Pod], namespaces: Iterable[Name
         row = nodes.rows.get(pod.spec.node_name)
         if row is None or pod.finished:
             continue
-        who = resident(shape(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec))
+        _, who = shapes.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
         codes.append(known.setdefault(who, len(known)))
         rows.append(row)
         leaving.append(pod.metadata.deletion_timestamp is not None)

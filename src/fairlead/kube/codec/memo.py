@@ -1,0 +1,40 @@
+"""Shapes remembered: pods of one template are alike, so the shape of each distinct spec is worked out once."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.shapes import shape
+from fairlead.kube.objects.pod import Pod, PodSpec
+from fairlead.model.population import Resident, resident
+from fairlead.model.shape import Pairs, Shape
+
+MOST = 8192
+"""Shapes remembered; with more distinct ones some are worked out again."""
+
+
+class Shapes:
+    """The shape of a pod, and how others will see it. Equal specs give the same objects."""
+
+    def __init__(self) -> None:
+        self._known: dict[tuple[str, Pairs, bytes], tuple[Shape, Resident]] = {}
+
+    def of(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident]:
+        """As `shapes.shape` says; where the pod runs and who schedules it do not matter. May raise `InputError`."""
+        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=())
+        key = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
+        found = self._known.get(key)
+        if found is None:
+            if len(self._known) >= MOST:
+                self._known.clear()
+            formed = shape(namespace, labels, spec)
+            found = self._known[key] = formed, resident(formed)
+        return found
+
+    def request(self, pod: Pod) -> dict[str, int]:
+        """What the pod takes on its node: as its spec says, unless a resize is under way."""
+        if any(each.allocated_resources or each.resources for each in pod.status.container_statuses):
+            return request_of_pod(pod)
+        formed, _ = self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
+        return dict(formed.request)
