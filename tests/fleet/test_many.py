@@ -86,6 +86,24 @@ def test_matrix_room_that_a_row_does_not_report_leaves_weights_alone() -> None:
     assert batch.counts[0].tolist() == [alone.placements[name] for name in NAMES]
 
 
+def test_batch_with_odds_beyond_64_bits_keeps_them_exact(monkeypatch: pytest.MonkeyPatch) -> None:
+    """One row's products do not fit int64: its recorded odds are whole numbers all the same, the others' too."""
+    monkeypatch.setattr(many, "_CELLS", 2)
+    batch = [
+        DivisionAsk(
+            workload=DivideWorkload(name="w", uid="u", replicas=1),
+            clusters=cluster_table(["a", "b"], weights=[weight, weight], capacity=[2**47, 2**47]),
+            policy=DividePolicy(),
+        )
+        for weight in (1, 2**50, 3)
+    ]
+    drawn = [division.trace.draws[0].weights for division in divide_all(batch)]
+    assert all(first == second > 0 for first, second in drawn)
+    assert drawn[1][0] == 2**50 * 2**48 * 2
+    alone = [divide(ask.workload, ask.clusters, ask.policy).trace.draws[0].weights for ask in batch]
+    assert drawn == alone
+
+
 def test_no_rows_give_no_answers() -> None:
     """An empty batch is not special."""
     assert divide_many([], np.array([], dtype=np.int64), TABLE, DividePolicy()).counts.shape == (0, 7)

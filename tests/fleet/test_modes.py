@@ -319,6 +319,15 @@ def test_webster_initial_seats_are_part_of_the_answer_and_not_of_the_replicas() 
     assert division.unplaced == 0
 
 
+def test_webster_initial_seats_above_a_maximum_stay() -> None:
+    """A maximum stops new seats; those that were there are not taken away, in part or not."""
+    clusters = cluster_table(["a", "b"], initial=[5, 0], maximum=[3, 3])
+    whole = divide(DivideWorkload(name="web", replicas=3), clusters, DividePolicy(mode=Mode.WEBSTER))
+    assert dict(whole.placements) == {"a": 5, "b": 3}
+    part = divide(DivideWorkload(name="web", replicas=9), clusters, DividePolicy(mode=Mode.WEBSTER, partial=True))
+    assert (dict(part.placements), part.unplaced) == ({"a": 5, "b": 3}, 6)
+
+
 def test_webster_floors_and_residual_are_those_of_the_weights() -> None:
     """7 over 2:1 owes 4 and 2, one is residual."""
     case = Case(mode=Mode.WEBSTER, replicas=7, clusters={"a": (2,), "b": (1,)}, want={})

@@ -196,3 +196,9 @@ def test_tables_of_logarithms_cannot_be_changed() -> None:
     for column in _tables():
         with pytest.raises(ValueError, match="read-only"):
             column[0] = 1
+
+
+def test_winners_of_no_targets_are_none() -> None:
+    """No column, nobody wins."""
+    nobody = np.zeros((3, 0), dtype=np.int64)
+    assert winners(nobody, nobody.astype(U64), 2).shape == (3, 0)

@@ -162,7 +162,7 @@ class Problem(_Strict, kw_only=True, frozen=True):
     """One division."""
 
     workload: WorkloadIn
-    policy: PolicyIn = PolicyIn()
+    policy: PolicyIn | None = None
     clusters: list[ClusterIn]
     previous: PreviousIn | None = None
 
@@ -227,7 +227,9 @@ def _workload(given: WorkloadIn) -> DivideWorkload:
     )
 
 
-def _policy(given: PolicyIn) -> DividePolicy:
+def _policy(given: PolicyIn | None) -> DividePolicy:
+    if given is None:
+        return DividePolicy()
     if given.affinity is not None and given.affinity_groups:
         raise InputError("$.policy.affinityGroups", "is there beside affinity; expected one of the two")
     single = () if given.affinity is None else (_affinity(given.affinity, "$.policy.affinity"),)

@@ -134,6 +134,9 @@ def bounds_of(clusters: ClusterTable, policy: DividePolicy, held: Int | None, *,
         upper = np.minimum(upper, limit)
     if weighs:
         upper = np.where(clusters.weights > 0, upper, np.minimum(upper, clusters.minimum))
+    if policy.mode is Mode.WEBSTER:
+        # Seats that are there before the rule begins are not taken away by it.
+        upper = np.maximum(upper, clusters.initial)
     return Bounds(clusters.minimum, upper, short)
 
 

@@ -6,8 +6,10 @@ processor's cache and memory is that of the results.
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairlead.kernel import lottery
 from fairlead.kernel.rational import largest
@@ -116,7 +118,7 @@ def settle_many(rows: Rows, prior: PriorBatch | None, *, balanced: bool, keep_od
     """`settle` slice by slice; `rows` come without a prior, which is sliced here."""
     height, width = rows.weights.shape
     result = _blank(height, width)
-    odds = np.zeros((height, width), dtype=object) if keep_odds else None
+    odds: NDArray[Any] | None = np.zeros((height, width), dtype=np.int64) if keep_odds else None
     step = max(1, _CELLS // max(1, width))
     for start in range(0, height, step):
         here = slice(start, start + step)
@@ -132,6 +134,7 @@ def settle_many(rows: Rows, prior: PriorBatch | None, *, balanced: bool, keep_od
         for column in _COLUMNS:
             getattr(result, column)[here] = getattr(settled, column)
         if odds is not None and settled.odds is not None:
+            odds = odds.astype(settled.odds.dtype) if settled.odds.dtype == object else odds
             odds[here] = settled.odds
     if balanced and height > 1:
         _rebalance(result, rows)
