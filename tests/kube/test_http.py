@@ -160,6 +160,23 @@ async def test_rotated_token_is_read_again_after_a_refusal(tmp_path: Path) -> No
     assert seen == ["Bearer old", "Bearer old", "Bearer new"]
 
 
+async def test_credential_lost_later_is_a_failure_like_any_other(tmp_path: Path) -> None:
+    """At the start a missing token is bad input; later it must not end the tasks that follow the server."""
+    file = tmp_path / "token"
+    async with transport(echo, credentials=TokenFile(file)) as wire:
+        with pytest.raises(InputError, match="the token file does not exist"):
+            await wire.request("GET", "/version")
+        file.write_text("t")
+        assert (await wire.request("GET", "/version")).status == 200
+        file.unlink()
+        wire._connection.credentials.refused()
+        with pytest.raises(UnreachableError, match="the token file does not exist") as caught:
+            await wire.request("GET", "/version")
+        assert not caught.value.sent
+        with pytest.raises(UnreachableError, match="the token file does not exist"):
+            await anext(wire.stream("/api/v1/pods", {}))
+
+
 async def test_nobody_listens_is_unreachable_and_not_sent() -> None:
     """A refused connection says where and why, and that nothing was sent."""
     async with serving(echo, None) as address:

@@ -31,12 +31,14 @@ class HttpTransport:
     """Requests to one API server. Make it inside a running loop; close it there.
 
     A server that answers 401 is asked once more with a fresh credential, so that a rotated token is not noticed.
+    A credential that cannot be had is bad input at first; once it has worked, it is a failure like any other.
     """
 
     def __init__(self, connection: Connection, *, in_flight: int = IN_FLIGHT) -> None:
         self._connection = connection
         self._base = connection.server
         self._shown: tuple[str, str] = ("", "")
+        self._worked = False
         self._ssl = tls_context(connection) if self._base.startswith("https") else None
         self._requests = self._session(in_flight)
         # Watches hold their connections: they must not use up the places of requests.
@@ -94,7 +96,7 @@ class HttpTransport:
         headers: Headers | None,
         bound: aiohttp.ClientTimeout,
     ) -> Response:
-        sent = await self._headers(headers, body)
+        sent = await self._headers(f"{method} {self._base}{path}", headers, body)
         async with self._requests.request(
             method, self._url(path, query), data=body, headers=sent, timeout=bound, **self._target()
         ) as answer:
@@ -108,7 +110,7 @@ class HttpTransport:
         asked = query.get("timeoutSeconds", "")
         total = float(asked) + STREAM_SLACK_SECONDS if asked.isdigit() else None
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
-        sent = await self._headers(None, None)
+        sent = await self._headers(what, None, None)
         try:
             async with self._streams.get(
                 self._url(path, query), headers=sent, timeout=timeout, **self._target()
@@ -143,16 +145,22 @@ class HttpTransport:
         name = self._connection.server_name
         return {"server_hostname": name} if name and self._ssl is not None else {}
 
-    async def _headers(self, given: Headers | None, body: bytes | None) -> dict[str, str]:
+    async def _headers(self, what: str, given: Headers | None, body: bytes | None) -> dict[str, str]:
         headers = {"Accept-Encoding": "identity"}
         if body is not None:
             headers["Content-Type"] = "application/json"
         if given:
             headers.update(given)
-        credential = await self._connection.credentials.current()
+        try:
+            credential = await self._connection.credentials.current()
+            self._show(credential)
+        except InputError as error:
+            if not self._worked:
+                raise
+            raise UnreachableError(what, str(error), sent=False) from error
+        self._worked = True
         if credential.token:
             headers["Authorization"] = f"Bearer {credential.token}"
-        self._show(credential)
         return headers
 
     def _show(self, credential: Credential) -> None:
