@@ -8,5 +8,6 @@ GROUPS = {
     "disk": "one storage replica and bursts of them, beside Longhorn's figures",
     "kernels": "how the cost of the kernels grows with targets and units, against one heap turn a unit",
     "node": "strategies over 100,000 nodes, bound cpu and volumes, against one heap turn a replica",
+    "queue": "10,000 jobs of 100 replicas in 100 queues and 1,000 namespaces, against one turn a replica",
     "kube": "decoding 10,000 pods typed and as dictionaries, and watch events through a TLS server",
 }
