@@ -141,6 +141,19 @@ CASES = {
         policy={"packed": True},
         want={"a": 0, "b": 2, "c": 10},
     ),
+    "aggregated packed where nobody reports room": Case(
+        mode=Mode.AGGREGATED,
+        replicas=5,
+        clusters=dict.fromkeys("abcd", (1,)),
+        policy={"packed": True},
+        want={"a": 5, "b": 0, "c": 0, "d": 0},
+    ),
+    "static bounds beside weights of 61 bits": Case(
+        mode=Mode.STATIC,
+        replicas=4,
+        clusters={"a": (2**61, -1, 0, 3), "b": (1, -1, 1), "c": (0,)},
+        want={"a": 3, "b": 1, "c": 0},
+    ),
     "aggregated steady up prefers the clusters in use": Case(
         mode=Mode.AGGREGATED,
         replicas=24,

@@ -15,12 +15,12 @@ NAMES = tuple(f"c{number}" for number in range(1, 12))
 
 @st.composite
 def tables(draw: st.DrawFn, *, bounded: bool = True, most_weight: int = 9) -> ClusterTable:
-    """Up to eight clusters, some of weight 0, some without reported room, some with bounds."""
+    """Up to eight clusters, some of weight 0 or huge, some without reported room, some with bounds."""
     names = draw(st.lists(st.sampled_from(NAMES), min_size=1, max_size=8, unique=True))
     minimums = [draw(st.integers(0, 3)) if bounded else 0 for _ in names]
     return cluster_table(
         names,
-        weights=[draw(st.integers(0, most_weight)) for _ in names],
+        weights=[draw(st.one_of(st.integers(0, most_weight), st.just(2**61))) for _ in names],
         capacity=[draw(st.sampled_from((UNKNOWN, 0, 1, 5, 30))) for _ in names],
         minimum=minimums,
         maximum=[
@@ -92,7 +92,7 @@ def test_static_division_stays_between_floor_and_ceiling(
 ) -> None:
     """Every count is its floor or one more, and whole quotas get exactly their floor."""
     division = divide(workload, clusters, DividePolicy(sticky=sticky), prior=prior)
-    total = int(clusters.weights.sum())
+    total = sum(clusters.weights.tolist())
     if total:
         for name, weight, count in zip(clusters.names, clusters.weights, counts_of(division, clusters), strict=True):
             quota = Fraction(int(weight) * workload.replicas, total)

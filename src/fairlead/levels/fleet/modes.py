@@ -86,6 +86,7 @@ def _share(ask: Ask, units: int, caps: Int, weights: Int, aggregate: bool, packe
         return webster(weights, units, caps=caps, tie_rank=ask.ties)
     running = (ask.held > 0) & (ask.reschedule is Reschedule.STEADY)
     order = np.lexsort((ask.ties, -caps, ~running))
+    caps = np.minimum(caps, units)
     before = np.cumsum(caps[order]) - caps[order]
     used = np.zeros(len(caps), dtype=bool)
     used[order[before < units]] = True

@@ -63,7 +63,9 @@ def free_part(weights: Int, replicas: int, bounds: Bounds) -> tuple[Int, Int, in
     # Nobody gets more than all: this keeps "no limit" small enough to multiply.
     upper = np.where(weights > 0, np.minimum(bounds.upper, np.maximum(bounds.lower, replicas)), bounds.lower)
     level = fluid(np.array([replicas]), weights, upper[:, None], floors=bounds.lower[:, None])[0]
-    heavy = np.minimum(weights, (largest(upper) + 1) * level[1] // max(1, level[0]) + 1)
+    # A level·weight above every bound says no more than the bound, and need not fit int64.
+    enough = (largest(upper) + 1) * level[1] // max(1, level[0]) + 1
+    heavy = np.minimum(weights, min(enough, largest(weights)))
     share, fraction = scale(heavy, *level)
     at_lower = (share < bounds.lower) | ((share == bounds.lower) & (fraction == 0))
     at_upper = ~at_lower & (share >= upper)
