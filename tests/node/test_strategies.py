@@ -12,6 +12,7 @@ from fairlead.levels.node.strategies import BY_NAME
 from fairlead.levels.node.usage import MOST_SCALE, shares
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import UNLIMITED, NodeTable, node_table
+from fairlead.problems.rooms import share_of
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -229,11 +230,11 @@ def test_capacities_beyond_all_measure_break_ties_all_the_same() -> None:
 
 def test_shares_without_a_small_common_denominator_are_rounded_finely() -> None:
     """Derived shares of many different totals keep their order; decimals as written stay exact."""
-    fractions = [(Fraction(10**8, prime), Fraction(1, 7)) for prime in (10**9 + 7, 10**9 + 9, 998244353)]
+    fractions = [((10**8, prime), (1, 7)) for prime in (10**9 + 7, 10**9 + 9, 998244353)]
     found = shares(fractions)
     assert found.scale == MOST_SCALE
     assert sorted(range(3), key=lambda row: found.usage[row]) == [1, 0, 2]
-    written = shares([(Fraction("0.07999999999999996"), Fraction("3.725290298461914e-08"))])
+    written = shares([(share_of(0.07999999999999996, "$"), share_of(3.725290298461914e-08, "$"))])
     assert Fraction(written.usage[0], written.scale) == Fraction("0.07999999999999996")
     assert written.scale > MOST_SCALE
 

@@ -10,7 +10,7 @@ from fairlead.levels.node.capacity import Fit, fit
 from fairlead.levels.node.pins import Pin, pins
 from fairlead.levels.node.place import Placement, place
 from fairlead.levels.node.realloc import Resize, resize
-from fairlead.levels.node.usage import Shares, derived, shares
+from fairlead.levels.node.usage import NOTHING, Shares, derived, shares
 from fairlead.model.columns import distinct, ints
 from fairlead.model.decision import decision_record
 from fairlead.model.errors import InputError
@@ -138,10 +138,10 @@ def _table(problem: Problem, fitted: Fit) -> NodeTable:
 def _shares(nodes: Sequence[NodeSpec], fitted: Fit) -> Shares:
     pairs = []
     for row, node in enumerate(nodes):
-        usage, rate = derived(fitted.rooms[row], fitted.request)
-        if node.usage is not None:
-            usage = share_of(node.usage, f"$.nodes[{row}].usage")
-        if node.rate is not None:
-            rate = share_of(node.rate, f"$.nodes[{row}].rate")
+        own = NOTHING, NOTHING
+        if node.usage is None or node.rate is None:
+            own = derived(fitted.rooms[row], fitted.request)
+        usage = own[0] if node.usage is None else share_of(node.usage, f"$.nodes[{row}].usage")
+        rate = own[1] if node.rate is None else share_of(node.rate, f"$.nodes[{row}].rate")
         pairs.append((usage, rate))
     return shares(pairs)

@@ -1,18 +1,21 @@
 """Nodes and requests as `fairlead place` reads them: JSON fields to rooms and amounts, each mistake with its place."""
 
-from fractions import Fraction
+from decimal import Decimal, InvalidOperation
 
 import msgspec
 
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.levels.node.realloc import Current
 from fairlead.levels.node.request import SHARE_BASE, Request, pieces_of
+from fairlead.levels.node.usage import Share
 from fairlead.model.amounts import CPU, MEMORY, Quantity, amount, amounts
 from fairlead.model.errors import InputError
 from fairlead.model.mounts import mount, mounts
 from fairlead.model.nodes import UNLIMITED, Room, Volume
 from fairlead.model.order import natural_sorted
 from fairlead.model.reasons import Reason
+
+_SMALLEST, _LARGEST = Decimal("1e-60"), Decimal("1e9")
 
 
 class VolumeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
@@ -68,16 +71,16 @@ class CurrentSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw
     volumes: dict[str, dict[str, Quantity]] = {}
 
 
-def share_of(value: str | int | float, path: str) -> Fraction:
+def share_of(value: str | int | float, path: str) -> Share:
     """A fraction of 1 as the decimal it was written as."""
     text = value if isinstance(value, str) else repr(value)
     try:
-        share = Fraction(text)
-    except (ValueError, ZeroDivisionError):
+        share = Decimal(text)
+    except InvalidOperation:
         raise InputError(path, f"{text!r} is not a number; expected a fraction of 1 such as 0.25") from None
-    if share < 0 or len(text) > 64 or share > 10**9 or (share and share < Fraction(1, 10**60)):
+    if len(text) > 64 or not share.is_finite() or not (share == 0 or _SMALLEST < share < _LARGEST):
         raise InputError(path, f"{text!r}; expected a fraction of 1, 0 or more")
-    return share
+    return share.as_integer_ratio()
 
 
 def capacity_of(capacity: int | msgspec.UnsetType | None, row: int) -> int:
@@ -123,6 +126,11 @@ def request_of(spec: RequestSpec) -> Request:
 
 
 def room_of(node: NodeSpec, path: str, request: Request) -> Room:
+    """What the node has left. A node given by its capacity has nothing to read."""
+    if node.cpu is node.memory is node.storage is node.pods is None and not (
+        node.extended or node.volumes or node.numa or node.numa_memory or node.total
+    ):
+        return Room(name=node.name, count=node.count)
     free = amounts(node.extended, f"{path}.extended")
     for name, value in ((MEMORY, node.memory), ("storage", node.storage), ("pods", node.pods)):
         if value is not None:

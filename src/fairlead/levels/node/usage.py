@@ -6,11 +6,17 @@ from fractions import Fraction
 from math import lcm
 
 from fairlead.levels.node.request import Request
-from fairlead.model.amounts import CPU
 from fairlead.model.nodes import Room
+
+PODS = "pods"
 
 MOST_SCALE = 10**15
 """The largest common denominator. Shares that have none below it are rounded to this many parts of 1."""
+
+
+Share = tuple[int, int]
+"""A fraction of 1: numerator and denominator."""
+NOTHING: Share = (0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -22,7 +28,7 @@ class Shares:
     scale: int
 
 
-def derived(room: Room, request: Request) -> tuple[Fraction, Fraction]:
+def derived(room: Room, request: Request) -> tuple[Share, Share]:
     """Usage and rate of one node: the highest share over the resources whose total is known.
 
     A total that is not given is what is free. Of cores the total is one share base each.
@@ -32,34 +38,34 @@ def derived(room: Room, request: Request) -> tuple[Fraction, Fraction]:
         total = room.total.get(name, room.free.get(name, 0))
         if total > 0:
             usage = max(usage, Fraction(total - min(room.free.get(name, 0), total), total))
-            rate = max(rate, Fraction(1 if name == "pods" else request.amounts.get(name, 0), total))
+            rate = max(rate, Fraction(1 if name == PODS else request.amounts.get(name, 0), total))
     if room.cores:
         free = sum(room.cores.values())
         total = max(len(room.cores) * request.share_base, free)
+        asked = request.pieces * 1000 or request.cpu_milli * request.share_base
         usage = max(usage, Fraction(total - free, total))
-        rate = max(rate, Fraction(request.pieces, total))
-        if CPU not in room.free:
-            rate = max(rate, Fraction(request.cpu_milli * request.share_base, 1000 * total))
-    return usage, rate
+        rate = max(rate, Fraction(asked, 1000 * total))
+    return usage.as_integer_ratio(), rate.as_integer_ratio()
 
 
-def shares(pairs: Sequence[tuple[Fraction, Fraction]]) -> Shares:
+def shares(pairs: Sequence[tuple[Share, Share]]) -> Shares:
     """Fractions over one denominator: exact where it exists below `MOST_SCALE` or was written as decimals."""
     scale = 1
-    for pair in pairs:
-        for value in pair:
-            scale = lcm(scale, value.denominator)
-            if scale > MOST_SCALE and not _decimal(scale):
-                return _scaled(pairs, MOST_SCALE)
-    return _scaled(pairs, scale)
-
-
-def _scaled(pairs: Sequence[tuple[Fraction, Fraction]], scale: int) -> Shares:
+    for (_, below), (_, under) in pairs:
+        scale = lcm(scale, below, under)
+        if scale > MOST_SCALE and not _decimal(scale):
+            scale = MOST_SCALE
+            break
     return Shares(
-        usage=tuple(round(usage * scale) for usage, _ in pairs),
-        rate=tuple(round(rate * scale) for _, rate in pairs),
+        usage=tuple(_scaled(usage, scale) for usage, _ in pairs),
+        rate=tuple(_scaled(rate, scale) for _, rate in pairs),
         scale=scale,
     )
+
+
+def _scaled(share: Share, scale: int) -> int:
+    """The share in parts of `scale`, rounded half up where it is no whole number of them."""
+    return (2 * share[0] * scale + share[1]) // (2 * share[1])
 
 
 def _decimal(denominator: int) -> bool:
