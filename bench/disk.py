@@ -77,3 +77,11 @@ def _bursts(report: Report) -> None:
     report.table(
         "bursts on 5,000 nodes × 4 disks (processor time)", ("replicas", "one volume", "volumes of three"), rows
     )
+    rows = []
+    for nodes in (1_000, 10_000):
+        wide = cluster(nodes)
+        mixed = [Volume(name="v", size_bytes=GIB, replicas=2_000)]
+        policy = BalancePolicy(alpha=Fraction(1, 2), anti_affinity=loose.anti_affinity)
+        took = best(lambda wide=wide, mixed=mixed, policy=policy: balance(mixed, wide, policy), repeats=2, clock=CPU)
+        rows.append((f"{nodes:,}", milliseconds(took)))
+    report.table("a burst of 2,000 replicas at alpha 0.5 (processor time)", ("nodes", "one volume"), rows)

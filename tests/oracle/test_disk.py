@@ -139,3 +139,35 @@ def test_heaps_choose_as_brute_force_does(spots, size, replicas, anti) -> None: 
     finally:
         level.TRACED = traced
     assert got == brute(spots, size, replicas, Fraction(1), False, anti)
+
+
+mixes = st.sampled_from([Fraction(0), Fraction(1, 2), Fraction(9, 10)])
+
+
+@given(clusters(), st.integers(1, 3), st.integers(1, 25), mixes, st.sampled_from(["none", "node"]))
+def test_groups_choose_as_brute_force_does(spots, size, replicas, alpha, anti) -> None:  # type: ignore[no-untyped-def]
+    """The same at an alpha below 1, where the nodes are grouped by total."""
+    policy = BalancePolicy(alpha=alpha, anti_affinity=AntiAffinity.of(anti))
+    before = level.TRACED, level.WORTHWHILE
+    level.TRACED, level.WORTHWHILE = 0, 0
+    try:
+        got = ours(spots, size, replicas, policy)
+    finally:
+        level.TRACED, level.WORTHWHILE = before
+    assert got == brute(spots, size, replicas, alpha, False, anti)
+
+
+@given(clusters(), st.lists(st.tuples(st.integers(1, 3), st.integers(1, 3)), min_size=1, max_size=12), mixes)
+def test_groups_serve_many_volumes_as_one_by_one_does(spots, asks, alpha) -> None:  # type: ignore[no-untyped-def]
+    """Volumes of several sizes, replicas on different nodes: hidden nodes come back for the next volume."""
+    disks = [Disk(node=spot.node, name=spot.name, usable_bytes=spot.usable, total_bytes=spot.total) for spot in spots]
+    volumes = [Volume(name=f"v{row}", size_bytes=size, replicas=many) for row, (size, many) in enumerate(asks)]
+    policy = BalancePolicy(alpha=alpha)
+    want = balance(volumes, disk_table(disks), policy)
+    before = level.TRACED, level.WORTHWHILE
+    level.TRACED, level.WORTHWHILE = 0, 0
+    try:
+        got = balance(volumes, disk_table(disks), policy)
+    finally:
+        level.TRACED, level.WORTHWHILE = before
+    assert (got.placed, got.unplaced) == (want.placed, want.unplaced)

@@ -1,17 +1,18 @@
 """The verb of the disk level: which node and which disk gets each storage replica."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from types import MappingProxyType
-from typing import Any
 
 import numpy as np
 
 from fairlead.levels.disk import reasons as why
-from fairlead.levels.disk.bulk import Shelf, kind
+from fairlead.levels.disk.bulk import Kind, Shelf, kind
 from fairlead.levels.disk.choose import Choice, choose
 from fairlead.levels.disk.filters import Uses, apart, room, static_codes
+from fairlead.levels.disk.grouped import GroupShelf
 from fairlead.levels.disk.ledger import Ledger
 from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.model.columns import Codes, Int, frozen
@@ -19,12 +20,18 @@ from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.disks import Closed, DiskTable
 from fairlead.model.order import natural_key
 from fairlead.model.reasons import Finding, because
-from fairlead.model.storage import Locality, Volume
+from fairlead.model.storage import AntiAffinity, Locality, Volume
 
 TRACED = 32
 """Replicas whose scores the trace keeps; a burst of thousands would drown it. Later ones are chosen from heaps."""
 
 MOST_SHELVES = 8
+"""Kinds of volumes that have heaps at a time; each costs a step at every placement."""
+
+WORTHWHILE = 100
+"""Replicas of one kind and size from which on grouping the nodes by total pays, at an alpha below 1."""
+
+Taker = Callable[[Uses, AntiAffinity], int | None]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,6 +92,8 @@ def balance(
     lost = _charge_pending(ledger, rows, pending)
     before = frozen(ledger.usable.copy()) if pending else disks.usable_bytes
     run = _Run(disks, policy, ledger, rows)
+    if policy.alpha < 1:
+        run.count_burst(volumes)
     for volume in sorted(volumes, key=lambda each: (-each.size_bytes, natural_key(each.name))):
         run.place(volume)
     unplaced = sum(outcome.unplaced for outcome in run.outcomes)
@@ -112,9 +121,18 @@ class _Run:
         self.outcomes: list[Outcome] = []
         self.first: Choice | None = None
         self.scores: list[Score] = []
-        self._one_by_one = policy.alpha != 1 or policy.rule is not Rule.BALANCE
-        self._static: dict[tuple[Any, ...], Codes] = {}
-        self._shelves: dict[tuple[Any, ...], Shelf] = {}
+        self.burst: Counter[tuple[Kind, int]] = Counter()
+        self._plain = policy.alpha == 1
+        self._static: dict[Kind, Codes] = {}
+        self._shelves: dict[Kind, Shelf] = {}
+        self._grouped: dict[tuple[Kind, int], GroupShelf] = {}
+
+    def count_burst(self, volumes: Sequence[Volume]) -> None:
+        """How many replicas of each kind and size there are to place."""
+        for volume in volumes:
+            key = kind(volume, volume.anti_affinity or self.policy.anti_affinity)
+            if key is not None:
+                self.burst[key, volume.size_bytes] += volume.replicas
 
     def place(self, volume: Volume) -> None:
         """All replicas of one volume: failed ones that can serve again first, then new ones one by one."""
@@ -129,9 +147,9 @@ class _Run:
         uses = self._uses(volume)
         codes = static
         while need:
-            shelf = self._shelf(key, static)
-            if shelf is not None:
-                disk = shelf.take(volume.size_bytes, uses, rule)
+            taker = self._taker(volume, key, static)
+            if taker is not None:
+                disk = taker(uses, rule)
                 if disk is None:
                     codes = room(apart(static, uses, self.disks, rule)[0], volume.size_bytes, self.ledger)
                     break
@@ -151,20 +169,32 @@ class _Run:
         finding = _no_disk(volume, need, codes) if need else None
         self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=finding, codes=codes))
 
-    def _static_codes(self, volume: Volume, key: tuple[Any, ...] | None) -> Codes:
+    def _static_codes(self, volume: Volume, key: Kind | None) -> Codes:
         if key is None:
             return static_codes(volume, self.disks, self.policy)
         if key not in self._static:
             self._static[key] = frozen(static_codes(volume, self.disks, self.policy))
         return self._static[key]
 
-    def _shelf(self, key: tuple[Any, ...] | None, static: Codes) -> Shelf | None:
-        """Heaps for this kind of volume, once a burst has begun; every shelf costs a step at each placement."""
-        if key is None or self._one_by_one or len(self.scores) < TRACED:
+    def _taker(self, volume: Volume, key: Kind | None, static: Codes) -> Taker | None:
+        """A quick way to choose for this kind of volume, once a burst has begun; None: one by one, with scores."""
+        if key is None or self.policy.rule is not Rule.BALANCE or len(self.scores) < TRACED:
             return None
-        if key not in self._shelves and len(self._shelves) < MOST_SHELVES:
-            self._shelves[key] = Shelf(static, self.disks, self.ledger, by_zone=key[-1])
-        return self._shelves.get(key)
+        if self._plain:
+            if key not in self._shelves and len(self._shelves) < MOST_SHELVES:
+                self._shelves[key] = Shelf(static, self.disks, self.ledger, by_zone=key[-1])
+            shelf = self._shelves.get(key)
+            return partial(shelf.take, volume.size_bytes) if shelf else None
+        whole = (key, volume.size_bytes)
+        if self.burst[whole] < WORTHWHILE or key[-1] or self.policy.everywhere:
+            return None
+        if whole not in self._grouped:
+            # Volumes go by falling size, so a shelf for another size has served its time.
+            self._grouped = {each: shelf for each, shelf in self._grouped.items() if each[1] == volume.size_bytes}
+            if len(self._grouped) == MOST_SHELVES:
+                return None
+            self._grouped[whole] = GroupShelf(static, self.disks, self.ledger, self.policy.alpha, volume.size_bytes)
+        return self._grouped[whole].take
 
     def _choose(self, volume: Volume, codes: Codes, classes: Int | None, uses: Uses) -> Choice | None:
         """The choice, on the attached node first where locality prefers it and no replica is there yet."""
@@ -186,6 +216,8 @@ class _Run:
         self.ledger.charge(disk, volume.size_bytes)
         for shelf in self._shelves.values():
             shelf.fell(disk)
+        for grouped in self._grouped.values():
+            grouped.fell(disk)
         self._record(volume, disk, volume.waiting[number] if number < len(volume.waiting) else "")
 
     def _record(self, volume: Volume, row: int, replica: str = "", reuses: str = "") -> None:

@@ -16,6 +16,9 @@ from fairlead.model.columns import Codes
 from fairlead.model.disks import DiskTable
 from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
 
+Kind = tuple[Any, ...]
+"""What volumes must have in common to share heaps; the last part tells whether zones must differ."""
+
 
 class _Verdict(Enum):
     TAKE = 0
@@ -145,7 +148,7 @@ class Shelf:
             largest.unpark(self._sums)
 
 
-def kind(volume: Volume, rule: AntiAffinity) -> tuple[Any, ...] | None:
+def kind(volume: Volume, rule: AntiAffinity) -> Kind | None:
     """What volumes must have in common to share a shelf; None for a volume that must be chosen for one by one.
 
     Disks apart on a common node is one by one: a used disk drops out of the usable bytes of its node.

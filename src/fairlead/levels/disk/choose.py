@@ -4,10 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.levels.disk.crowd import Wide
 from fairlead.levels.disk.filters import ROOM
 from fairlead.levels.disk.ledger import Ledger
 from fairlead.levels.disk.policy import BalancePolicy, Rule
-from fairlead.levels.disk.score import Field, Wide
+from fairlead.levels.disk.score import Field
 from fairlead.model.columns import Codes, Int
 from fairlead.model.disks import DiskTable
 

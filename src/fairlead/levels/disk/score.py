@@ -5,25 +5,19 @@ usable/total; both count 0 where the mean is 0. Placing a replica changes one va
 smallest one tell every new maximum and minimum.
 """
 
-from collections.abc import Sequence
 from fractions import Fraction
-from functools import cached_property
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-Wide = NDArray[Any]
-Number = int | Fraction
-Extremes = tuple[Number, Number, Number]
-"""The largest value, the one after it, and the smallest."""
+from fairlead.levels.disk.crowd import Columns, Crowd, Extremes, Number, Rounded, Wide
 
 Key = tuple[Fraction, Fraction, int, int]
 """(score, unevenness, −usable left, row): the lowest wins. Unevenness is the variance over the squared mean."""
 
-_NEAR = 1e-11
-"""Scores in floating point are right to a few 2⁻⁵³ times (1 + max/mean); nearer ones are compared exactly."""
-
+_NEAR = 1e-13
+"""Scores in floating point are right to 64·2⁻⁵³ times (1 + max/mean), most of it from summing a column pairwise; those
+nearer to the lowest than a multiple of that are compared exactly."""
 
 _FEW = 64
 """Up to this many rows of mixed totals a score is shown exactly; the common denominator grows with each total."""
@@ -32,14 +26,17 @@ _FEW = 64
 class Field:
     """The candidates of one stage: usable and total bytes in natural order of names (row order decides last ties).
 
-    `totals` is not read where `alpha` is 1.
+    `totals` is not read where `alpha` is 1. `crowd` tells of all candidates where the columns hold only some of them.
     """
 
-    def __init__(self, usable: Wide, totals: Wide, alpha: Fraction, size_bytes: int) -> None:
+    def __init__(
+        self, usable: Wide, totals: Wide, alpha: Fraction, size_bytes: int, crowd: Crowd | None = None
+    ) -> None:
         self.usable = usable
         self.totals = totals
         self.alpha = alpha
         self.size = size_bytes
+        self._crowd: Crowd = crowd or Columns(usable, totals)
 
     def best(self, rows: Wide) -> int:
         """Of `rows` (ascending) the one whose placement has the lowest key.
@@ -72,24 +69,25 @@ class Field:
     def absolute(self, row: int) -> Fraction:
         """The score of usable bytes after placing on `row`."""
         before = int(self.usable[row])
-        return _range_over_mean(self._usable_extremes, before, before - self.size, len(self.usable), self._usable_sum)
+        crowd = self._crowd
+        return _range_over_mean(crowd.usable_extremes, before, before - self.size, crowd.rows, crowd.usable_sum)
 
     def ratio(self, row: int) -> Fraction:
         """The score of usable/total after placing on `row`."""
         total = int(self.totals[row])
         before = Fraction(int(self.usable[row]), total)
         after = before - Fraction(self.size, total)
-        return _range_over_mean(self._ratio_extremes, before, after, len(self.usable), self._ratio_sums[0])
+        return _range_over_mean(self._crowd.ratio_extremes, before, after, self._crowd.rows, self._crowd.ratio_sums[0])
 
     def _unevenness(self, row: int) -> Fraction:
         """α·Σu²/(Σu)² + (1 − α)·Σr²/(Σr)² after placing: orders as the variance does where the means are equal."""
-        before = int(self.usable[row])
+        before, crowd = int(self.usable[row]), self._crowd
         after = before - self.size
-        mixed = self.alpha * _concentration(self._usable_squares - before**2 + after**2, self._usable_sum - self.size)
+        mixed = self.alpha * _concentration(crowd.usable_squares - before**2 + after**2, crowd.usable_sum - self.size)
         if self.alpha == 1:
             return mixed
         total = int(self.totals[row])
-        plain, squares = self._ratio_sums
+        plain, squares = crowd.ratio_sums
         squares += Fraction(after**2 - before**2, total**2)
         return mixed + (1 - self.alpha) * _concentration(squares, plain - Fraction(self.size, total))
 
@@ -114,54 +112,21 @@ class Field:
 
     def _float_scores(self, rows: Wide) -> tuple[Wide, float]:
         """Scores in floating point, and max/mean, which their error grows with."""
-        usable = self.usable.astype(float)
+        usable = self.usable[rows].astype(float)
         steps = np.full(len(rows), float(self.size))
-        scores, error = _float_scores(usable, rows, steps)
+        scores, error = _float_scores(usable, steps, self._crowd.rounded_usable(), self._crowd.rows)
         if self.alpha == 1:
             return scores, error
-        totals = self.totals.astype(float)
-        ratios, ratio_error = _float_scores(usable / totals, rows, steps / totals[rows])
+        totals = self.totals[rows].astype(float)
+        rounded = self._crowd.rounded_ratios()
+        ratios, ratio_error = _float_scores(usable / totals, steps / totals, rounded, self._crowd.rows)
         mix = float(self.alpha)
         return mix * scores + (1 - mix) * ratios, error + ratio_error
 
-    @cached_property
+    @property
     def _is_plain(self) -> bool:
         """Whether exact fractions stay short: few rows, or no ratios."""
         return self.alpha == 1 or len(self.usable) <= _FEW
-
-    @cached_property
-    def _usable_sum(self) -> int:
-        return int(self.usable.sum())
-
-    @cached_property
-    def _usable_squares(self) -> int:
-        return sum(value * value for value in self.usable.tolist())
-
-    @cached_property
-    def _usable_extremes(self) -> Extremes:
-        top = np.partition(self.usable, -2)[-2:] if len(self.usable) > 1 else (self.usable[0], self.usable[0])
-        return int(top[1]), int(top[0]), int(self.usable.min())
-
-    @cached_property
-    def _by_total(self) -> dict[int, list[int]]:
-        groups: dict[int, list[int]] = {}
-        for total, value in zip(self.totals.tolist(), self.usable.tolist(), strict=True):
-            groups.setdefault(total, []).append(value)
-        return groups
-
-    @cached_property
-    def _ratio_extremes(self) -> Extremes:
-        groups = self._by_total.items()
-        tops = sorted(Fraction(value, total) for total, values in groups for value in sorted(values)[-2:])
-        return tops[-1], tops[-2] if len(tops) > 1 else tops[-1], min(Fraction(min(v), t) for t, v in groups)
-
-    @cached_property
-    def _ratio_sums(self) -> tuple[Fraction, Fraction]:
-        """Σr and Σr²."""
-        groups = self._by_total.items()
-        plain = fraction_sum([(sum(values), total) for total, values in groups])
-        squares = fraction_sum([(sum(value * value for value in values), total**2) for total, values in groups])
-        return plain, squares
 
 
 def imbalance(usable: Wide, totals: Wide, alpha: Fraction) -> tuple[Fraction, Fraction]:
@@ -169,15 +134,6 @@ def imbalance(usable: Wide, totals: Wide, alpha: Fraction) -> tuple[Fraction, Fr
     if not len(usable):
         return Fraction(0), Fraction(0)
     return Field(usable, totals, alpha, 0).key(0)[:2]
-
-
-def fraction_sum(parts: Sequence[tuple[int, int]]) -> Fraction:
-    """Σ numerator/denominator, exactly; pairwise and reduced once, because many denominators make long numbers."""
-    terms = list(parts) or [(0, 1)]
-    while len(terms) > 1:
-        ends = terms[len(terms) // 2 * 2 :]
-        terms = [(a * d + c * b, b * d) for (a, b), (c, d) in zip(terms[::2], terms[1::2], strict=False)] + ends
-    return Fraction(*terms[0])
 
 
 def _range_over_mean(extremes: Extremes, before: Number, after: Number, rows: int, all_: Number) -> Fraction:
@@ -190,19 +146,19 @@ def _range_over_mean(extremes: Extremes, before: Number, after: Number, rows: in
     return (max(others, after) - min(low, after)) / mean
 
 
-def _float_scores(values: Wide, rows: Wide, steps: Wide) -> tuple[Wide, float]:
-    """The same for every row in floating point, and max/mean, which its error grows with."""
-    if len(values) == 1:
-        return np.zeros(len(rows)), 0.0
-    second, first = np.partition(values, -2)[-2:]
-    before = values[rows]
+def _float_scores(before: Wide, steps: Wide, crowd: Rounded, rows: int) -> tuple[Wide, float]:
+    """The same in floating point for each of `before`, and max/mean, which its error grows with."""
+    if rows == 1:
+        return np.zeros(len(before)), 0.0
     after = before - steps
-    others = np.where(before == first, second, first)
-    means = (values.sum() - steps) / len(values)
-    ranges = np.maximum(others, after) - np.minimum(values.min(), after)
-    scores = np.divide(ranges, means, out=np.zeros(len(rows)), where=means > 0)
-    return scores, float(first / means.min()) if means.min() > 0 else np.inf
+    others = np.where(before == crowd.first, crowd.second, crowd.first)
+    means = (crowd.sum - steps) / rows
+    ranges = np.maximum(others, after) - np.minimum(crowd.low, after)
+    scores = np.divide(ranges, means, out=np.zeros(len(before)), where=means > 0)
+    least = float(means.min())
+    return scores, crowd.first / least if least > 0 else np.inf
 
 
-def _concentration(squares: int | Fraction, plain: int | Fraction) -> Fraction:
+def _concentration(squares: Number, plain: Number) -> Fraction:
+    """Σx²/(Σx)², 0 where the sum is 0."""
     return Fraction(squares) / Fraction(plain) ** 2 if plain else Fraction(0)
