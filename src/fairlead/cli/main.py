@@ -7,10 +7,11 @@ from importlib import import_module
 import click
 
 from fairlead import __version__
-from fairlead.model.errors import FairleadError, InputError
+from fairlead.model.errors import FairleadError
 
 COMMANDS = {
     "plan": "Plan a directory of manifests through all five levels.",
+    "snapshot": "Save a live cluster as a file that plan reads.",
     "explain": "Say why a workload, a node or a volume is as it is.",
     "diff": "Compare two plans or two sets of manifests.",
     "divide": "Divide replicas over clusters by weight (fleet).",
@@ -19,6 +20,7 @@ COMMANDS = {
     "place": "Place replicas on nodes, with cores and volumes (node).",
     "balance": "Put storage replicas on nodes and disks (disk).",
     "webhook": "Serve admission reviews: on-demand or spot, exactly counted (tier).",
+    "tiers": "Show on-demand and spot replicas of every workload of a cluster (tier).",
     "config": "Check the configuration of the live components.",
     "scheduler": "Run the live scheduler.",
     "completion": "Print the completion script of a shell.",
@@ -72,10 +74,8 @@ def main() -> None:
     except click.ClickException as error:
         error.show()
         code = EXIT_BAD_INPUT
-    except InputError as error:
-        code = _fail(str(error), EXIT_BAD_INPUT)
     except FairleadError as error:
-        code = _fail(str(error), getattr(error, "exit_code", EXIT_BAD_INPUT))
+        code = _fail(str(error), error.exit_code)
     except (click.Abort, KeyboardInterrupt):
         code = _fail("interrupted; nothing is left half done", EXIT_INTERRUPTED)
     except BrokenPipeError:

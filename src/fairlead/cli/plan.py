@@ -5,13 +5,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from fairlead.engine.plan import Plan
     from fairlead.kube.manifests.catalogue import Catalogue
+    from fairlead.kube.manifests.reading import Manifest
     from fairlead.model.snapshot import Snapshot
 
 
@@ -24,18 +28,15 @@ Examples:
   fairlead plan -f nodes.yaml -f apps/ -o json
   fairlead plan -f examples/shop --drain west-od-1
   fairlead plan -f examples/shop --scale shop/web=50 --add-nodes 3 --like west-spot-1
+  fairlead plan --cluster --context production
   kubectl get nodes,pods,deployments -A -o yaml | fairlead plan -f -
 """,
 )
 @click.option(
-    "-f",
-    "--file",
-    "sources",
-    multiple=True,
-    required=True,
-    metavar="PATH",
-    help="A manifest, a directory, or - (repeatable).",
+    "-f", "--file", "sources", multiple=True, metavar="PATH", help="A manifest, a directory, or - (repeatable)."
 )
+@click.option("--cluster", is_flag=True, help="Plan the live cluster, with whatever -f adds.")
+@cluster_options
 @click.option("--drain", multiple=True, metavar="NODE", help="What if: empty this node (repeatable).")
 @click.option(
     "--lose", multiple=True, metavar="LABEL=VALUE", help="What if: lose all nodes with this label, such as zone=a."
@@ -49,6 +50,9 @@ Examples:
 @output_option()
 def command(
     sources: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: str,
+    context: str,
     drain: tuple[str, ...],
     lose: tuple[str, ...],
     add_nodes: int | None,
@@ -67,7 +71,10 @@ def command(
     """
     from fairlead.engine.plan import plan
 
-    found, view = read(sources, strict=strict)
+    if not sources and not cluster:
+        raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
+    live = collected(kubeconfig, context) if cluster else []
+    found, view = read(sources, strict=strict, live=live)
     decided = plan(view)
     form = chosen(output)
     if upgrade:
@@ -85,8 +92,11 @@ def command(
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
-def read(sources: tuple[str, ...], *, strict: bool) -> tuple["Catalogue", "Snapshot"]:
-    """The snapshot of the sources; what is broken is told on standard error, and ends the command where it must."""
+def read(sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = ()) -> tuple["Catalogue", "Snapshot"]:
+    """The snapshot of the sources and of what was read live.
+
+    What is broken is told on standard error, and ends the command where it must.
+    """
     from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.reading import read_manifests
     from fairlead.kube.manifests.sites import snapshot
@@ -94,7 +104,7 @@ def read(sources: tuple[str, ...], *, strict: bool) -> tuple["Catalogue", "Snaps
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
     manifests, errors = read_manifests(sources)
-    found = catalogue(manifests)
+    found = catalogue([*live, *manifests])
     found.errors[:0] = errors
     view = snapshot(found)
     for error in found.errors:
@@ -103,7 +113,9 @@ def read(sources: tuple[str, ...], *, strict: bool) -> tuple["Catalogue", "Snaps
         many = "1 mistake" if len(found.errors) == 1 else f"{len(found.errors)} mistakes"
         raise InputError("", f"{many} in the manifests; nothing was planned")
     if not found.objects:
-        raise InputError(", ".join(sources), "no object that a plan can use; expected nodes, workloads, volumes …")
+        raise InputError(
+            ", ".join(sources) or "the cluster", "no object that a plan can use; expected nodes, workloads, volumes …"
+        )
     return found, view
 
 

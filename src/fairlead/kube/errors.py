@@ -21,6 +21,8 @@ MAX_MESSAGE = 500
 class KubeError(FairleadError):
     """Base of the errors of this package."""
 
+    exit_code = 3
+
 
 class UnreachableError(KubeError):
     """No answer came. `sent` is False where the request certainly never left, so that it may be repeated."""

@@ -4,6 +4,9 @@
 class FairleadError(Exception):
     """Base of every error that Fairlead raises on purpose."""
 
+    exit_code = 2
+    """What the command line ends with where nobody deals with it."""
+
 
 class InputError(FairleadError):
     """Something that came from outside cannot be used as it is.

@@ -1,0 +1,47 @@
+"""What commands that look at a live cluster share: the options, the connection, the progress."""
+
+import asyncio
+import sys
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from fairlead.kube.manifests.reading import Manifest
+
+CLUSTER_OPTIONS = (
+    click.option(
+        "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."
+    ),
+    click.option(
+        "--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one."
+    ),
+)
+
+
+def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """The options that choose a cluster."""
+    for option in reversed(CLUSTER_OPTIONS):
+        command = option(command)
+    return command
+
+
+def collected(kubeconfig: str, context: str) -> "list[Manifest]":
+    """The objects of the cluster that a plan reads; what is being read is told on a terminal."""
+    from fairlead.kube.config import load
+    from fairlead.kube.http import connect
+    from fairlead.kube.manifests.collect import collect
+
+    def told(kind: str, count: int) -> None:
+        if sys.stderr.isatty() and count:
+            click.echo(f"read {count} {kind}", err=True)
+
+    async def read() -> "list[Manifest]":
+        client = connect(load(kubeconfig_path=kubeconfig, context=context))
+        try:
+            return await collect(client, told)
+        finally:
+            await client.close()
+
+    return asyncio.run(read())
