@@ -59,8 +59,8 @@ def test_many_bursts_rollouts_and_scaling_keep_the_count(api: Api, shop: str, se
         f"# The count of the webhook, mode {served.mode}",
         "",
         f"{datetime.now(UTC):%Y-%m-%d}: {size.deployments} Deployments of {size.replicas} replicas, minimums 1 to"
-        f" {size.replicas // 2}, created at once, rolled, and scaled at random {size.rounds} times; three processes, one",
-        f"of them killed in every round. {admitted} pods admitted at least; off at a quiet point: 0.",
+        f" {size.replicas // 2}, created at once, rolled, and scaled {size.rounds} times at random; three processes,",
+        f"one of them killed in every round. {admitted} pods admitted at least; off at a quiet point: 0.",
         "",
     ]
     (PROOF / f"webhook-{served.mode}.md").write_text("\n".join(lines))

@@ -34,12 +34,14 @@ class Process:
     client: Client = field(init=False)
     mutator: Mutator = field(init=False)
     counter: Counter = field(init=False)
+    owners: Owners = field(init=False)
     tasks: list[asyncio.Task[Any]] = field(default_factory=list)
 
     async def start(self, *, patience: float = 2.0) -> "Process":
         clock = asyncio.get_running_loop().time
         self.client = Client(self.api)
         owners, memory = Owners(self.client), Memory(clock)
+        self.owners = owners
         pods = Reflector(self.client, MARKED_PODS, memory.saw, labels="distributed-scheduling/desired-capacity")
         self.tasks = [asyncio.create_task(each.run()) for each in (pods, *owners.reflectors)]
         await asyncio.gather(pods.synced.wait(), owners.synced())

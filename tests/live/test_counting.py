@@ -8,9 +8,12 @@ import msgspec
 import pytest
 
 from fairlead.kube.admission.review import Request, decode
+from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resources import DEPLOYMENTS, PODS, TIER_LEDGERS
+from fairlead.levels.tier.split import Policy
 from fairlead.live.webhook.counting import CountingError
+from fairlead.live.webhook.service import Mutator
 from tests.kube.virtual import run
 from tests.live.cluster_of_pods import Shop, shop
 from tests.tier.pods import review, web, web_pod
@@ -188,3 +191,35 @@ def test_ledger_tells_people_what_is_held() -> None:
         assert ledger["count"]["held"] + ledger["count"]["reserved"] == 2
 
     _in_shop(play, minimum="2")
+
+
+def test_lost_ledger_is_begun_anew_with_the_slots_that_pods_carry() -> None:
+    """Somebody deleted the ledgers: what is held is held, and no slot is granted twice."""
+
+    async def play(this: Shop) -> None:
+        names = [await this.admit() for _ in range(3)]
+        this.api.remove(TIER_LEDGERS, "rs-1", namespace="fairlead")
+        await this.admit()
+        assert this.on_demand() == sorted(names[:2])
+        this.api.remove(PODS, names[0], namespace="shop")
+        again = await this.admit()
+        assert this.on_demand() == sorted([names[1], again])
+
+    _in_shop(play, minimum="2")
+
+
+def test_shadow_decides_and_writes_nothing() -> None:
+    """The verdict is in the audit log, the pod is admitted as it is, and no ledger is made."""
+
+    async def play(this: Shop) -> None:
+        process = this.processes[0]
+        clock = asyncio.get_running_loop().time
+        mutator = Mutator(
+            process.owners, process.counter, TierRules(), Policy(), clock=clock, patience=1.0, gated=True, shadow=True
+        )
+        answer = (await mutator.answer(_request()))["response"]
+        assert answer["auditAnnotations"]["tier"] == "on-demand"
+        assert "patch" not in answer
+        assert this.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead") is None
+
+    _in_shop(play)

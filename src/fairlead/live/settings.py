@@ -99,7 +99,8 @@ class WebhookSettings(Section, frozen=True):
     `mode` is `webhook` (the count is made at admission) or `gated` (pods are held back by a scheduling gate until
     one elected replica has counted them). Without `certificateFolder` it makes its certificates itself and keeps them
     in `secret`. `patienceSeconds` is how long a request waits before it is asked to come back, `budgetSeconds`
-    bounds any request, `lapseSeconds` is when a grant whose pod never came is free again.
+    bounds any request, `lapseSeconds` is when a grant whose pod never came is free again. In `shadow` it decides and
+    reports, but changes no pod and writes no ledger.
     """
 
     namespace: str = "fairlead-system"
@@ -115,6 +116,29 @@ class WebhookSettings(Section, frozen=True):
     budget_seconds: Annotated[float, Meta(gt=0, le=30)] = 9.0
     lapse_seconds: Annotated[float, Meta(ge=45)] = 45.0
     drain_seconds: Annotated[float, Meta(ge=0)] = 8.0
+    shadow: bool = False
+
+
+class EvictionSettings(Section, frozen=True):
+    """Whether pods may be evicted at all, and how many a minute, by whatever component.
+
+    `switch` names a ConfigMap in the component's namespace: with `stop: "true"` in its data nothing is evicted, from one
+    moment to the next.
+    """
+
+    allowed: bool = False
+    per_minute: Annotated[int, Meta(ge=1, le=6000)] = 6
+    switch: str = "fairlead-evictions"
+
+
+class RepairSettings(Section, frozen=True):
+    """Bringing workloads to their minimum after the fact; it works through evictions, so these must be allowed.
+
+    `back` also moves replicas above the minimum from on-demand nodes back to spot.
+    """
+
+    back: bool = False
+    period_seconds: Annotated[float, Meta(ge=1)] = 30.0
 
 
 class Configuration(Section, frozen=True):
@@ -124,6 +148,8 @@ class Configuration(Section, frozen=True):
     kind: Literal["Configuration"]
     tier: TierSettings = TierSettings()
     webhook: WebhookSettings = WebhookSettings()
+    evictions: EvictionSettings = EvictionSettings()
+    repair: RepairSettings = RepairSettings()
 
 
 DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")

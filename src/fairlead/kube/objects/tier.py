@@ -1,7 +1,7 @@
 """What the tier webhook reads and writes: workloads and pods seen by a few fields, and its own ledger."""
 
 from fairlead.kube.objects.meta import ObjectMeta, Shape
-from fairlead.kube.objects.workloads import Ordinals
+from fairlead.kube.objects.workloads import Ordinals, ReplicaStatus
 
 
 class WorkloadSpec(Shape, frozen=True):
@@ -14,6 +14,7 @@ class Workload(Shape, frozen=True):
 
     metadata: ObjectMeta = ObjectMeta()
     spec: WorkloadSpec = WorkloadSpec()
+    status: ReplicaStatus = ReplicaStatus()
 
 
 class MarkedStatus(Shape, frozen=True):

@@ -122,8 +122,12 @@ def answer(request: Request, asking: Asking | None, decision: Split, rules: Tier
         patch = patches.on_demand(asking.raw, rules, slot=slot, selector=decision.selector)
     elif asking is not None and decision.verdict is Verdict.SPOT:
         patch = patches.spot(asking.raw, rules)
-    audit = {"tier": decision.verdict.value, "reason": decision.rule.code, "message": decision.rule.sentence}
-    return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit)
+    return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit(decision))
+
+
+def audit(decision: Split) -> dict[str, str]:
+    """What the API server's audit log keeps of a decision."""
+    return {"tier": decision.verdict.value, "reason": decision.rule.code, "message": decision.rule.sentence}
 
 
 def holds_slot(pod: Pod, owner_uid: str, rules: TierRules) -> bool:

@@ -26,6 +26,7 @@ from fairlead.kube.retry import Backoff, Retry
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
+from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.health import health_server
 from fairlead.live.settings import Configuration
 from fairlead.live.webhook.assigner import Assigner
@@ -34,6 +35,7 @@ from fairlead.live.webhook.janitor import Janitor
 from fairlead.live.webhook.measures import Measures
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
+from fairlead.live.webhook.repair import Repair
 from fairlead.live.webhook.server import AdmissionServer
 from fairlead.live.webhook.service import Mutator
 from fairlead.live.webhook.store import LedgerStore
@@ -89,8 +91,29 @@ class Webhook:
             clock=steady_clock,
             patience=settings.patience_seconds,
             gated=gated,
+            shadow=settings.shadow,
             report=self._report,
         )
+        evictions = Evictions(
+            client,
+            namespace=settings.namespace,
+            switch=configuration.evictions.switch,
+            allowed=configuration.evictions.allowed and not settings.shadow,
+            per_minute=configuration.evictions.per_minute,
+            clock=steady_clock,
+        )
+        self._repair = Repair(
+            client,
+            evictions,
+            self._recorder,
+            tier.rules(),
+            tier.policy(),
+            leads=self._leads,
+            clock=steady_clock,
+            period=configuration.repair.period_seconds,
+            back=configuration.repair.back,
+        )
+        self._repairs = configuration.evictions.allowed
         endpoints = {"/mutate": mutator.answer, "/validate": _validated}
         self._server = AdmissionServer(endpoints, self.measures, budget=settings.budget_seconds)
         self._certificate = Certificate(self._source())
@@ -106,6 +129,8 @@ class Webhook:
         work += [self._recorder.run(), self._elector.run(), self._janitor.run(), self._renew()]
         if self._gated:
             work.append(self._assigner.run())
+        if self._repairs:
+            work.append(self._repair.run())
         async with asyncio.TaskGroup() as group:
             tasks = [group.create_task(each) for each in work]
             try:

@@ -103,7 +103,9 @@ class Attempt:
 
     def list(self, listing: Listing, target: int) -> "Attempt":
         """The pods were listed: decide. Nothing may be answered before the step is DONE."""
-        now = standing(self.ledger, self.knowledge, listing)
+        # A ledger that was lost (a namespace deleted, a restore) is begun anew with the slots that pods still carry.
+        known = self.ledger if self.ledger.version is not None else Ledger(None, listing.active, listing.active)
+        now = standing(known, self.knowledge, listing)
         # A write whose answer was lost may have gone through: what it granted to us is ours.
         already = tuple(each for each in self.requests if each in now.reserved)
         others = tuple(each for each in self.requests if each not in now.reserved)

@@ -23,7 +23,8 @@ Report = Callable[[Split, ObjectReference | None], None]
 class Mutator:
     """Answers reviews of pods. `patience` is how many seconds a request that cannot be decided may wait.
 
-    With `gated` the pods that have to be counted are only held back; the assigner gives them their tier.
+    With `gated` the pods that have to be counted are only held back; the assigner gives them their tier. In `shadow`
+    the verdict is worked out and reported, and every pod is admitted as it is.
     """
 
     def __init__(
@@ -36,6 +37,7 @@ class Mutator:
         clock: Callable[[], float],
         patience: float,
         gated: bool = False,
+        shadow: bool = False,
         report: Report = lambda decision, workload: None,
     ) -> None:
         self._owners = owners
@@ -44,7 +46,8 @@ class Mutator:
         self._policy = policy
         self._clock = clock
         self._patience = patience
-        self._gated = gated
+        self._gated = gated and not shadow
+        self._shadow = shadow
         self._report = report
 
     async def answer(self, request: Request) -> dict[str, Any]:
@@ -58,6 +61,8 @@ class Mutator:
             return allow(request.uid, patch=patches.hold(asking.raw))
         decision = owner if isinstance(owner, Split) else await self._decide(request, asking, owner, workload)
         self._report(decision, None if workload is None else _reference(asking, workload))
+        if self._shadow:
+            return allow(request.uid, audit=admit.audit(decision))
         return admit.answer(request, asking, decision, self._rules)
 
     def _counted(self, asking: admit.Asking, owner: Owner) -> bool:
@@ -77,7 +82,7 @@ class Mutator:
             deployment_uid=workload.metadata.uid,
             template=asking.pod.metadata.labels.get(TEMPLATE_HASH, ""),
         )
-        if request.dry_run:
+        if request.dry_run or self._shadow:
             counted = await self._counter.preview(scope, request.uid)
         else:
             counted = await self._counter.count(scope, request.uid, until=self._clock() + self._patience)

@@ -1,0 +1,169 @@
+"""Who runs where: every workload with its target and its pods, told apart by tier. Pure; the objects are given."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from fairlead.kube.admission.labels import LabelSet, of_requirement, of_selector
+from fairlead.kube.admission.rules import TierRules, requires_on_demand
+from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.tier import Workload
+from fairlead.levels.tier.split import Policy, ordinal, target_of
+from fairlead.live.webhook.admit import owner_of
+from fairlead.model.order import natural_key
+from fairlead.model.owners import OwnerKind
+
+REVISION = "deployment.kubernetes.io/revision"
+PLACES = ("on-demand", "spot", "other", "pending")
+"""Tier of the node a pod is on; `other` nodes are neither, `pending` pods are on none."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Member:
+    """One active pod of a workload. `required` tells that its rules allow on-demand nodes only.
+
+    `index` is its place in a StatefulSet; `current` is False for pods of an older ReplicaSet.
+    """
+
+    name: str
+    uid: str
+    required: bool
+    place: str
+    created: str
+    index: int | None = None
+    current: bool = True
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Standing:
+    """One workload. `target` is min(M, N), None where it is left alone; `settled` that no rollout is under way."""
+
+    kind: OwnerKind
+    namespace: str
+    name: str
+    uid: str
+    replicas: int
+    target: int | None
+    settled: bool
+    members: tuple[Member, ...]
+
+    def at(self, place: str) -> int:
+        """Pods on nodes of that tier."""
+        return sum(member.place == place for member in self.members)
+
+    @property
+    def held(self) -> int:
+        """Pods of the current kind that are bound to on-demand nodes."""
+        return sum(member.required and member.current for member in self.members)
+
+    @property
+    def below(self) -> bool:
+        """Fewer pods are bound to on-demand nodes than belong there."""
+        return self.target is not None and self.held < self.target
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Objects:
+    """What a census is taken of."""
+
+    deployments: Iterable[Workload]
+    replica_sets: Iterable[Workload]
+    stateful_sets: Iterable[Workload]
+    pods: Iterable[Pod]
+    nodes: Iterable[Node]
+
+
+def census(objects: Objects, rules: TierRules, policy: Policy) -> list[Standing]:
+    """Every Deployment and StatefulSet with its active pods, by namespace and name."""
+    tiers = {node.metadata.name: tier_of(node.metadata.labels, rules) for node in objects.nodes}
+    pods: dict[str, list[Pod]] = defaultdict(list)
+    for pod in objects.pods:
+        controller = pod.metadata.controller
+        if controller is not None and not pod.finished and pod.metadata.deletion_timestamp is None:
+            pods[controller.uid].append(pod)
+    sets: dict[str, list[Workload]] = defaultdict(list)
+    for each in objects.replica_sets:
+        if each.metadata.controller is not None:
+            sets[each.metadata.controller.uid].append(each)
+    found = [_deployment(each, sets[each.metadata.uid], pods, tiers, rules, policy) for each in objects.deployments]
+    found += [_stateful_set(each, pods[each.metadata.uid], tiers, rules, policy) for each in objects.stateful_sets]
+    return sorted(found, key=lambda each: (natural_key(each.namespace), natural_key(each.name), each.kind))
+
+
+def tier_of(labels: Mapping[str, str], rules: TierRules) -> str:
+    """The tier of a node with these labels."""
+    for tier, requirement in (("on-demand", rules.on_demand), ("spot", rules.spot)):
+        if _satisfies(labels, requirement):
+            return tier
+    return "other"
+
+
+def _satisfies(labels: Mapping[str, str], requirement: Requirement) -> bool:
+    """A node's label is one value or none: it satisfies the requirement if that lies in the requirement's set."""
+    absent = LabelSet(frozenset(), False, True)
+    own = of_selector(labels, requirement.key) if requirement.key in labels else absent
+    return own.within(of_requirement(requirement))
+
+
+def _deployment(
+    workload: Workload,
+    sets: list[Workload],
+    pods: Mapping[str, list[Pod]],
+    tiers: Mapping[str, str],
+    rules: TierRules,
+    policy: Policy,
+) -> Standing:
+    current = max(sets, key=_revision).metadata.uid if sets else ""
+    members = tuple(
+        _member(pod, tiers, rules, current=each.metadata.uid == current)
+        for each in sets
+        for pod in pods.get(each.metadata.uid, ())
+    )
+    return _standing(OwnerKind.DEPLOYMENT, workload, members, policy)
+
+
+def _stateful_set(
+    workload: Workload, pods: list[Pod], tiers: Mapping[str, str], rules: TierRules, policy: Policy
+) -> Standing:
+    owner = owner_of(OwnerKind.STATEFUL_SET, workload)
+    members = tuple(_member(pod, tiers, rules, index=ordinal(pod.metadata.name, owner)) for pod in pods)
+    return _standing(OwnerKind.STATEFUL_SET, workload, members, policy)
+
+
+def _standing(kind: OwnerKind, workload: Workload, members: tuple[Member, ...], policy: Policy) -> Standing:
+    owner, status = owner_of(kind, workload), workload.status
+    seen = status.observed_generation >= workload.metadata.generation
+    complete = status.updated_replicas == status.replicas == status.available_replicas == owner.replicas
+    return Standing(
+        kind=kind,
+        namespace=workload.metadata.namespace,
+        name=workload.metadata.name,
+        uid=workload.metadata.uid,
+        replicas=owner.replicas,
+        target=target_of(owner, policy).count,
+        settled=seen and complete and len(members) == owner.replicas,
+        members=tuple(sorted(members, key=lambda each: natural_key(each.name))),
+    )
+
+
+def _member(
+    pod: Pod, tiers: Mapping[str, str], rules: TierRules, *, index: int | None = None, current: bool = True
+) -> Member:
+    node = pod.spec.node_name
+    return Member(
+        name=pod.metadata.name,
+        uid=pod.metadata.uid,
+        required=requires_on_demand(pod.spec, rules),
+        place=tiers.get(node, "other") if node else "pending",
+        created=pod.metadata.creation_timestamp or "",
+        index=index,
+        current=current,
+    )
+
+
+def _revision(replica_set: Workload) -> tuple[int, str, str]:
+    text = replica_set.metadata.annotations.get(REVISION, "")
+    number = int(text) if text.isascii() and text.isdigit() else 0
+    return number, replica_set.metadata.creation_timestamp or "", replica_set.metadata.name

@@ -1,0 +1,166 @@
+"""Repair (opt-in): what admission could not do, mended one eviction at a time.
+
+A workload may be below its minimum because the webhook was away, pending pods were removed first on a scale-down, M was
+raised, or its pods are older than the annotation. Evicting one pod that is not bound to on-demand nodes makes the
+controller create another, and admission gives that one the free slot. The same way pods above the minimum can move back
+to spot. Only a workload that is settled is touched; if an eviction did not help, it is left alone for a while.
+"""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import structlog
+
+from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
+from fairlead.kube.events import Recorder
+from fairlead.kube.objects.meta import ObjectReference
+from fairlead.levels.tier.split import Policy
+from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.webhook.census import Member, Standing, census
+from fairlead.live.webhook.reading import read_objects
+from fairlead.model.owners import OwnerKind
+
+REST_SECONDS = 600.0
+"""How long a workload is left alone after an eviction that did not help."""
+
+ROLLOUT_WAITS = (
+    "new replicas wait for on-demand nodes that its old replicas hold; more such nodes or maxUnavailable help"
+)
+
+log = structlog.get_logger("repair")
+
+
+def candidate(standing: Standing, *, back: bool) -> Member | None:
+    """The pod whose replacement would bring the workload nearer to its minimum; None where there is none.
+
+    Pods on spot nodes go before others, younger before older, so that the least is lost.
+    """
+    if standing.target is None or not standing.settled:
+        return None
+    below = [member for member in standing.members if _belongs(standing, member) and not member.required]
+    if below and standing.held < standing.target:
+        return max(below, key=_least_lost)
+    above = [member for member in standing.members if member.required and not _must(standing, member)]
+    if back and above and (standing.kind is OwnerKind.STATEFUL_SET or standing.held > standing.target):
+        return max(above, key=_least_lost)
+    return None
+
+
+def waits_for_itself(standing: Standing) -> bool:
+    """A rollout whose new pods wait for on-demand nodes while its own old pods are on such nodes."""
+    waiting = any(each.current and each.required and each.place == "pending" for each in standing.members)
+    return waiting and any(not each.current and each.place == "on-demand" for each in standing.members)
+
+
+def _belongs(standing: Standing, member: Member) -> bool:
+    """Whether a slot would be for this pod: any of a Deployment, the first M of a StatefulSet."""
+    if standing.kind is OwnerKind.DEPLOYMENT:
+        return True
+    return member.index is not None and standing.target is not None and 0 <= member.index < standing.target
+
+
+def _must(standing: Standing, member: Member) -> bool:
+    """Whether this pod has to be on demand, whatever the others do."""
+    return standing.kind is OwnerKind.STATEFUL_SET and _belongs(standing, member)
+
+
+def _least_lost(member: Member) -> tuple[bool, int, str, str]:
+    return member.place == "spot", -1 if member.index is None else member.index, member.created, member.name
+
+
+@dataclass(frozen=True, slots=True)
+class _Tried:
+    """An eviction for a workload: how many it held then, and when."""
+
+    held: int
+    at: float
+
+
+class Repair:
+    """Runs in every replica and acts in the elected one."""
+
+    def __init__(
+        self,
+        client: Client,
+        evictions: Evictions,
+        recorder: Recorder,
+        rules: TierRules,
+        policy: Policy,
+        *,
+        leads: Callable[[], bool],
+        clock: Callable[[], float],
+        period: float,
+        back: bool,
+    ) -> None:
+        self._client = client
+        self._evictions = evictions
+        self._recorder = recorder
+        self._rules = rules
+        self._policy = policy
+        self._leads = leads
+        self._clock = clock
+        self._period = period
+        self._back = back
+        self._tried: dict[str, _Tried] = {}
+        self._resting: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Look round again and again, until cancelled."""
+        while True:
+            await asyncio.sleep(self._period)
+            if self._leads():
+                try:
+                    await self.round()
+                except KubeError as error:
+                    log.warning("could not look for repairs", error=str(error))
+
+    async def round(self) -> None:
+        """Look at every workload once, and evict at most one pod of each."""
+        standings = census(await read_objects(self._client), self._rules, self._policy)
+        for standing in standings:
+            if waits_for_itself(standing):
+                self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
+            if not self._leads():
+                return
+            await self._mend(standing)
+        known = {each.uid for each in standings}
+        self._tried = {uid: tried for uid, tried in self._tried.items() if uid in known}
+        self._resting = {uid: until for uid, until in self._resting.items() if until > self._clock()}
+
+    async def _mend(self, standing: Standing) -> None:
+        tried = self._tried.get(standing.uid)
+        if tried is not None and standing.settled:
+            del self._tried[standing.uid]
+            if _distance(standing, standing.held) >= _distance(standing, tried.held):
+                self._resting[standing.uid] = self._clock() + REST_SECONDS
+                self._say(standing, "RepairDidNotHelp", "its replacement was not given the slot", warning=True)
+        member = candidate(standing, back=self._back)
+        if member is None or self._resting.get(standing.uid, 0.0) > self._clock():
+            return
+        refusal = await self._evictions.evict(standing.namespace, member.name, member.uid)
+        if refusal is None:
+            self._tried[standing.uid] = _Tried(standing.held, self._clock())
+            note = f"evicted {member.name}: {standing.held} of {standing.target} replicas are bound to on-demand nodes"
+            self._say(standing, "Repairing", note)
+        elif refusal is not Refusal.OFF:
+            log.info("not repaired", workload=f"{standing.namespace}/{standing.name}", why=refusal.value)
+
+    def _say(self, standing: Standing, reason: str, note: str, *, warning: bool = False) -> None:
+        regarding = ObjectReference(
+            api_version="apps/v1",
+            kind=standing.kind.value,
+            namespace=standing.namespace,
+            name=standing.name,
+            uid=standing.uid,
+        )
+        self._recorder.record(
+            regarding, reason=reason, action="Repairing", note=note, kind="Warning" if warning else "Normal"
+        )
+
+
+def _distance(standing: Standing, held: int) -> int:
+    """How far a workload is from its target."""
+    return abs(held - (standing.target or 0))

@@ -1,0 +1,264 @@
+"""Census, repair and the budget of evictions."""
+
+import asyncio
+import json
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fairlead.cli.tiers import report
+from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.client import Client
+from fairlead.kube.events import Recorder
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS
+from fairlead.levels.tier.split import Policy
+from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.webhook.census import Member, Standing, census, tier_of
+from fairlead.live.webhook.reading import read_objects
+from fairlead.live.webhook.repair import Repair, candidate, waits_for_itself
+from fairlead.model.owners import OwnerKind
+from tests.kube.virtual import run
+from tests.tier.pods import NODES as LABELS
+from tests.tier.pods import pod, reference, stored_pod, web, workload
+
+
+def _member(name: str, *, required: bool = False, place: str = "spot", **more: Any) -> Member:
+    return Member(name=name, uid=name, required=required, place=place, created=more.pop("created", ""), **more)
+
+
+def _standing(*members: Member, target: int | None = 2, settled: bool = True, kind: str = "Deployment") -> Standing:
+    return Standing(
+        kind=OwnerKind(kind),
+        namespace="shop",
+        name="web",
+        uid="dep-1",
+        replicas=len(members),
+        target=target,
+        settled=settled,
+        members=members,
+    )
+
+
+ON = {"required": True, "place": "on-demand"}
+CANDIDATES: dict[str, tuple[Standing, bool, str | None]] = {
+    "enough": (_standing(_member("a", **ON), _member("b", **ON), _member("c")), True, None),
+    "one below": (_standing(_member("a", **ON), _member("b"), _member("c")), False, "c"),
+    "the youngest goes": (_standing(_member("a", created="2"), _member("b", created="1")), False, "a"),
+    "spot nodes before others": (_standing(_member("a"), _member("b", place="on-demand", created="9")), False, "a"),
+    "a rollout is under way": (_standing(_member("a"), settled=False), False, None),
+    "not asked for": (_standing(_member("a"), target=None), True, None),
+    "above, and it may go back": (_standing(_member("a", **ON), _member("b", **ON), target=1), True, "b"),
+    "above, and it may not": (_standing(_member("a", **ON), _member("b", **ON), target=1), False, None),
+    "an early ordinal lacks the rule": (
+        _standing(_member("db-0", index=0), _member("db-1", index=1, **ON), kind="StatefulSet"),
+        False,
+        "db-0",
+    ),
+    "a late ordinal does not count": (
+        _standing(
+            _member("db-0", index=0, **ON), _member("db-1", index=1, **ON), _member("db-2", index=2), kind="StatefulSet"
+        ),
+        True,
+        None,
+    ),
+    "a late ordinal may go back": (
+        _standing(*(_member(f"db-{row}", index=row, **ON) for row in range(3)), kind="StatefulSet"),
+        True,
+        "db-2",
+    ),
+}
+
+
+@pytest.mark.parametrize(("standing", "back", "want"), CANDIDATES.values(), ids=CANDIDATES)
+def test_candidate_brings_the_workload_nearer(standing: Standing, back: bool, want: str | None) -> None:
+    """The pod whose replacement helps, where one does."""
+    found = candidate(standing, back=back)
+    assert want == (found and found.name)
+
+
+def test_rollout_that_waits_for_its_own_old_pods_is_seen() -> None:
+    """New pods are pending for on-demand nodes, old ones are on them."""
+    new, old = _member("n", required=True, place="pending"), _member("o", **ON, current=False)
+    assert waits_for_itself(_standing(new, old, settled=False))
+    assert not waits_for_itself(_standing(new, settled=False))
+    assert not waits_for_itself(_standing(old))
+
+
+def test_tier_of_a_node_follows_the_rules() -> None:
+    """Also where on-demand nodes carry no label."""
+    assert [tier_of(LABELS[name], TierRules()) for name in ("od-a", "spot-a", "plain-a")] == [
+        "on-demand",
+        "spot",
+        "other",
+    ]
+    cloud = TierRules(
+        on_demand=Requirement(key="spot", operator="DoesNotExist"),
+        spot=Requirement(key="spot", operator="In", values=("true",)),
+    )
+    assert [tier_of(labels, cloud) for labels in ({}, {"spot": "true"}, {"spot": "no"})] == [
+        "on-demand",
+        "spot",
+        "other",
+    ]
+
+
+class Town:
+    """Deployment web (N = 3, M = 2) with pods on nodes, one of them bound to on-demand nodes."""
+
+    def __init__(self) -> None:
+        self.api = FakeApi()
+        for name, labels in LABELS.items():
+            self.api.put(NODES, {"metadata": {"name": name, "labels": labels}})
+        self.web = web(3, "2")
+        self.settle(3)
+        self.api.put(REPLICA_SETS, self.web[1])
+        for name, tier, node in (("a", "on-demand", "od-a"), ("b", "spot", "spot-a"), ("c", "none", "plain-a")):
+            self.put(name, tier, node)
+
+    def settle(self, replicas: int) -> None:
+        same = {"replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas}
+        self.api.put(DEPLOYMENTS, self.web[0] | {"status": {"observedGeneration": 99} | same})
+
+    def put(self, name: str, tier: str, node: str) -> None:
+        made = stored_pod("rs-1", tier)
+        made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
+        made["spec"]["nodeName"] = node
+        self.api.put(PODS, made)
+
+    def evictions(self, *, allowed: bool = True, per_minute: int = 1) -> Evictions:
+        clock = asyncio.get_running_loop().time
+        client = Client(self.api)
+        return Evictions(client, namespace="f", switch="stop", allowed=allowed, per_minute=per_minute, clock=clock)
+
+    def repair(self, evictions: Evictions) -> Repair:
+        clock, client = asyncio.get_running_loop().time, Client(self.api)
+        self.recorder = Recorder(client, component="test", instance="t", clock=clock)
+        return Repair(
+            client,
+            evictions,
+            self.recorder,
+            TierRules(),
+            Policy(),
+            leads=lambda: True,
+            clock=clock,
+            period=30.0,
+            back=False,
+        )
+
+    def names(self) -> list[str]:
+        return [each["metadata"]["name"] for each in self.api.store.listed(f"{PODS.root}/{PODS.plural}", "", "", "")]
+
+
+def _in_town(play: Callable[[Town], Awaitable[None]]) -> None:
+    async def main() -> None:
+        await play(Town())
+
+    run(main())
+
+
+def test_census_tells_who_runs_where() -> None:
+    """One workload with its numbers, as `fairlead tiers` prints them; strangers and finished pods are not counted."""
+
+    async def play(town: Town) -> None:
+        town.api.put(STATEFUL_SETS, workload("StatefulSet", "db", "sts", replicas=2))
+        ordinal = pod(owner=reference("StatefulSet", "db", "sts"), name="db-0", namespace="shop", uid="x")
+        town.api.put(PODS, ordinal)
+        done = stored_pod("rs-1", "on-demand", phase="Failed")
+        done["metadata"] |= {"name": "done"}
+        town.api.put(PODS, done)
+        standings = census(await read_objects(Client(town.api)), TierRules(), Policy())
+        record = report(standings)
+        database, shop = record["workloads"]
+        assert database | {"name": "db", "target": None, "pending": 1, "below": False} == database
+        want = {"required": 1, "onDemand": 1, "spot": 1, "other": 1, "pending": 0, "target": 2, "below": True}
+        assert shop | want == shop
+        assert (record["placed"], record["offOnDemand"], record["share"]) == (3, 2, 0.6667)
+        assert standings[1].settled
+
+    _in_town(play)
+
+
+def test_repair_evicts_one_spot_pod_at_a_time() -> None:
+    """The spot pod goes; while its replacement is not there, nothing else does."""
+
+    async def play(town: Town) -> None:
+        repair = town.repair(town.evictions(per_minute=10))
+        await repair.round()
+        assert town.names() == ["a", "c"]
+        await repair.round()
+        assert town.names() == ["a", "c"]
+        town.put("d", "on-demand", "od-b")
+        await repair.round()
+        assert town.names() == ["a", "c", "d"]
+
+    _in_town(play)
+
+
+def test_repair_that_does_not_help_is_not_repeated() -> None:
+    """The replacement was not given the slot (the webhook is away): the workload is left alone for a while."""
+
+    async def play(town: Town) -> None:
+        repair = town.repair(town.evictions(per_minute=10))
+        await repair.round()
+        town.put("d", "none", "spot-b")
+        for _ in range(3):
+            await repair.round()
+        assert town.names() == ["a", "c", "d"]
+        await asyncio.sleep(601)
+        await repair.round()
+        assert len(town.names()) == 2
+
+    _in_town(play)
+
+
+def test_repair_runs_until_it_is_cancelled() -> None:
+    """It looks round every period, and survives an API that is away."""
+
+    async def play(town: Town) -> None:
+        town.api.fail(500, path="deployments", times=4)
+        working = asyncio.create_task(town.repair(town.evictions()).run())
+        await asyncio.sleep(100)
+        working.cancel()
+        assert town.names() == ["a", "c"]
+
+    _in_town(play)
+
+
+def test_evictions_keep_to_their_budget_and_switch() -> None:
+    """Not allowed, stopped, spent, protected, gone: each is told; after a minute there is room again."""
+
+    async def play(town: Town) -> None:
+        assert await town.evictions(allowed=False).evict("shop", "a", "uid-a") is Refusal.OFF
+        evictions = town.evictions(per_minute=1)
+        town.api.put(CONFIG_MAPS, {"metadata": {"name": "stop", "namespace": "f"}, "data": {"stop": "true"}})
+        assert await evictions.evict("shop", "a", "uid-a") is Refusal.STOPPED
+        town.api.remove(CONFIG_MAPS, "stop", namespace="f")
+        town.api.fail(429, method="POST", path="eviction")
+        assert await evictions.evict("shop", "a", "uid-a") is Refusal.PROTECTED
+        assert await evictions.evict("shop", "zz", "uid-z") is Refusal.GONE
+        assert await evictions.evict("shop", "a", "uid-a") is None
+        assert await evictions.evict("shop", "b", "uid-b") is Refusal.BUDGET
+        await asyncio.sleep(61)
+        assert await evictions.evict("shop", "b", "uid-b") is None
+
+    _in_town(play)
+
+
+def test_tiers_command_prints_both_forms(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A table for people with a mark at workloads below their target, JSON for programs."""
+    from fairlead.cli import tiers
+
+    async def objects(kubeconfig: str, context: str, namespace: str) -> Any:
+        return await read_objects(Client(Town().api), namespace)
+
+    monkeypatch.setattr(tiers, "_objects", objects)
+    table = CliRunner().invoke(tiers.command, ["-o", "table"], standalone_mode=False).stdout
+    assert "Deployment/web" in table
+    assert "below" in table
+    assert "2 of 3 replicas on nodes are off on-demand nodes (67%)" in table
+    record = json.loads(CliRunner().invoke(tiers.command, ["-o", "json", "--all"], standalone_mode=False).stdout)
+    assert record["offOnDemand"] == 2
