@@ -31,13 +31,8 @@ def capacity(free: Int, pieces: int, share_base: int, max_share: int | None = No
         fragments: Int = loose + _best(slots * share_base // fragment, convertible)
         return fragments
     result = _single(slots, loose, convertible, whole_cores, share_base // fragment)
-    known: dict[tuple[bytes, int, int], int] = {}
-    for row in np.flatnonzero((slots > 1).any(axis=1)).tolist():
-        sizes = np.sort(slots[row][slots[row] > 0])
-        state = (sizes.tobytes(), int(loose[row]), int(convertible[row]))
-        if state not in known:
-            known[state] = most_replicas(sizes, state[1], state[2], pieces, share_base)
-        result[row] = known[state]
+    rows = np.flatnonzero((slots > 1).any(axis=1))
+    result[rows] = most_replicas(slots[rows], loose[rows], convertible[rows], pieces, share_base)
     return result
 
 

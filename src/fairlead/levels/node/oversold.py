@@ -72,8 +72,56 @@ class Conversions:
         return chosen
 
 
-def most_replicas(slots: Int, loose: int, most: int, pieces: int, share_base: int) -> int:
-    """The largest n that whole cores of `slots` slots and `loose` fragments allow, `most` cores being convertible."""
+def most_replicas(slots: Int, loose: Int, most: Int, pieces: int, share_base: int) -> Int:
+    """Per row the largest n that whole cores of `slots` slots and `loose` fragments allow, `most` being convertible.
+
+    Rows without a limit that can bind are computed together; the others one by one, the same state once.
+    """
+    result = np.full(len(slots), -1, dtype=np.int64)
+    free = np.flatnonzero(most >= (slots > 0).sum(axis=1))
+    width = int(slots.sum(axis=1).max(initial=0)) + 1
+    for part in np.array_split(free, max(len(free) * width // MOST_CELLS, 1)):
+        result[part] = _together(slots[part], loose[part], pieces, share_base)
+    known: dict[tuple[bytes, int, int], int] = {}
+    for row in np.flatnonzero(result < 0).tolist():
+        sizes = np.sort(slots[row][slots[row] > 0])
+        state = (sizes.tobytes(), int(loose[row]), int(most[row]))
+        if state not in known:
+            known[state] = _alone(sizes, state[1], state[2], pieces, share_base)
+        result[row] = known[state]
+    return result
+
+
+def _together(slots: Int, loose: Int, pieces: int, share_base: int) -> Int:
+    """`most_replicas` of rows without a limit; −1 where n is below the slots of a core, as costs then depend on n."""
+    whole_cores, fragment = divmod(pieces, share_base)
+    usable = slots.sum(axis=1)
+    best = np.zeros((len(slots), int(usable.max(initial=0)) + 1), dtype=np.int64)
+    for value in np.unique(slots[slots > 0]).tolist():
+        left = (slots == value).sum(axis=1)
+        gain = value * share_base // fragment
+        for size in _powers(int(left.max())):
+            cores = np.minimum(left, size)
+            left = left - cores
+            for number in np.unique(cores[cores > 0]).tolist():
+                rows = cores == number
+                block = best[rows]
+                raised = block[:, : -number * value] + number * gain
+                np.maximum(block[:, number * value :], raised, out=block[:, number * value :])
+                best[rows] = block
+    largest = slots.max(axis=1, initial=0)
+    low, high = largest - 1, usable // whole_cores
+    while (low < high).any():
+        n = (low + high + 1) // 2
+        cost = (best < (n - loose)[:, None]).sum(axis=1)
+        fits = (cost <= usable) & (usable - cost >= n * whole_cores)
+        searching = low < high
+        low, high = np.where(searching & fits, n, low), np.where(searching & ~fits, n - 1, high)
+    return np.where(low >= largest, low, -1)
+
+
+def _alone(slots: Int, loose: int, most: int, pieces: int, share_base: int) -> int:
+    """`most_replicas` of one row."""
     whole_cores, fragment = divmod(pieces, share_base)
     largest = int(slots.max())
     # From n = largest slots on the costs no longer depend on n, so one table answers for all of them.

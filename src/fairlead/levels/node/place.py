@@ -93,7 +93,7 @@ def _finding(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, wanted: int) -> 
 
 
 def _pins(nodes: NodeTable, added: Int, fit: Fit | None) -> dict[str, tuple[Pin, ...]]:
-    if fit is None:
+    if fit is None or not (fit.request.pieces or fit.request.automatic):
         return {}
     result, left = {}, MOST_PINS
     for row in _in_order(nodes, np.flatnonzero(added)):
