@@ -84,6 +84,22 @@ CASES: dict[str, tuple[str | bytes, list[Any]]] = {
     "not UTF-8": (b"a: \xff", ["in: byte 3 is not UTF-8 text; expected JSON or YAML"]),
     "nothing": ("  \n", ["in: is empty; expected a problem in JSON or YAML"]),
     "nested too deeply": ("[" * 100_000, ["in: is not valid JSON: nested too deeply"]),
+    "YAML brackets nested too deeply": (
+        "a: " + "[" * 200_000,
+        ["in: is not valid YAML: nested more than 500 levels deep"],
+    ),
+    "YAML lists nested too deeply": ("- " * 200_000 + "x", ["in: is not valid YAML: nested more than 500 levels deep"]),
+    "many YAML brackets side by side": ("a: [" + "[], " * 600 + "]", [{"a": [[]] * 600}]),
+    "aliases that stand for billions": (
+        "a: &a [x, x, x, x, x, x, x, x, x, x]\n"
+        + "".join(f"{b}: &{b} [{', '.join([f'*{a}'] * 10)}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)),
+        ["in:1: is not valid YAML: its aliases expand too far"],
+    ),
+    "a value that holds itself": ("a: &a [*a]", ["in:1: is not valid YAML: its aliases expand too far"]),
+    "a mistake after many brackets": (
+        "a: [" + "[], " * 600 + "\n",
+        ["in:1: is not valid YAML: did not find expected node content"],
+    ),
 }
 
 

@@ -9,6 +9,13 @@ import yaml
 from fairlead.model.errors import InputError
 
 
+DEEPEST = 500
+LARGEST = 5_000_000
+"""Values of one document, aliases written out: a text of a few lines can stand for billions."""
+_DEEP_LINE = re.compile(rf"^[ \t?:-]{{{DEEPEST},}}", re.MULTILINE)
+"""A line whose first word stands so far to the right that its block may be too deep."""
+
+
 class _Loader(yaml.CSafeLoader):
     """The C parser with a stricter resolver."""
 
@@ -54,17 +61,57 @@ def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int:
 _Loader.add_constructor(_INT, _construct_int)
 
 
+def _too_deep(text: str) -> bool:
+    """Whether the text nests deeper than `DEEPEST`; the C parser would overrun its stack on such a text.
+
+    Counting is exact but slow, so it is done only where brackets or indentation leave the possibility.
+    """
+    brackets = text.count("[") + text.count("{")
+    if brackets <= DEEPEST and not _DEEP_LINE.search(text):
+        return False
+    depth = 0
+    try:
+        for event in yaml.parse(text, Loader=_Loader):
+            if isinstance(event, yaml.CollectionStartEvent):
+                depth += 1
+                if depth > DEEPEST:
+                    return True
+            elif isinstance(event, yaml.CollectionEndEvent):
+                depth -= 1
+    except yaml.YAMLError:
+        pass  # the loader finds the same mistake and names its place
+    return False
+
+
+def _expanded(value: Any, known: dict[int, int]) -> int:
+    """How many values there are once every alias is written out. Each shared value is looked at once."""
+    if not isinstance(value, dict | list):
+        return 1
+    size = known.get(id(value))
+    if size is None:
+        known[id(value)] = LARGEST + 1  # a value that holds itself has no end
+        inner = value.values() if isinstance(value, dict) else value
+        size = known[id(value)] = 1 + sum(_expanded(each, known) for each in inner)
+    return size
+
+
 def load_all(text: str, source: str) -> Iterator[tuple[int, Any]]:
     """Every document of the text that is not empty, with the line it begins at.
 
     Raises `InputError` with the line of a mistake.
     """
+    if _too_deep(text):
+        raise InputError(source, f"is not valid YAML: nested more than {DEEPEST} levels deep")
     loader = _Loader(text)
     try:
         while loader.check_node():
             node = loader.get_node()
             assert node is not None  # check_node said so
             value = loader.construct_document(node)
+            if "*" in text and _expanded(value, {}) > LARGEST:
+                raise InputError(
+                    f"{source}:{node.start_mark.line + 1}", "is not valid YAML: its aliases expand too far"
+                )
             if value is not None:
                 yield node.start_mark.line + 1, value
     except yaml.MarkedYAMLError as error:
