@@ -1,17 +1,20 @@
 """The webhook on a real API server: three processes, and a count that is exact at every quiet point."""
 
+import json
 import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
+from fairlead.cli.main import cli
 from tests.cluster.conftest import NodeMaker
 from tests.cluster.fleets import CAPACITY, MINIMUM, Fleet, Size, deployment, required, tell
-from tests.cluster.webhooks import HERE, Webhooks, webhooks
+from tests.cluster.webhooks import HERE, NAMESPACE, Webhooks, webhooks
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
 
@@ -146,3 +149,28 @@ def test_metrics_and_health_are_served(served: Webhooks) -> None:
         for each in served.replicas
     ]
     assert any(answered)
+
+
+@pytest.mark.parametrize("served", ["repair"], indirect=True)
+def test_repair_brings_workloads_to_their_minimum(api: Api, shop: str, served: Webhooks) -> None:
+    """Pods that were created past the webhook are replaced one by one, once the switch lets evictions happen."""
+    fleet = Fleet(api, shop)
+    switch = f"/api/v1/namespaces/{NAMESPACE}/configmaps"
+    api.create(switch, {"metadata": {"name": "fairlead-evictions"}, "data": {"stop": "true"}})
+    api.patch(f"/api/v1/namespaces/{shop}", {"metadata": {"labels": dict.fromkeys(HERE)}})
+    fleet.create(deployment("web", 6, "3"), deployment("alone", 1, None))
+    fleet.settled()
+    assert (fleet.required("web"), fleet.required("alone")) == (0, 0)
+    api.patch(f"/api/v1/namespaces/{shop}", {"metadata": {"labels": HERE}})
+    api.delete(f"{switch}/fairlead-evictions")
+    api.wait("the minimum is kept", lambda: (fleet.required("web"), fleet.required("alone")) == (3, 1), seconds=180)
+    fleet.settled()
+    fleet.check()
+    result = CliRunner().invoke(
+        cli, ["tiers", "-n", shop, "-o", "json", "--kubeconfig", str(served.kubeconfig)], standalone_mode=False
+    )
+    rows = {row["name"]: row for row in json.loads(result.stdout)["workloads"]}
+    assert rows["web"]["required"] == 3
+    assert rows["web"]["onDemand"] >= 3
+    assert rows["web"]["onDemand"] + rows["web"]["spot"] == 6
+    assert not rows["alone"]["below"]

@@ -138,9 +138,12 @@ class Webhooks:
     def start(self) -> Replica:
         """Start one more replica and wait until it is ready."""
         config = self.folder / f"{self.mode}.json"
-        webhook = {"mode": self.mode, "names": ["127.0.0.1"], "drainSeconds": 0.5}
+        mode = "gated" if self.mode == "gated" else "webhook"
+        sections: dict[str, Any] = {"webhook": {"mode": mode, "names": ["127.0.0.1"], "drainSeconds": 0.5}}
+        if self.mode == "repair":
+            sections |= {"evictions": {"allowed": True, "perMinute": 600}, "repair": {"periodSeconds": 1}}
         head = {"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration"}
-        config.write_text(json.dumps(head | {"webhook": webhook}))
+        config.write_text(json.dumps(head | sections))
         arguments = ["webhook", "--kubeconfig", str(self.kubeconfig), "--config", str(config)]
         arguments += ["--listen", "127.0.0.1:0", "--health", "127.0.0.1:0"]
         log = (self.folder / f"webhook-{len(list(self.folder.iterdir()))}.log").open("w")
@@ -182,17 +185,21 @@ class Webhooks:
 
 @contextmanager
 def webhooks(plane: ControlPlane, folder: Path, *, count: int, mode: str = "webhook") -> Iterator[Webhooks]:
-    """Replicas that run under the ServiceAccount of the deployment files, serving labelled namespaces."""
+    """Replicas that run under the ServiceAccount of the deployment files, serving labelled namespaces.
+
+    `mode` is `webhook`, `gated`, or `repair`: webhook mode with evictions allowed.
+    """
     for manifest in manifests():
         if manifest["kind"] not in (*CONFIGURATIONS, "Deployment"):
             apply(plane.api, manifest)
     path = "/apis/fairlead.io/v1alpha1/tierledgers"
     plane.api.wait("the ledgers are served", lambda: plane.api.items(path) is not None)
     kubeconfig = plane.kubeconfig_for_service_account(NAMESPACE, "fairlead-webhook")
-    if mode == "gated":
+    if mode != "webhook":
+        name = f"fairlead-webhook-{mode}"
         subjects = [{"kind": "ServiceAccount", "name": "fairlead-webhook", "namespace": NAMESPACE}]
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "fairlead-webhook-gated"}
-        binding = {"metadata": {"name": "fairlead-webhook-gated"}, "roleRef": role, "subjects": subjects}
+        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
+        binding = {"metadata": {"name": name}, "roleRef": role, "subjects": subjects}
         head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"}
         apply(plane.api, head | binding)
     with Balancer().running() as balancer:
