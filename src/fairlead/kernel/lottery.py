@@ -70,17 +70,20 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
 
     Where fewer than `k` rows have weight, all of them win.
     """
-    weights = ints(weights)
-    lengths = _lengths(weights, np.asarray(keys, dtype=np.uint64))
+    weights, keys = ints(weights), np.asarray(keys, dtype=np.uint64)
+    if keys.ndim == 2 and len(keys) == 1 and weights.ndim == 2:
+        return _first(weights[0], keys[0], int(np.max(k)), tie_rank)[None, :]
+    if keys.ndim == 1 and weights.ndim == 1:
+        return _first(weights, keys, int(np.max(k)), tie_rank)
+    lengths = _lengths(weights, keys)
     if not lengths.size:
         return np.zeros(lengths.shape, dtype=bool)
     # Sorted behind a length that nobody has, place k is the last winner's.
-    ascending = np.full((*lengths.shape[:-1], lengths.shape[-1] + 1), -1.0)
-    ascending[..., 1:] = lengths
-    ascending[..., 1:].sort(axis=-1)
-    last = np.minimum(k, lengths.shape[-1])
-    edge = ascending[last] if lengths.ndim == 1 else ascending[np.arange(len(lengths)), last]
-    won: NDArray[np.bool_] = lengths <= edge[..., None]
+    ascending = np.full((len(lengths), lengths.shape[-1] + 1), -1.0)
+    ascending[:, 1:] = lengths
+    ascending[:, 1:].sort(axis=-1)
+    edge = ascending[np.arange(len(lengths)), np.minimum(k, lengths.shape[-1])]
+    won: NDArray[np.bool_] = lengths <= edge[:, None]
     won &= weights > 0
     if (won.sum(axis=-1) > k).any():
         # Equal races at the edge, hardly ever seen: the order has the rule for them.
@@ -89,6 +92,14 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
         first = np.arange(rows.shape[-1]) < np.asarray(k)[..., None]
         np.put_along_axis(won, rows, np.broadcast_to(first, rows.shape), axis=-1)
         won &= weights > 0
+    return won
+
+
+def _first(weights: Ints, keys: Hashes, k: int, tie_rank: Ints | None) -> NDArray[np.bool_]:
+    """`winners` of one object, for which sorting the rows themselves is quickest."""
+    won = np.zeros(len(keys), dtype=bool)
+    won[order(weights, keys, tie_rank=tie_rank)[:k]] = True
+    won &= weights > 0
     return won
 
 

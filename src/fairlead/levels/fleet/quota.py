@@ -17,11 +17,19 @@ def quotas(weights: Int, units: Int) -> tuple[Int, Bool]:
     """⌊w·R/W⌋ and where a quota is not whole; weights[m, n], units[m]. Weights that sum to 0 are owed nothing."""
     bound = largest(weights) * max(largest(units), weights.shape[1])
     wide: NDArray[Any] = widen(weights, bound)
-    sums = wide.sum(axis=1, keepdims=True)
-    sums[sums == 0] = 1
-    products = wide * units[:, None]
+    if len(units) == 1:
+        # One row divides by plain numbers, which costs half as much.
+        sums: Any = int(wide.sum()) or 1
+        products = wide * int(units[0])
+    else:
+        sums = wide.sum(axis=1, keepdims=True)
+        sums[sums == 0] = 1
+        products = wide * units[:, None]
     floors = products // sums
-    return floors.astype(np.int64), (products != floors * sums).astype(bool)
+    part: Bool = products != floors * sums
+    if wide is weights:
+        return floors, part
+    return floors.astype(np.int64), part.astype(bool)
 
 
 @dataclass(frozen=True, slots=True)

@@ -148,13 +148,13 @@ def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
     able = ask.drawing.sum(axis=1)
     take = np.minimum(ask.take, able)
     contested = (take > 0) & (take < able)
-    settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
     if contested.all():
+        settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
         return _contest(rows, ask, settled, take, slice(None))
-    drawing = ask.drawing & contested[:, None]
     won = ask.drawing & ((take > 0) & ~contested)[:, None]
+    drawing = ask.drawing & contested[:, None]
     draws = np.zeros(len(able), dtype=np.uint64)
-    settled = replace(settled, counts=ask.counts + won, drawing=drawing, won=won, draws=draws)
+    settled = Settled(ask.counts + won, low, residual, ask.rule, drawing, None, won, draws)
     return _contest(rows, ask, settled, take, np.flatnonzero(contested)) if contested.any() else settled
 
 
