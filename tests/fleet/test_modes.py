@@ -341,6 +341,15 @@ def test_webster_initial_seats_above_a_maximum_stay() -> None:
     assert (dict(part.placements), part.unplaced) == ({"a": 5, "b": 3}, 6)
 
 
+def test_webster_without_any_weight_leaves_the_initial_seats() -> None:
+    """All weights 0: nobody may get more, and nothing is taken away."""
+    clusters = cluster_table(["a", "b"], weights=[0, 0], initial=[2, 1])
+    division = divide(DivideWorkload(name="web", replicas=1), clusters, DividePolicy(mode=Mode.WEBSTER))
+    assert (dict(division.placements), division.unplaced) == ({"a": 2, "b": 1}, 1)
+    assert division.finding is not None
+    assert division.finding.code == "ZeroWeights"
+
+
 def test_webster_floors_and_residual_are_those_of_the_weights() -> None:
     """7 over 2:1 owes 4 and 2, one is residual."""
     case = Case(mode=Mode.WEBSTER, replicas=7, clusters={"a": (2,), "b": (1,)}, want={})

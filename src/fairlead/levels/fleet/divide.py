@@ -81,7 +81,7 @@ def _within(
     if finding is None:
         shares = share_out(workload, chosen, policy, prior)
     else:
-        shares = _as_it_is(finding, chosen, counts, workload.replicas)
+        shares = _as_it_is(finding, chosen, policy, counts, workload.replicas)
     return record(workload, clusters, policy, chosen, column, replace_notes(shares, notes), group)
 
 
@@ -99,7 +99,7 @@ def share_out(
     weighs = policy.mode in (Mode.STATIC, Mode.WEBSTER)
     if weighs and not chosen.weights.any() and workload.replicas:
         nobody = because(reasons.ZERO_WEIGHTS, clusters=len(chosen), replicas=workload.replicas)
-        return _as_it_is(nobody, chosen, counts, workload.replicas)
+        return _as_it_is(nobody, chosen, policy, counts, workload.replicas)
     bounds = bounds_of(chosen, policy, held, weighs=weighs)
     replicas = workload.replicas
     finding: Finding | None = None
@@ -108,7 +108,7 @@ def share_out(
         if finding is not None:
             short = finding.reason in (reasons.INSUFFICIENT_ROOM, reasons.MAXIMUMS_TOO_LOW)
             if not (policy.partial and short):
-                return _as_it_is(finding, chosen, counts, workload.replicas)
+                return _as_it_is(finding, chosen, policy, counts, workload.replicas)
             if policy.mode is not Mode.DUPLICATED:
                 replicas = total(bounds.upper) - (total(chosen.initial) if policy.mode is Mode.WEBSTER else 0)
     if policy.mode is Mode.STATIC:
@@ -190,8 +190,12 @@ def _nobody(clusters: ClusterTable, column: Codes, replicas: int) -> Finding | N
     return None
 
 
-def _as_it_is(finding: Finding, chosen: ClusterTable, counts: Mapping[str, int], replicas: int) -> Shares:
-    """Nothing new is placed: what runs stays, unless that alone is more than the replicas."""
+def _as_it_is(
+    finding: Finding, chosen: ClusterTable, policy: DividePolicy, counts: Mapping[str, int], replicas: int
+) -> Shares:
+    """Nothing new is placed: what runs stays, unless that alone is more than the replicas; so do initial seats."""
+    if policy.mode is Mode.WEBSTER:
+        return Shares(counts=chosen.initial, finding=finding, rule="refused")
     held = np.array([counts.get(name, 0) for name in chosen.names], dtype=np.int64)
     if total(held) > replicas:
         held = np.zeros_like(held)
@@ -222,7 +226,7 @@ def record(
         floors = {name: floors.get(name, 0) for name in clusters.names} if floors else floors
     return Division(
         placements=placements,
-        unplaced=_unplaced(workload, policy, chosen, shares, sum(counts)),
+        unplaced=_unplaced(workload, policy, chosen, sum(counts)),
         finding=shares.finding,
         trace=Trace(
             considered=len(clusters),
@@ -242,8 +246,8 @@ def record(
     )
 
 
-def _unplaced(workload: DivideWorkload, policy: DividePolicy, chosen: ClusterTable, shares: Shares, placed: int) -> int:
+def _unplaced(workload: DivideWorkload, policy: DividePolicy, chosen: ClusterTable, placed: int) -> int:
     if policy.mode is Mode.DUPLICATED and len(chosen):
         return max(0, workload.replicas * len(chosen) - placed)
-    seats = total(chosen.initial) if policy.mode is Mode.WEBSTER and shares.rule == "webster" else 0
+    seats = total(chosen.initial) if policy.mode is Mode.WEBSTER else 0
     return max(0, workload.replicas + seats - placed)
