@@ -5,14 +5,16 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from fairlead.levels.node.ask import Ask
 from fairlead.levels.node.capacity import fit
 from fairlead.levels.node.keepvolumes import kept_volumes
 from fairlead.levels.node.numa import numa_pins
-from fairlead.levels.node.pins import pins
+from fairlead.levels.node.pins import MOST_PINS, pins
+from fairlead.levels.node.place import place
 from fairlead.levels.node.realloc import Current, Resize, resize
 from fairlead.levels.node.request import Request
 from fairlead.model.mounts import mounts
-from fairlead.model.nodes import Room, Volume
+from fairlead.model.nodes import Room, Volume, node_table
 
 GIB = 2**30
 FOUR = {"0": 100, "1": 100, "2": 100, "3": 100}
@@ -71,6 +73,15 @@ def test_pins_combine_cores_numa_and_volumes() -> None:
     assert (first.cores, first.numa, first.volumes) == ({"0": 100, "1": 100}, "0", {"/b": 40})
     assert (second.cores, second.numa) == ({"2": 100, "3": 100}, "1")
     assert pins(fit([room], Request(amounts={"memory": 1})), 0, 9) == ()
+
+
+def test_pins_beyond_all_use_are_cut_with_a_note() -> None:
+    """The counts go on, the list does not."""
+    room = Room(name="n", volumes={"/a": Volume(free_bytes=10**9, total_bytes=10**9)})
+    found = fit([room], Request(mounts=mounts(["AUTO:/x:rw:1"], "$")))
+    decision = place(node_table(["n"], found.capacity), Ask(need=MOST_PINS + 1, each=1), "communism", fit=found)
+    assert (decision.placements, len(decision.pins["n"])) == ({"n": MOST_PINS + 1}, MOST_PINS)
+    assert decision.trace.notes == (f"pins are listed for the first {MOST_PINS} replicas only",)
 
 
 def test_core_names_are_in_natural_order() -> None:

@@ -7,7 +7,7 @@ import msgspec
 
 from fairlead.levels.node.ask import Ask
 from fairlead.levels.node.capacity import Fit, fit
-from fairlead.levels.node.pins import Pin, pins
+from fairlead.levels.node.pins import MOST_PINS, Pin, pins
 from fairlead.levels.node.place import Placement, place
 from fairlead.levels.node.realloc import Resize, resize
 from fairlead.levels.node.usage import NOTHING, Shares, derived, shares
@@ -83,7 +83,7 @@ def answer(problem: Problem, decision: Placement | Resize) -> dict[str, Any]:
     if decision.pins:
         record["pins"] = {name: [_pin(each) for each in held] for name, held in decision.pins.items()}
     if problem.plans == "all" and decision.fit is not None:
-        record["plans"] = {nodes.names[row]: [_pin(each) for each in _plans(decision.fit, row)] for row in order}
+        record["plans"] = _plans(decision.fit, order)
     record["trace"] = trace
     return record
 
@@ -92,9 +92,15 @@ def _plain(capacity: int) -> int | None:
     return None if capacity == UNLIMITED else capacity
 
 
-def _plans(fitted: Fit, row: int) -> tuple[Pin, ...]:
-    capacity = int(fitted.capacity[row])
-    return () if capacity == UNLIMITED else pins(fitted, row, capacity)
+def _plans(fitted: Fit, order: Sequence[int]) -> dict[str, list[dict[str, Any]]]:
+    """The pins of every replica that would fit, node by node, until so many are listed."""
+    plans, left = {}, MOST_PINS
+    for row in order:
+        capacity = int(fitted.capacity[row])
+        found = () if capacity == UNLIMITED else pins(fitted, row, min(capacity, left))
+        plans[fitted.rooms[row].name] = [_pin(each) for each in found]
+        left -= len(found)
+    return plans
 
 
 def _pin(pin: Pin) -> dict[str, Any]:

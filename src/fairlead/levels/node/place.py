@@ -53,11 +53,12 @@ def place(nodes: NodeTable, ask: Ask, strategy: str, *, partial: bool = False, f
     finding = _finding(rule, nodes, ask, able, wanted)
     # 3. The record.
     rows = _in_order(nodes, np.flatnonzero(added))
+    listed = _pins(nodes, added, fit)
     return Placement(
         placements={nodes.names[row]: int(added[row]) for row in rows},
         unplaced=wanted - sum(added.tolist()),
         finding=finding,
-        trace=_trace(rule, nodes, ask, able, fit),
+        trace=_trace(rule, nodes, ask, able, fit, _notes(fit, added, listed)),
         nodes=nodes,
         ask=ask,
         strategy=rule.name,
@@ -65,7 +66,7 @@ def place(nodes: NodeTable, ask: Ask, strategy: str, *, partial: bool = False, f
         wanted=wanted,
         missing=missing,
         fit=fit,
-        pins=_pins(nodes, added, fit),
+        pins=listed,
     )
 
 
@@ -104,12 +105,8 @@ def _pins(nodes: NodeTable, added: Int, fit: Fit | None) -> dict[str, tuple[Pin,
     return result
 
 
-def _trace(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, fit: Fit | None) -> Trace:
-    rejected = []
-    for reason, rows in _rejections(rule, nodes, ask, fit):
-        if rows.any():
-            names = tuple(nodes.names[row] for row in _in_order(nodes, np.flatnonzero(rows))[:3])
-            rejected.append(Rejection(reason=reason, count=int(rows.sum()), names=names))
+def _notes(fit: Fit | None, added: Int, listed: Mapping[str, tuple[Pin, ...]]) -> tuple[str, ...]:
+    """What a reader must know about the limits of the computation."""
     notes = []
     if fit is not None and (fit.upper > fit.capacity).any():
         rows = fit.upper > fit.capacity
@@ -117,7 +114,19 @@ def _trace(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, fit: Fit | None) -
             f"the search for the best packing of volumes gave up on {int(rows.sum())} nodes; there at most "
             f"{int((fit.upper - fit.capacity)[rows].max())} more replicas a node could fit"
         )
-    return Trace(considered=len(nodes), rejected=tuple(rejected), scores=_scores(nodes, able), notes=tuple(notes))
+    shown = sum(len(each) for each in listed.values())
+    if listed and shown < sum(added.tolist()):
+        notes.append(f"pins are listed for the first {shown} replicas only")
+    return tuple(notes)
+
+
+def _trace(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, fit: Fit | None, notes: tuple[str, ...]) -> Trace:
+    rejected = []
+    for reason, rows in _rejections(rule, nodes, ask, fit):
+        if rows.any():
+            names = tuple(nodes.names[row] for row in _in_order(nodes, np.flatnonzero(rows))[:3])
+            rejected.append(Rejection(reason=reason, count=int(rows.sum()), names=names))
+    return Trace(considered=len(nodes), rejected=tuple(rejected), scores=_scores(nodes, able), notes=notes)
 
 
 def _rejections(rule: Rule, nodes: NodeTable, ask: Ask, fit: Fit | None) -> list[tuple[Reason, Bool]]:
