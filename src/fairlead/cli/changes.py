@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
+from fairlead.cli.report import MOST_SPOTS, counts_text
+
 if TYPE_CHECKING:
     from rich.console import Console
 
@@ -35,9 +37,9 @@ def draw_changes(screen: "Console", record: Mapping[str, Any], before: str, afte
 
 
 def _spots(counts: Mapping[str, int]) -> str:
-    if len(counts) > 6:
+    if len(counts) > MOST_SPOTS:
         return f"{sum(counts.values())} on {len(counts)} nodes"
-    return ", ".join(f"{name} {count}" for name, count in counts.items()) or "–"
+    return counts_text(counts) if counts else "–"
 
 
 def _site(site: Mapping[str, Any], before: str, after: str) -> str:

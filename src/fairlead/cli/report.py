@@ -1,7 +1,6 @@
 """The plan as a person reads it: one short section a level, numbers first, reasons under what is unplaced."""
 
 from collections.abc import Iterable, Mapping
-from itertools import groupby
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -56,7 +55,7 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
         division = each.division
         drawn = ", ".join(name for draw in division.trace.draws for name in draw.winners)
         how = division.rule + (f"; the remainder went to {drawn}" if drawn else "")
-        table.add_row(each.workload.title, str(each.workload.replicas), _counts(division.placements), how)
+        table.add_row(each.workload.title, str(each.workload.replicas), counts_text(division.placements), how)
     screen.print(table)
     for each in divided:
         if each.division.finding:
@@ -105,14 +104,18 @@ def _spots(path: PartPath, names: tuple[str, ...]) -> str:
     counts = spots(path, names)
     if not counts:
         return ""
-    return _counts(counts) if len(counts) <= MOST_SPOTS else f"{sum(counts.values())} on {len(counts)} nodes"
+    return counts_text(counts) if len(counts) <= MOST_SPOTS else f"{sum(counts.values())} on {len(counts)} nodes"
 
 
-def _counts(counts: Mapping[str, int]) -> str:
-    """`a 3, b 3, c 2` as `a b 3, c 2`: targets with the same count share it."""
-    ordered = sorted((item for item in counts.items() if item[1]), key=lambda item: (-item[1], natural_key(item[0])))
-    groups = ((count, [name for name, _ in members]) for count, members in groupby(ordered, key=lambda item: item[1]))
-    return ", ".join(f"{' '.join(names)} [bold]{count}[/bold]" for count, names in groups) or "none"
+def counts_text(counts: Mapping[str, int]) -> str:
+    """Targets with the same count and the same stem share it: `od-1 1, od-2 1, spot-7 2` is `spot-7 ×2, od-1,2 ×1`."""
+    groups: dict[tuple[int, str], list[str]] = {}
+    for name in sorted(counts, key=natural_key):
+        stem = name.rstrip("0123456789")
+        if counts[name]:
+            groups.setdefault((counts[name], stem), []).append(name[len(stem) :])
+    ordered = sorted(groups.items(), key=lambda item: (-item[0][0], natural_key(item[0][1])))
+    return ", ".join(f"{stem}{','.join(ends)} ×{count}" for (count, stem), ends in ordered) or "none"
 
 
 def _queues(screen: "Console", plan: SitePlan) -> None:
@@ -139,7 +142,7 @@ def _nodes(screen: "Console", plan: SitePlan) -> None:
     names = plan.site.nodes.names
     if not names or len(names) > MOST_NODES:
         return
-    table = _table("Nodes: use of the fullest of cpu and memory", "node", "use", "", right=["use"])
+    table = _table("Nodes: use of the fullest of cpu and memory (█ now, ▓ new)", "node", "use", "", right=["use"])
     for name in sorted(names, key=natural_key):
         row = plan.site.nodes.rows[name]
         table.add_row(name, f"{after[row]:.0%}", _bar(float(before[row]), float(after[row])))

@@ -8,7 +8,6 @@ import yaml
 
 from fairlead.model.errors import InputError
 
-
 DEEPEST = 500
 LARGEST = 5_000_000
 """Values of one document, aliases written out: a text of a few lines can stand for billions."""
