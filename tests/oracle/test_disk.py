@@ -171,3 +171,24 @@ def test_groups_serve_many_volumes_as_one_by_one_does(spots, asks, alpha) -> Non
     finally:
         level.TRACED, level.WORTHWHILE = before
     assert (got.placed, got.unplaced) == (want.placed, want.unplaced)
+
+
+@st.composite
+def large_clusters(draw: st.DrawFn) -> list[Spot]:
+    """Nodes of one or two disks of terabytes that differ by single bytes, where rounding could decide wrongly."""
+    tera = 2**40
+    spots = []
+    for node in range(draw(st.integers(2, 5))):
+        for disk in range(draw(st.integers(1, 2))):
+            total = draw(st.sampled_from([tera, tera + 1, tera - 1, 3 * tera, 3 * tera + 2]))
+            usable = draw(st.sampled_from([tera // 2, tera // 3, tera - 7])) + draw(st.integers(-2, 2))
+            spots.append(Spot(f"n{node}", f"n{node}d{disk}", usable, total, ""))
+    return spots
+
+
+@given(large_clusters(), st.sampled_from([1, 2**30, 2**38 + 1]), alphas, st.booleans())
+def test_choice_equals_brute_force_to_the_byte(spots, size, alpha, everywhere) -> None:  # type: ignore[no-untyped-def]
+    """Scores that agree to fifteen digits are still told apart."""
+    policy = BalancePolicy(alpha=alpha, everywhere=everywhere)
+    got = ours(spots, size, 3, policy)
+    assert got == brute(spots, size, 3, alpha, everywhere, "node")

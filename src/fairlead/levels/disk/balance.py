@@ -112,6 +112,18 @@ def balance(
     )
 
 
+@dataclass(slots=True)
+class _Ask:
+    """One volume while its replicas are placed: the filters that stay, and where its replicas are so far."""
+
+    volume: Volume
+    rule: AntiAffinity
+    key: Kind | None
+    static: Codes
+    uses: Uses
+    codes: Codes
+
+
 class _Run:
     """The state of one call."""
 
@@ -141,33 +153,40 @@ class _Run:
             awaiting = because(why.AWAITING_REUSE, volume=volume.name)
             self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=awaiting, codes=self.disks.closed))
             return
+        ask = self._ask(volume)
+        while need:
+            disk = self._next(ask)
+            if disk is None:
+                break
+            self._take(volume, disk, volume.replicas - need)
+            ask.uses.add(self.disks, int(self.disks.node_of[disk]), disk)
+            need -= 1
+        finding = _no_disk(volume, need, ask.codes) if need else None
+        self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=finding, codes=ask.codes))
+
+    def _ask(self, volume: Volume) -> _Ask:
         rule = volume.anti_affinity or self.policy.anti_affinity
         key = kind(volume, rule)
         static = self._static_codes(volume, key)
-        uses = self._uses(volume)
-        codes = static
-        while need:
-            taker = self._taker(volume, key, static)
-            if taker is not None:
-                disk = taker(uses, rule)
-                if disk is None:
-                    codes = room(apart(static, uses, self.disks, rule)[0], volume.size_bytes, self.ledger)
-                    break
-            else:
-                parted, classes = apart(static, uses, self.disks, rule)
-                now = room(parted, volume.size_bytes, self.ledger)
-                choice = self._choose(volume, now, classes, uses)
-                if choice is None:
-                    codes = now
-                    break
-                codes = now if codes is static else codes
-                self._note(volume, choice)
-                disk = choice.disk
-            self._take(volume, disk, volume.replicas - need)
-            need -= 1
-            uses.add(self.disks, int(self.disks.node_of[disk]), disk)
-        finding = _no_disk(volume, need, codes) if need else None
-        self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=finding, codes=codes))
+        return _Ask(volume, rule, key, static, self._uses(volume), static)
+
+    def _next(self, ask: _Ask) -> int | None:
+        """The disk for the next replica, or None; `ask.codes` are then the reasons, else those of the first choice."""
+        volume = ask.volume
+        taker = self._taker(volume, ask.key, ask.static)
+        if taker is not None:
+            disk = taker(ask.uses, ask.rule)
+            if disk is not None:
+                return disk
+        parted, classes = apart(ask.static, ask.uses, self.disks, ask.rule)
+        codes = room(parted, volume.size_bytes, self.ledger)
+        choice = self._choose(volume, codes, classes, ask.uses) if taker is None else None
+        if choice is None or ask.codes is ask.static:
+            ask.codes = codes
+        if choice is None:
+            return None
+        self._note(volume, choice)
+        return choice.disk
 
     def _static_codes(self, volume: Volume, key: Kind | None) -> Codes:
         if key is None:
