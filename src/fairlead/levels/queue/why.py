@@ -56,10 +56,14 @@ class Why:
     def _capability(self, job: int, step: Step, lack: Lack) -> Finding:
         """The queue, or one above it, may not hold more."""
         most = self.state.ledger.most[lack.queue][lack.resource] + self._kept(job, lack.queue)[lack.resource]
-        never = step.need[lack.resource] + self.state.job_used[job][lack.resource] > most
+        never = self._starting(job, step, lack.resource) > most
         details = self._details(step, lack)
         details |= {"queue": self.state.world.queues.names[lack.queue], "most": self._amount(lack.resource, most)}
         return because(reasons.GANG_ABOVE_CAPABILITY if never else reasons.QUEUE_CAPABILITY, **details)
+
+    def _starting(self, job: int, step: Step, resource: int) -> int:
+        """What the gang needs in all, what it holds included; 0 for a job that is ready."""
+        return 0 if self.state.members.ready(job) else step.need[resource] + self.state.job_used[job][resource]
 
     def _details(self, step: Step, lack: Lack) -> dict[str, Detail]:
         return {
@@ -81,7 +85,7 @@ class Why:
         world, resource = self.state.world, lack.resource
         details = self._details(step, lack)
         need = step.need[resource]
-        if need + self.state.job_used[job][resource] > world.whole[resource]:
+        if self._starting(job, step, resource) > world.whole[resource]:
             return because(reasons.GANG_ABOVE_WHOLE, **details, whole=self._amount(resource, world.whole[resource]))
         kept = self._kept(job, lack.queue)[resource]
         if kept and self.reservation is not None and need <= lack.left + kept:
