@@ -54,6 +54,12 @@ def test_limit_of_shared_cores_holds_for_the_whole_node() -> None:
         assert len(shared) == most
 
 
+def test_tiny_fragments_on_huge_cores_are_counted_up_to_a_bound() -> None:
+    """Memory stays bounded whatever the input says."""
+    room = Room(name="n", cores={str(core): 12_800 for core in range(16)}, numa={"0": "0"})
+    assert fit([room], Request(pieces=1)).capacity.tolist() == [100_000]
+
+
 def test_cores_outside_every_numa_node_serve_across() -> None:
     """A core that no NUMA node claims is left for replicas that span."""
     room = Room(name="n", cores={"0": 100, "1": 100}, numa={"0": "0"})

@@ -9,7 +9,7 @@ from fairlead.levels.node import cores
 from fairlead.levels.node.corepins import Cores, core_pins
 from fairlead.levels.node.request import Request
 from fairlead.model.amounts import MEMORY
-from fairlead.model.nodes import UNLIMITED, Room
+from fairlead.model.nodes import Room
 from fairlead.model.order import natural_sorted
 
 
@@ -21,7 +21,11 @@ class CorePin:
     numa: str | None = None
 
 
-def numa_pins(room: Room, request: Request, most: int = UNLIMITED) -> list[CorePin]:
+MOST_REPLICAS = 100_000
+"""Counted on one node with NUMA nodes: its capacity is that of pins, which are made one by one."""
+
+
+def numa_pins(room: Room, request: Request, most: int = MOST_REPLICAS) -> list[CorePin]:
     """Pins for as many replicas as cores and memory allow, at most `most`.
 
     NUMA nodes in natural order take what fits inside each by its cores and its memory. The cores left over then serve
