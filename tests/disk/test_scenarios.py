@@ -127,3 +127,8 @@ def test_node_sum_counts_disks_that_are_too_small() -> None:
     decision = place(cluster({"A": {"a1": 900, "a2": 50}, "B": {"b1": 600, "b2": 320}}), 100)
     assert node_scores(decision) == {"A": 0.079, "B": 0.147}
     assert places(decision) == ["A/a1"]
+
+
+def test_space_beside_a_replica_of_the_volume_still_counts_for_its_node() -> None:
+    """Disks apart: B has 1200 left against A's 1000, so the second replica goes to B too, on its other disk."""
+    assert places(place(TWO_NODES, 100, 2, anti="disk")) == ["B/B2", "B/B1"]

@@ -76,8 +76,8 @@ def brute(spots: list[Spot], size: int, replicas: int, alpha: Fraction, everywhe
             break
         nodes = {
             name: (
-                sum(spot.usable for spot in allowed if spot.node == name),
-                sum(spot.total for spot in allowed if spot.node == name),
+                sum(spot.usable for spot in spots if spot.node == name),
+                sum(spot.total for spot in spots if spot.node == name),
             )
             for name in {spot.node for spot in fitting}
         }

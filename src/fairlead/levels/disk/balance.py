@@ -205,7 +205,7 @@ class _Run:
             shelf = self._shelves.get(key)
             return partial(shelf.take, volume.size_bytes) if shelf else None
         whole = (key, volume.size_bytes)
-        if self.burst[whole] < WORTHWHILE or key[-1] or self.policy.everywhere:
+        if self.burst[whole] < WORTHWHILE or key[-2] or key[-1] or self.policy.everywhere:
             return None
         if whole not in self._grouped:
             # Volumes go by falling size, so a shelf for another size has served its time.

@@ -17,7 +17,8 @@ from fairlead.model.disks import DiskTable
 from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
 
 Kind = tuple[Any, ...]
-"""What volumes must have in common to share heaps; the last part tells whether zones must differ."""
+"""What volumes must have in common to share heaps; the last two parts tell whether disks must differ though nodes need
+not, and whether zones must."""
 
 
 class _Verdict(Enum):
@@ -97,16 +98,17 @@ class Shelf:
             self._unpark()
         self._size = size_bytes
         used: Collection[int] = uses.nodes if rule.node is Strictness.HARD else ()
+        taken: Collection[int] = uses.disks if rule.disk is Strictness.HARD else ()
         found: dict[int, int] = {}
 
         def judge(node: int) -> _Verdict:
             if node in used:
                 return _Verdict.SKIP
-            disk = self._disk(node)
-            if disk is None:
-                return _Verdict.PARK
-            found[node] = disk
-            return _Verdict.TAKE
+            disk = self._disk(node, taken)
+            if disk is not None:
+                found[node] = disk
+                return _Verdict.TAKE
+            return _Verdict.SKIP if taken else _Verdict.PARK
 
         heads = [
             head
@@ -129,7 +131,7 @@ class Shelf:
             self._tops[node].fell(row, self._usable)
         self._zones[self._disks.zones[node] if self._by_zone else ""].fell(node, self._sums)
 
-    def _disk(self, node: int) -> int | None:
+    def _disk(self, node: int, taken: Collection[int]) -> int | None:
         """The most usable disk of a node that fits."""
         size, usable, ledger = self._size, self._usable, self._ledger
         if node not in self._tops:
@@ -137,7 +139,9 @@ class Shelf:
 
         def judge(row: int) -> _Verdict:
             lacks = usable[row] < size or (ledger.limited and ledger.promised[row] < size)
-            return _Verdict.PARK if lacks else _Verdict.TAKE
+            if lacks:
+                return _Verdict.PARK
+            return _Verdict.SKIP if row in taken else _Verdict.TAKE
 
         return self._tops[node].first(usable, judge)
 
@@ -149,12 +153,8 @@ class Shelf:
 
 
 def kind(volume: Volume, rule: AntiAffinity) -> Kind | None:
-    """What volumes must have in common to share a shelf; None for a volume that must be chosen for one by one.
-
-    Disks apart on a common node is one by one: a used disk drops out of the usable bytes of its node.
-    """
-    only_disks = rule.disk is Strictness.HARD and rule.node is not Strictness.HARD
-    if volume.held or volume.locality is Locality.PREFER or only_disks:
+    """What volumes must have in common to share a shelf; None for a volume that must be chosen for one by one."""
+    if volume.held or volume.locality is Locality.PREFER:
         return None
     if Strictness.SOFT in (rule.zone, rule.node, rule.disk):
         return None
@@ -166,5 +166,6 @@ def kind(volume: Volume, rule: AntiAffinity) -> Kind | None:
         volume.only_node,
         volume.attached_to if volume.locality is Locality.REQUIRE else "",
         volume.written_bytes,
+        rule.disk is Strictness.HARD and rule.node is not Strictness.HARD,
         rule.zone is Strictness.HARD,
     )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlead.levels.disk.crowd import Wide
-from fairlead.levels.disk.filters import ROOM
+from fairlead.levels.disk.filters import COUNTED
 from fairlead.levels.disk.ledger import Ledger
 from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.levels.disk.score import Field
@@ -34,17 +34,16 @@ def choose(
 ) -> Choice | None:
     """The choice for one replica, or None if no disk has code 0.
 
-    A node is a candidate if one of its disks is; its usable and total bytes are those of its disks that pass every
-    filter but those of room (usable space, over-provisioning). Of several classes (`classes`, from soft
-    anti-affinity) only the lowest takes part.
+    A node is a candidate if one of its disks is; its usable and total bytes are those of all its disks but the ones
+    that no replica of this volume could use. Of several classes (`classes`, from soft anti-affinity) only disks of the
+    lowest take part.
     """
     fits = codes == 0
     if not fits.any():
         return None
-    counted = fits | (codes >= ROOM)
+    counted = fits | (codes >= COUNTED)
     if classes is not None:
-        lowest = classes == classes[fits].min()
-        fits, counted = fits & lowest, counted & lowest
+        fits = fits & (classes == classes[fits].min())
     usable, totals = _summable(ledger.usable, disks), _summable(disks.total_bytes, disks)
     node_rows = np.flatnonzero(np.logical_or.reduceat(fits, disks.starts))
     node_usable = np.add.reduceat(np.where(counted, usable, 0), disks.starts)[node_rows]

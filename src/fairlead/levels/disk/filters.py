@@ -12,8 +12,9 @@ from fairlead.model.disks import DiskTable
 from fairlead.model.reasons import Reason
 from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
 
-ROOM = why.NUMBER[why.OVER_PROVISIONED]
-"""From this code on a disk lacks only room: it still counts towards the usable bytes of its node."""
+COUNTED = why.NUMBER[why.DISK_USED]
+"""From this code on a disk only lacks room, or has a replica of this very volume: it does not take another one, but
+its usable bytes are still usable bytes of its node."""
 INSUFFICIENT = np.uint8(why.NUMBER[why.INSUFFICIENT])
 _UNUSED, _LEAVING, _USED = 0, 1, 2
 

@@ -45,8 +45,8 @@ REASONS_OF_A_DISK: tuple[Reason, ...] = (
     NOT_LOCAL,
     ZONE_USED,
     NODE_USED,
-    DISK_USED,
     MINIMAL_FREE,
+    DISK_USED,
     OVER_PROVISIONED,
     INSUFFICIENT,
 )
