@@ -9,5 +9,6 @@ GROUPS = {
     "kernels": "how the cost of the kernels grows with targets and units, against one heap turn a unit",
     "node": "strategies over 100,000 nodes, bound cpu and volumes, against one heap turn a replica",
     "queue": "10,000 jobs of 100 replicas in 100 queues and 1,000 namespaces, against one turn a replica",
+    "tier": "one admission from review to answer, beside an empty answer, and one attempt to count",
     "kube": "decoding 10,000 pods typed and as dictionaries, and watch events through a TLS server",
 }

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.output import output_option
+from fairlead.cli.output import json_text, output_option
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -132,4 +132,5 @@ def _table(screen: "Console", review: "Review", answered: Answered) -> None:
     for line in lines(answered.decision):
         screen.print(line, markup=False)
     for operation in patch_of(answered.review):
-        screen.print(f"  {operation['op']:<7} {operation['path']}  {operation.get('value', '')}", markup=False)
+        value = json_text(operation["value"], one_line=True) if "value" in operation else ""
+        screen.print(f"  {operation['op']:<7} {operation['path']}  {value}".rstrip(), markup=False)

@@ -170,7 +170,11 @@ def _pod(value: Any) -> tuple[Mapping[str, Any], Pod]:
     if not isinstance(value, dict):
         raise InputError("$.request.object", "is not an object; expected the Pod being created")
     try:
-        return value, msgspec.convert(drop_nulls(value), Pod)
+        try:
+            return value, msgspec.convert(value, Pod)
+        except msgspec.ValidationError:
+            # Nulls mean absent; API servers send next to none, so they are taken out only where they hurt.
+            return value, msgspec.convert(drop_nulls(value), Pod)
     except msgspec.ValidationError as error:
         message, _, path = str(error).partition(" - at `$")
         raise InputError(f"$.request.object{path.rstrip('`')}", message) from None
