@@ -268,6 +268,25 @@ def test_resize_gives_back_what_the_replica_holds_up_to_the_volume() -> None:
     assert "volumes" in refused.finding.sentence
 
 
+def test_two_mounts_outgrow_the_volume_they_share() -> None:
+    """Each would fit alone; together they are one byte too many."""
+    held = {"AUTO:/data1:rw:2": {"/tmp3": 2}, "AUTO:/data2:rw:2": {"/tmp3": 2}}
+    assert kept_volumes(FIVE, mounts(["AUTO:/data1:rw:3", "AUTO:/data2:rw:98"], "$"), held) is None
+    assert kept_volumes(FIVE, mounts(["AUTO:/data1:rw:3", "AUTO:/data2:rw:97"], "$"), held) == {
+        "AUTO:/data1:rw:3": {"/tmp3": 3}, "AUTO:/data2:rw:97": {"/tmp3": 97},
+    }  # fmt: skip
+
+
+def test_whole_volume_that_is_new_is_chosen_among_the_unused() -> None:
+    """What the replica keeps elsewhere does not matter, a used volume does."""
+    volumes = {"/a": Volume(free_bytes=40, total_bytes=100), "/b": Volume(free_bytes=50, total_bytes=50)}
+    held = {"AUTO:/x:rw:60": {"/a": 60}}
+    assert kept_volumes(volumes, mounts(["AUTO:/x:rw:60", "AUTO:/y:rwm:50"], "$"), held) == {
+        "AUTO:/x:rw:60": {"/a": 60}, "AUTO:/y:rwm:50": {"/b": 50},
+    }  # fmt: skip
+    assert kept_volumes(volumes, mounts(["AUTO:/x:rw:60", "AUTO:/y:rwm:51"], "$"), held) is None
+
+
 def test_size_zero_stays_on_the_whole_volume_it_was_on() -> None:
     """A mount without a size may lie on the volume that the replica holds whole."""
     held = {"AUTO:/a:rmw:1": {"/tmp3": 100}, "AUTO:/b:rw": {"/tmp3": 0}}

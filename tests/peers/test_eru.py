@@ -155,3 +155,15 @@ def test_volumes_of_a_plan_are_those_recorded(case: dict[str, Any]) -> None:
         node, _, number = place_.rstrip("]").partition("[")
         held = plans[node][int(number)]["mounts"]
         assert mounts == {text: held[text] for text in mounts}
+
+
+@pytest.mark.parametrize("case", cases("volumesAfter"), ids=case_id)
+def test_volumes_left_after_the_placement_are_those_recorded(case: dict[str, Any]) -> None:
+    """Smaller volumes are filled first, so that the larger stay whole."""
+    pins = solved(case["problem"])["pins"]
+    for node in case["problem"]["nodes"]:
+        left = dict(node["volumes"])
+        for pin in pins[node["name"]]:
+            for name, size in pin["volumes"].items():
+                left[name] -= size
+        assert case["expect"]["volumesAfter"][node["name"]] == left
