@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import partial
+from functools import cached_property, partial
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +15,7 @@ from fairlead.levels.disk.filters import Uses, apart, room, static_codes
 from fairlead.levels.disk.grouped import GroupShelf
 from fairlead.levels.disk.ledger import Ledger
 from fairlead.levels.disk.policy import BalancePolicy, Rule
-from fairlead.model.columns import Codes, Int, frozen
+from fairlead.model.columns import Codes, Int, frozen, lookup
 from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.disks import Closed, DiskTable
 from fairlead.model.order import natural_key
@@ -217,9 +217,9 @@ class _Run:
 
     def _choose(self, volume: Volume, codes: Codes, classes: Int | None, uses: Uses) -> Choice | None:
         """The choice, on the attached node first where locality prefers it and no replica is there yet."""
-        if volume.locality is Locality.PREFER and volume.attached_to in self.disks.nodes:
-            node = self.disks.nodes.index(volume.attached_to)
-            if not uses.nodes.get(node):
+        if volume.locality is Locality.PREFER:
+            node = self._nodes.get(volume.attached_to)
+            if node is not None and not uses.nodes.get(node):
                 away = self.disks.node_of != node
                 local = np.where((codes == 0) & away, why.NUMBER[why.NOT_LOCAL], codes).astype(np.uint8)
                 if (local == 0).any():
@@ -255,6 +255,10 @@ class _Run:
                 reused += 1
         return reused
 
+    @cached_property
+    def _nodes(self) -> dict[str, int]:
+        return lookup(self.disks.nodes)
+
     def _uses(self, volume: Volume) -> Uses:
         """Where the volume's replicas are: those that work, and those that serve again from now on."""
         uses = Uses()
@@ -262,8 +266,8 @@ class _Run:
             return uses
         again = {each.reuses for each in self.placed if each.volume == volume.name and each.reuses}
         for held in volume.held:
-            if held.node in self.disks.nodes and (not held.failed or held.name in again):
-                node = self.disks.nodes.index(held.node)
+            node = self._nodes.get(held.node)
+            if node is not None and (not held.failed or held.name in again):
                 uses.add(self.disks, node, self.rows.get(f"{held.node}/{held.disk}"), leaving=held.evicting)
         return uses
 
