@@ -59,7 +59,7 @@ def test_namespace_with_weight_3_and_6_cpu_uses_less_than_one_with_weight_1_and_
 
 
 def test_ten_pods_of_one_user_are_not_drowned_by_a_thousand_of_another() -> None:
-    """The motivation: UserA with 10 replicas, UserB with 1000, a queue of 20 cpu."""
+    """The motivation: one user with 10 replicas, another with 1000, a queue of 20 cpu."""
     jobs = [
         {"name": user, "namespace": user, "replicas": count, "request": {"cpu": 1}}
         for user, count in (("user-b", 1000), ("user-a", 10))

@@ -45,7 +45,7 @@ class QueueIn(_Strict, kw_only=True, frozen=True):
     reclaimable: bool = True
 
 
-class PastIn(_Strict, kw_only=True, frozen=True):
+class UsageIn(_Strict, kw_only=True, frozen=True):
     """Usage of the past: amounts that were held until `at`."""
 
     usage: Amounts
@@ -57,7 +57,7 @@ class NamespaceIn(_Strict, kw_only=True, frozen=True):
 
     name: str
     weight: Any = 1
-    past: list[PastIn] = []
+    past: list[UsageIn] = []
 
 
 class TaskIn(_Strict, kw_only=True, frozen=True):
