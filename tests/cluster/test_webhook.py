@@ -47,6 +47,7 @@ def test_bursts_rollouts_and_scaling_keep_the_count(api: Api, shop: str, served:
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(7200)
 @in_both_modes
 def test_many_bursts_rollouts_and_scaling_keep_the_count(api: Api, shop: str, served: Webhooks) -> None:
     """Fifty Deployments of a hundred, with a process killed and another started in every round; over 10,000 pods."""

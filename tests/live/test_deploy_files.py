@@ -1,0 +1,95 @@
+"""The deployment files of the webhook agree with the program: names, paths, times, the configuration inside."""
+
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from fairlead.live.settings import DEFAULTS, read_configuration
+
+DEPLOY = Path(__file__).parents[2] / "deploy" / "webhook"
+
+
+def _objects() -> list[dict[str, Any]]:
+    files = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
+    return [each for file in files for each in yaml.safe_load_all((DEPLOY / file).read_text()) if each]
+
+
+def _one(kind: str, name: str = "fairlead-webhook") -> dict[str, Any]:
+    found = [each for each in _objects() if each["kind"] == kind and each["metadata"]["name"] == name]
+    assert len(found) == 1
+    return found[0]
+
+
+def _verbs(role: dict[str, Any], resource: str) -> set[str]:
+    return {verb for rule in role["rules"] if resource in rule["resources"] for verb in rule["verbs"]}
+
+
+def test_every_file_is_listed() -> None:
+    """A file that kustomize does not know of is not applied."""
+    listed = set(yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"])
+    assert listed == {path.name for path in DEPLOY.glob("*.yaml")} - {"kustomization.yaml"}
+
+
+def test_configuration_is_one_that_the_program_reads() -> None:
+    """The ConfigMap holds a valid configuration, equal to the defaults where it says nothing new."""
+    text = _one("ConfigMap")["data"]["fairlead.yaml"]
+    assert read_configuration(text.encode(), "fairlead.yaml") == DEFAULTS
+
+
+def test_names_are_those_of_the_settings() -> None:
+    """Service, configurations, Secret and namespace are called what the program expects."""
+    settings = DEFAULTS.webhook
+    assert _one("Namespace", settings.namespace)
+    assert _one("Service", settings.service)
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        for webhook in _one(kind, settings.configuration)["webhooks"]:
+            service = webhook["clientConfig"]["service"]
+            assert (service["name"], service["namespace"]) == (settings.service, settings.namespace)
+    named = [rule.get("resourceNames") for rule in _one("Role")["rules"] if "secrets" in rule["resources"]]
+    assert [settings.secret] in named
+
+
+def test_webhooks_ask_as_they_should() -> None:
+    """Dry runs are told apart, the time suffices for a consistent list, and our own namespace is left out."""
+    mutating = _one("MutatingWebhookConfiguration")["webhooks"][0]
+    assert mutating["sideEffects"] == "NoneOnDryRun"
+    assert 5 <= mutating["timeoutSeconds"] <= 30
+    assert mutating["timeoutSeconds"] > DEFAULTS.webhook.budget_seconds
+    assert mutating["matchConditions"]
+    excluded = mutating["namespaceSelector"]["matchExpressions"][0]["values"]
+    assert {"kube-system", DEFAULTS.webhook.namespace} <= set(excluded)
+    paths = {
+        each["clientConfig"]["service"]["path"]
+        for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
+        for each in _one(kind)["webhooks"]
+    }
+    assert paths == {"/mutate", "/validate"}
+
+
+def test_rights_are_no_more_than_needed() -> None:
+    """Pods are only read; changing and evicting them are roles of their own that nobody has by default."""
+    role = _one("ClusterRole")
+    assert _verbs(role, "pods") == {"list", "watch"}
+    assert _verbs(role, "deployments") == {"get", "list", "watch"}
+    assert not any(
+        "*" in rule["verbs"] + rule["resources"]
+        for each in _objects()
+        for rule in each.get("rules", [])
+        if "verbs" in rule
+    )
+    bound = {each["roleRef"]["name"] for each in _objects() if each["kind"].endswith("RoleBinding")}
+    assert bound == {"fairlead-webhook"}
+
+
+def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
+    """Not root, nothing writable, no capabilities; two of them, on on-demand nodes, with a disruption budget."""
+    spec = _one("Deployment")["spec"]
+    pod, container = spec["template"]["spec"], spec["template"]["spec"]["containers"][0]
+    assert spec["replicas"] == 2
+    assert pod["nodeSelector"] == {"node.kubernetes.io/capacity": "on-demand"}
+    assert pod["securityContext"]["runAsNonRoot"]
+    assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    assert pod["terminationGracePeriodSeconds"] > DEFAULTS.webhook.drain_seconds + DEFAULTS.webhook.budget_seconds
+    assert _one("PodDisruptionBudget")["spec"]["minAvailable"] == 1
