@@ -4,8 +4,8 @@ import pytest
 
 from fairlead.levels.node.capacity import fit, reason_of
 from fairlead.levels.node.constraints.reasons import TAINT_NOT_TOLERATED
+from fairlead.levels.node.pins import pins
 from fairlead.levels.node.request import Request, pieces_of
-from fairlead.model.columns import ints
 from fairlead.model.errors import InputError
 from fairlead.model.mounts import mount, mounts
 from fairlead.model.nodes import UNLIMITED, Room, Volume
@@ -225,11 +225,21 @@ def test_binding_resource_is_the_tightest_and_the_first_of_equals() -> None:
     rooms = [
         Room(name="a", free={"memory": 100, "storage": 30}),
         Room(name="b", free={"memory": 20, "storage": 30}),
-        Room(name="c", free={"memory": 30, "storage": 30}),
+        Room(name="c", free={"memory": 30, "storage": 30}, capacity=2),
     ]
-    found = fit(rooms, Request(amounts={"memory": 10, "storage": 10}), given=ints([UNLIMITED, UNLIMITED, 2]))
+    found = fit(rooms, Request(amounts={"memory": 10, "storage": 10}))
     assert [found.binding(row) for row in range(3)] == ["storage", "memory", "given"]
     assert fit(rooms, Request()).binding(0) is None
+
+
+def test_node_known_by_its_capacity_alone_is_taken_at_its_word() -> None:
+    """Whatever is asked for; beside it, nodes that tell their resources are weighed."""
+    rooms = [Room(name="a", capacity=7), Room(name="b", cores={"0": 100}, capacity=7), Room(name="c")]
+    found = fit(rooms, Request(pieces=100, amounts={"memory": 0}, mounts=mounts(["AUTO:/d:rw:1"], "$")))
+    assert found.capacity.tolist() == [7, 0, 0]
+    assert fit(rooms, bound(1)).capacity.tolist() == [7, 1, 0]
+    assert pins(fit(rooms, bound(1)), 0, 7) == ()
+    assert len(pins(fit(rooms, bound(1)), 1, 7)) == 1
 
 
 def test_node_ruled_out_by_a_filter_has_no_room_for_that_reason() -> None:

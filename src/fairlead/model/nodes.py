@@ -91,7 +91,7 @@ class Volume:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Room:
-    """What is left on one node.
+    """What is left on one node. `capacity` limits it further; a node that tells nothing else has just that.
 
     `free` and `total` hold divisible resources in their units (cpu in thousandths); a resource the node does not
     name in `free` does not limit anything. `cores` are the free pieces of each core, None where the node does not
@@ -100,9 +100,15 @@ class Room:
 
     name: str
     count: int = 0
+    capacity: int | None = None
     free: Mapping[str, int] = field(default_factory=dict)
     total: Mapping[str, int] = field(default_factory=dict)
     cores: Mapping[str, int] | None = None
     volumes: Mapping[str, Volume] = field(default_factory=dict)
     numa: Mapping[str, str] = field(default_factory=dict)
     numa_memory_bytes: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def bare(self) -> bool:
+        """Whether the node is known by its capacity alone."""
+        return self.capacity is not None and self.cores is None and not self.free and not self.volumes

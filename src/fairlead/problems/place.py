@@ -11,7 +11,7 @@ from fairlead.levels.node.pins import MOST_PINS, Pin, pins
 from fairlead.levels.node.place import Placement, place
 from fairlead.levels.node.realloc import Resize, resize
 from fairlead.levels.node.usage import NOTHING, Shares, derived, shares
-from fairlead.model.columns import distinct, ints
+from fairlead.model.columns import distinct
 from fairlead.model.decision import decision_record
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import UNLIMITED, NodeTable, node_table
@@ -20,7 +20,6 @@ from fairlead.problems.rooms import (
     NodeSpec,
     RequestSpec,
     barred_by,
-    capacity_of,
     current_of,
     request_of,
     room_of,
@@ -118,11 +117,8 @@ def _pin(pin: Pin) -> dict[str, Any]:
 def _fit(problem: Problem) -> Fit:
     request = request_of(problem.request or RequestSpec())
     rooms = [room_of(node, f"$.nodes[{row}]", request) for row, node in enumerate(problem.nodes)]
-    given = None
-    if any(node.capacity is not msgspec.UNSET for node in problem.nodes):
-        given = ints([capacity_of(node.capacity, row) for row, node in enumerate(problem.nodes)])
     barred = [barred_by(node.excluded, f"$.nodes[{row}].excluded") for row, node in enumerate(problem.nodes)]
-    return fit(rooms, request, given, barred)
+    return fit(rooms, request, barred)
 
 
 def _table(problem: Problem, fitted: Fit) -> NodeTable:

@@ -83,11 +83,12 @@ def share_of(value: str | int | float, path: str) -> Share:
     return share.as_integer_ratio()
 
 
-def capacity_of(capacity: int | msgspec.UnsetType | None, row: int) -> int:
+def _capacity(capacity: int | msgspec.UnsetType | None, path: str) -> int | None:
+    """The capacity that is given; null is unlimited."""
     if capacity is None or capacity is msgspec.UNSET:
-        return UNLIMITED
+        return None if capacity is not None else UNLIMITED
     if not 0 <= capacity < UNLIMITED:
-        raise InputError(f"$.nodes[{row}].capacity", f"{capacity}; expected 0 or more, or null for unlimited")
+        raise InputError(f"{path}.capacity", f"{capacity}; expected 0 or more, or null for unlimited")
     return capacity
 
 
@@ -130,7 +131,7 @@ def room_of(node: NodeSpec, path: str, request: Request) -> Room:
     if node.cpu is node.memory is node.storage is node.pods is None and not (
         node.extended or node.volumes or node.numa or node.numa_memory or node.total
     ):
-        return Room(name=node.name, count=node.count)
+        return Room(name=node.name, count=node.count, capacity=_capacity(node.capacity, path))
     free = amounts(node.extended, f"{path}.extended")
     for name, value in ((MEMORY, node.memory), ("storage", node.storage), ("pods", node.pods)):
         if value is not None:
@@ -143,6 +144,7 @@ def room_of(node: NodeSpec, path: str, request: Request) -> Room:
     return Room(
         name=node.name,
         count=node.count,
+        capacity=_capacity(node.capacity, path),
         free=free,
         total=amounts(node.total, f"{path}.total"),
         cores=cores,

@@ -66,16 +66,43 @@ def reason_of(resource: str) -> Reason:
     return _REASONS.get(resource, reasons.INSUFFICIENT_RESOURCE)
 
 
-def fit(rooms: Sequence[Room], request: Request, given: Int | None = None, barred: Sequence[Reason | None] = ()) -> Fit:
-    """The capacities of the nodes for one request; `given` limits them further, as a resource would.
+def fit(rooms: Sequence[Room], request: Request, barred: Sequence[Reason | None] = ()) -> Fit:
+    """The capacities of the nodes for one request.
 
     `barred` has a reason for each node that a filter of the caller has ruled out, and None for the others.
     """
     limits: dict[str, Int] = {}
     for reason in sorted({each for each in barred if each is not None}, key=lambda each: each.code):
         limits[reason.code] = _column([0 if each is reason else UNLIMITED for each in barred])
-    if given is not None:
-        limits[GIVEN] = given
+    if any(room.capacity is not None for room in rooms):
+        limits[GIVEN] = _column([UNLIMITED if room.capacity is None else room.capacity for room in rooms])
+    told = [room for room in rooms if not room.bare]
+    by_resource, upper = _by_resource(told, request)
+    if len(told) < len(rooms):
+        # What a node does not tell about itself cannot be weighed: its given capacity stands.
+        rows = np.flatnonzero([not room.bare for room in rooms])
+        by_resource = {name: _spread(column, rows, len(rooms)) for name, column in by_resource.items()}
+        upper = {name: _spread(column, rows, len(rooms)) for name, column in upper.items()}
+    return Fit(
+        rooms=tuple(rooms),
+        request=request,
+        limits=limits | by_resource,
+        capacity=_least(limits | by_resource, len(rooms)),
+        upper=_least(limits | by_resource | upper, len(rooms)),
+    )
+
+
+def _spread(column: Int, rows: Int, length: int) -> Int:
+    """The column at these rows of a longer one, unlimited elsewhere."""
+    result = np.full(length, UNLIMITED, dtype=np.int64)
+    result[rows] = column
+    return frozen(result)
+
+
+def _by_resource(rooms: Sequence[Room], request: Request) -> tuple[dict[str, Int], dict[str, Int]]:
+    """What each resource allows, and upper bounds of those that are not exact."""
+    limits: dict[str, Int] = {}
+    upper: dict[str, Int] = {}
     for name, amount in request.amounts.items():
         if amount and name not in (CPU, STORAGE):
             limits[name] = _divided(rooms, name, amount, absent=0)
@@ -90,18 +117,11 @@ def fit(rooms: Sequence[Room], request: Request, given: Int | None = None, barre
         limits[CPU] = _unbound(rooms, request.cpu_milli)
     if request.pieces:
         limits[CORES] = _bound(rooms, request)
-    upper = limits
     if request.automatic:
         found = _once(rooms, _volume_state, lambda room: volumes.capacity(room.volumes, request.automatic))
         limits[VOLUMES] = _column([each.replicas for each in found])
-        upper = limits | {VOLUMES: _column([each.most for each in found])}
-    return Fit(
-        rooms=tuple(rooms),
-        request=request,
-        limits=limits,
-        capacity=_least(limits, len(rooms)),
-        upper=_least(upper, len(rooms)),
-    )
+        upper[VOLUMES] = _column([each.most for each in found])
+    return limits, upper
 
 
 def _least(limits: Mapping[str, Int], rows: int) -> Int:
@@ -152,12 +172,14 @@ def _matrix(rooms: Sequence[Room]) -> Int:
 
 
 def _check(rooms: Sequence[Room], free: Int, request: Request) -> None:
+    """Refuse what would take memory without end, and a limit that the node is above already."""
     if free.max(initial=0) > MOST_SLOTS * request.share_base:
         row = int(np.argmax(free.max(axis=1)))
         raise InputError(
-            f"$.nodes[{row}].cpu", f"a core of {rooms[row].name} has {int(free[row].max())} free pieces; "
+            "$.nodes",
+            f"a core of {rooms[row].name} has {int(free[row].max())} free pieces; "
             f"expected at most {MOST_SLOTS} times the share base of {request.share_base}",
-        )  # fmt: skip
+        )
     if request.max_share is None or not request.pieces % request.share_base:
         return
     shared = cores.fragment_cores(free, request.share_base)

@@ -31,10 +31,10 @@ class Pin:
 
 
 def pins(fit: Fit, row: int, replicas: int) -> tuple[Pin, ...]:
-    """Pins of so many replicas on one node, no more than its capacity; none where the request binds nothing."""
+    """Pins of so many replicas on one node, no more than its capacity; none where nothing is bound."""
     request, room = fit.request, fit.rooms[row]
     replicas = min(replicas, int(fit.capacity[row]), MOST_PINS)
-    if not request.pieces and not request.automatic:
+    if room.bare or not (request.pieces or request.automatic):
         return ()
     cores: list[CorePin] = [CorePin(cores={})] * replicas
     if request.pieces and room.numa:

@@ -17,8 +17,7 @@ class Request:
     """Amounts of divisible resources in their units, 0 left out; and what is bound to parts of the node.
 
     `pieces` is bound cpu in shares of a core, `share_base` pieces to a core; 0 binds none. `max_share` is the most
-    cores of a node that may be shared (None: no limit). `cores_milli` is unbound cpu on a node that tells its cores
-    apart: it runs on all of them, so it only has to be no more than there are.
+    cores of a node that may be shared (None: no limit). Bound cpu is not among the amounts.
     """
 
     amounts: Mapping[str, int] = field(default_factory=dict)
