@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 SHOP = ROOT / "examples" / "shop"
@@ -181,3 +182,24 @@ def test_plan_of_an_empty_cluster_leaves_everything_waiting(tmp_path: Path) -> N
     (only,) = json.loads(done.stdout)["sites"][0]["workloads"]
     assert only["unplaced"] == 2
     assert only["findings"]
+
+
+def test_plan_as_manifests_has_what_would_be_written(tmp_path: Path) -> None:
+    """Clusters of a divided workload, a Binding for a waiting pod, a disk for a storage replica; nothing else."""
+    shutil.copytree(SHOP, tmp_path / "shop")
+    (tmp_path / "shop" / "waiting.yaml").write_text(
+        "apiVersion: v1\nkind: Pod\nmetadata:\n  name: lone\n  namespace: shop\n"
+        "  annotations: {resource.karmada.io/cached-from-cluster: north}\n"
+        "spec:\n  containers: [{name: c, resources: {requests: {cpu: 100m}}}]\n"
+    )
+    done = fairlead("plan", "-f", str(tmp_path / "shop"), "-o", "manifests")
+    objects = list(yaml.safe_load_all(done.stdout))
+    assert done.returncode == 1
+    bindings = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "ResourceBinding"}
+    assert sum(cluster["replicas"] for cluster in bindings["web-deployment"]["clusters"]) == 14
+    (bound,) = [each for each in objects if each["kind"] == "Binding"]
+    assert bound["metadata"]["name"] == "lone"
+    assert bound["target"]["name"].startswith("north-")
+    replicas = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "Replica"}
+    assert set(replicas) == {"cart-data-r-a", "cart-data-r-b", "cart-data-r-c"}
+    assert replicas["cart-data-r-a"]["diskID"] == f"{replicas['cart-data-r-a']['nodeID']}-bulk-uuid"

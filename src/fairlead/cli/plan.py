@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 Examples:
   fairlead plan -f examples/shop
   fairlead plan -f nodes.yaml -f apps/ -o json
+  fairlead plan -f examples/shop -o manifests
   fairlead plan -f examples/shop --drain west-od-1
   fairlead plan -f examples/shop --scale shop/web=50 --add-nodes 3 --like west-spot-1
   fairlead plan --cluster --context production
@@ -47,7 +48,7 @@ Examples:
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
 @click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
-@output_option()
+@output_option("manifests")
 def command(
     sources: tuple[str, ...],
     cluster: bool,
@@ -77,6 +78,8 @@ def command(
     found, view = read(sources, strict=strict, live=live)
     decided = plan(view)
     form = chosen(output)
+    if form == "manifests":
+        return _manifests(found, plan(_what_if(view, drain, lose, add_nodes, like, scale, weight)))
     if upgrade:
         return _upgrade(view, decided, form)
     changed = _what_if(view, drain, lose, add_nodes, like, scale, weight)
@@ -128,6 +131,15 @@ def _record(decided: "Plan", found: "Catalogue") -> dict[str, Any]:
     if found.errors:
         record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
     return record
+
+
+def _manifests(found: "Catalogue", decided: "Plan") -> int:
+    """The objects that carrying out the plan would write."""
+    from fairlead.kube.manifests.written import written
+
+    for each in written(found, decided):
+        click.echo("---\n" + yaml_text(each))
+    return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
 def _what_if(

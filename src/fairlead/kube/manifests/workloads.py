@@ -67,15 +67,12 @@ class Reader:
         """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""
         result = Workloads(list(known))
         keys = {each.key for each in result.workloads}
-        owners = {
-            (each.metadata.namespace, each.metadata.name): each.metadata.controller
-            for each in found.at(ReplicaSet, cluster)
-        }
+        owners = replica_set_owners(found, cluster)
         loose: dict[str, list[Pod]] = defaultdict(list)
         for pod in found.at(Pod, cluster):
             if pod.finished:
                 continue
-            key = _owner_key(pod, owners)
+            key = owner_key(pod, owners)
             if key not in keys:
                 loose[key].append(pod)
             elif pod.spec.node_name:
@@ -137,7 +134,15 @@ class Reader:
         return self._priorities.get(named, 0)
 
 
-def _owner_key(pod: Pod, replica_sets: Mapping[tuple[str, str], OwnerReference | None]) -> str:
+def replica_set_owners(found: Catalogue, cluster: str) -> dict[tuple[str, str], OwnerReference | None]:
+    """(namespace, name) of each ReplicaSet of a cluster → what controls it."""
+    return {
+        (each.metadata.namespace, each.metadata.name): each.metadata.controller
+        for each in found.at(ReplicaSet, cluster)
+    }
+
+
+def owner_key(pod: Pod, replica_sets: Mapping[tuple[str, str], OwnerReference | None]) -> str:
     """The key of the workload that a pod belongs to: its controller, or that controller's own."""
     namespace = pod.metadata.namespace or "default"
     controller = pod.metadata.controller
