@@ -31,7 +31,7 @@ def served(
 @pytest.fixture
 def shop(api: Api, namespace: str, kwok_nodes: NodeMaker) -> str:
     """A namespace that the webhook serves, in a cluster with nodes of both tiers."""
-    kwok_nodes(4, cpu="64", pods=500, labels=lambda number: {CAPACITY: ("on-demand", "spot")[number % 2]})
+    kwok_nodes(4, cpu="64", pods=5000, labels=lambda number: {CAPACITY: ("on-demand", "spot")[number % 2]})
     api.patch(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": HERE}})
     return namespace
 
