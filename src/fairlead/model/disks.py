@@ -7,6 +7,7 @@ from enum import IntEnum
 
 import numpy as np
 
+from fairlead.model.amounts import INT64_MAX
 from fairlead.model.columns import Bool, Codes, Int, flags, frozen, ints
 from fairlead.model.order import natural_key
 
@@ -125,7 +126,7 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
         usable_bytes=ints([disk.usable_bytes for disk in rows]),
         total_bytes=ints([disk.total_bytes for disk in rows]),
         free_bytes=ints([disk.free_bytes for disk in rows]),
-        short_bytes=ints([disk.short_bytes for disk in rows]),
+        short_bytes=ints([min(disk.short_bytes, INT64_MAX) for disk in rows]),
         scheduled_bytes=ints([disk.scheduled_bytes for disk in rows]),
         reserved_bytes=ints([disk.reserved_bytes for disk in rows]),
         available_bytes=ints([disk.available_bytes for disk in rows]),

@@ -39,6 +39,8 @@ class Layout:
         self.ledger = Ledger(disks, policy)
         self.open: Bool = disks.closed == Closed.OPEN
         self.open[list(emptied)] = False
+        if policy.alpha < 1:
+            self.open &= disks.total_bytes > 0
         rows = {disks.place(row): row for row in range(len(disks))}
         self.lost: list[str] = []
         self.replicas: list[Sited] = []

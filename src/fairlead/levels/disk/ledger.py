@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.kernel.rational import largest, widen
 from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.model.columns import Int
 from fairlead.model.disks import UNKNOWN, DiskTable
@@ -36,22 +37,22 @@ class Ledger:
         if left < 0:
             self._change_short(row, -left)
         if self.limited:
-            self.promised[row] -= size_bytes
+            self.promised[row] = max(int(self.promised[row]) - size_bytes, -NO_LIMIT)
 
     def release(self, row: int, size_bytes: int) -> None:
         """A replica of this size leaves the disk."""
         gained = self.gained(row, size_bytes)
-        self.usable[row] += gained
+        self.usable[row] = min(int(self.usable[row]) + gained, NO_LIMIT)
         if gained < size_bytes:
             self._change_short(row, gained - size_bytes)
         if self.limited and self.promised[row] < NO_LIMIT // 2:
-            self.promised[row] += size_bytes
+            self.promised[row] = min(int(self.promised[row]) + size_bytes, NO_LIMIT)
 
     def _change_short(self, row: int, by: int) -> None:
         """Rare, so the table's own column serves until then."""
         if not self.short.flags.writeable:
             self.short = self.short.copy()
-        self.short[row] += by
+        self.short[row] = min(int(self.short[row]) + by, NO_LIMIT)
 
     def gained(self, row: int, size_bytes: int) -> int:
         """By how much the usable bytes rise if a replica of this size leaves the disk."""
@@ -62,9 +63,9 @@ def _room_under_limit(disks: DiskTable, percent: int | None) -> Int:
     """(maximum − reserved)·percent/100 − scheduled for each disk; no limit where the maximum is not known."""
     if percent is None:
         return np.empty(0, dtype=np.int64)
-    real = np.maximum(disks.maximum_bytes - disks.reserved_bytes, 0).astype(object)
-    room = real * percent // 100 - disks.scheduled_bytes
-    room = np.where(disks.maximum_bytes == UNKNOWN, NO_LIMIT, np.minimum(room, NO_LIMIT))
+    real = np.maximum(disks.maximum_bytes - disks.reserved_bytes, 0)
+    room = widen(real, 2 * largest(real) * (percent + 1)) * percent // 100 - disks.scheduled_bytes
+    room = np.where(disks.maximum_bytes == UNKNOWN, NO_LIMIT, np.clip(room, -NO_LIMIT, NO_LIMIT))
     return room.astype(np.int64)
 
 
@@ -75,7 +76,8 @@ def minimal_spare(disks: DiskTable, percent: int | None) -> Int | None:
     """
     if percent is None:
         return None
-    kept = disks.maximum_bytes.astype(object) * percent
-    spare = (disks.available_bytes.astype(object) * 100 - kept - 1) // 100
+    bound = 100 * (largest(disks.maximum_bytes) + largest(disks.available_bytes) + 1)
+    maximum, available = widen(disks.maximum_bytes, bound), widen(disks.available_bytes, bound)
+    spare = (available * 100 - maximum * percent - 1) // 100
     known = (disks.maximum_bytes != UNKNOWN) & (disks.available_bytes != UNKNOWN)
     return np.where(known, spare, NO_LIMIT).astype(np.int64)
