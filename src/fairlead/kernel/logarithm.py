@@ -15,6 +15,9 @@ LN_2_64 = 12486629536330718
 
 _BITS = 10
 """Bits of a mantissa that are looked up; the series takes the rest."""
+_W = {n: np.array(n, dtype=np.uint64) for n in (1, 3, 7, 9, 10, 14, 34, 38, 50, 52, 53, 63, 1023, 1 << _BITS)}
+"""Constants as columns of no dimension: short columns spend half as much on those as on scalars."""
+_REST = np.array((1 << 63 - _BITS) - 1, dtype=np.uint64)
 _GUARD = 32
 """Further binary places of the tables while they are summed."""
 
@@ -34,24 +37,24 @@ def ln(values: NDArray[np.uint64]) -> Ints:
     tables = _tables()
     exponent = _exponent(values)
     # Worked in place: the passes over the column are what it costs.
-    t = values << (np.uint64(63) - exponent)
-    node = t >> np.uint64(63 - _BITS)
-    t &= np.uint64((1 << 63 - _BITS) - 1)
-    t <<= np.uint64(9)
-    t //= node << np.uint64(24 - _BITS)
-    square = t >> np.uint64(7)
+    t = values << (_W[63] - exponent)
+    node = t >> _W[53]
+    t &= _REST
+    t <<= _W[9]
+    t //= node << _W[14]
+    square = t >> _W[7]
     square *= square
-    square >>= np.uint64(34)
-    cube = t >> np.uint64(10)
+    square >>= _W[34]
+    cube = t >> _W[10]
     cube *= square
-    cube >>= np.uint64(38)
-    cube //= np.uint64(3)
+    cube >>= _W[38]
+    cube //= _W[3]
     t += cube
-    t -= square >> np.uint64(1)
+    t -= square >> _W[1]
     square *= square
-    square >>= np.uint64(POINT + 2)
+    square >>= _W[50]
     t -= square
-    node -= np.uint64(1 << _BITS)
+    node -= _W[1024]
     logs: Ints = t.view(np.int64)
     logs += tables.powers.take(exponent.view(np.int64))
     logs += tables.mantissas.take(node.view(np.int64))
@@ -61,9 +64,9 @@ def ln(values: NDArray[np.uint64]) -> Ints:
 def _exponent(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
     """⌊log2(values)⌋: the exponent of the value as a float, less one where rounding reached the next power."""
     exponent: NDArray[np.uint64] = values.astype(np.float64).view(np.uint64)
-    exponent >>= np.uint64(52)
-    exponent -= np.uint64(1023)
-    np.minimum(exponent, np.uint64(63), out=exponent)
+    exponent >>= _W[52]
+    exponent -= _W[1023]
+    np.minimum(exponent, _W[63], out=exponent)
     exponent -= (values >> exponent) == 0
     return exponent
 

@@ -15,11 +15,12 @@ from fairlead.kernel.rational import Ints, ints
 
 Hashes = NDArray[np.uint64]
 
-_GOLDEN = np.uint64(0x9E3779B97F4A7C15)
-_MIX = (np.uint64(0xBF58476D1CE4E5B9), np.uint64(0x94D049BB133111EB))
-_ONE = np.uint64(1)
+_GOLDEN = np.array(0x9E3779B97F4A7C15, dtype=np.uint64)
+_MIX = (np.array(0xBF58476D1CE4E5B9, dtype=np.uint64), np.array(0x94D049BB133111EB, dtype=np.uint64))
+_ONE = np.array(1, dtype=np.uint64)
 _WORD = 2**64 - 1
-_SHIFTS = (np.uint64(30), np.uint64(27), np.uint64(31))
+_GOLDEN_INT, _MIX_INTS = int(_GOLDEN), (int(_MIX[0]), int(_MIX[1]))
+_SHIFTS = tuple(np.array(bits, dtype=np.uint64) for bits in (30, 27, 31))
 
 
 def digest(text: str) -> int:
@@ -72,9 +73,9 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
     """
     weights, keys = ints(weights), np.asarray(keys, dtype=np.uint64)
     if keys.ndim == 2 and len(keys) == 1 and weights.ndim == 2:
-        return _first(weights[0], keys[0], int(np.max(k)), tie_rank)[None, :]
+        return _first(weights[0], keys[0], int(np.asarray(k).flat[0]), tie_rank)[None, :]
     if keys.ndim == 1 and weights.ndim == 1:
-        return _first(weights, keys, int(np.max(k)), tie_rank)
+        return _first(weights, keys, int(np.asarray(k).flat[0]), tie_rank)
     lengths = _lengths(weights, keys)
     if not lengths.size:
         return np.zeros(lengths.shape, dtype=bool)
@@ -97,8 +98,13 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
 
 def _first(weights: Ints, keys: Hashes, k: int, tie_rank: Ints | None) -> NDArray[np.bool_]:
     """`winners` of one object, for which sorting the rows themselves is quickest."""
+    lengths = _lengths(weights, keys)
+    rows = lengths.argsort()
+    if 0 < k < len(rows) and lengths[rows[k - 1]] == lengths[rows[k]]:
+        # Equal races at the edge, hardly ever seen: the order has the rule for them.
+        rows = order(weights, keys, tie_rank=tie_rank)
     won = np.zeros(len(keys), dtype=bool)
-    won[order(weights, keys, tie_rank=tie_rank)[:k]] = True
+    won[rows[:k]] = True
     won &= weights > 0
     return won
 
@@ -116,9 +122,9 @@ def _mixed(values: Hashes) -> Hashes:
 
 def _mixed_one(word: int) -> int:
     """`_mixed` of one word, for which a column costs more than it saves."""
-    word = (word + int(_GOLDEN)) & _WORD
-    word = ((word ^ (word >> 30)) * int(_MIX[0])) & _WORD
-    word = ((word ^ (word >> 27)) * int(_MIX[1])) & _WORD
+    word = (word + _GOLDEN_INT) & _WORD
+    word = ((word ^ (word >> 30)) * _MIX_INTS[0]) & _WORD
+    word = ((word ^ (word >> 27)) * _MIX_INTS[1]) & _WORD
     return word ^ (word >> 31)
 
 

@@ -71,13 +71,15 @@ def _within(
     """One affinity group: filter, choose, divide, record."""
     counts = prior.counts if prior else _NONE
     column = filtered(clusters, policy, group, counts)
-    finding = _nobody(clusters, column, workload.replicas)
+    unfiltered = not column.any()
+    finding = None if unfiltered and len(clusters) else _nobody(clusters, column, workload.replicas)
     notes: tuple[str, ...] = ()
     if finding is None and policy.spread:
         selection = choose(clusters, np.flatnonzero(column == 0), policy, workload.replicas, counts)
         finding, notes = selection.finding, selection.notes
         column = np.where((column == 0) & ~selection.chosen, np.uint8(CODES[reasons.NOT_CHOSEN]), column)
-    chosen = clusters if not column.any() else clusters.take(np.flatnonzero(column == 0))
+        unfiltered = not column.any()
+    chosen = clusters if unfiltered else clusters.take(np.flatnonzero(column == 0))
     if finding is None:
         shares = share_out(workload, chosen, policy, prior)
     else:

@@ -15,6 +15,7 @@ from fairlead.model.columns import Bool, Int, frozen
 Hashes = NDArray[np.uint64]
 
 HALF = Fraction(1, 2)
+_ODD = np.array(1, dtype=np.uint64)
 _MOST = 2**62
 """The lottery takes weights below this."""
 
@@ -32,7 +33,7 @@ def uid_digests(uids: Sequence[str]) -> Hashes:
 
 def numbers(floors: Int, targets: Hashes) -> Hashes:
     """The number of a draw, [m]: other floors, another draw. Clusters whose floor is 0 have no part in it."""
-    result: Hashes = np.sum(floors.astype(np.uint64) * (targets | np.uint64(1)), axis=1, dtype=np.uint64)
+    result: Hashes = (floors.view(np.uint64) * (targets | _ODD)).sum(axis=1)
     return result
 
 
@@ -56,8 +57,10 @@ def odds(weights: Int, capacity: Int | None, coefficient: Fraction | None, drawi
 
 def winners(odds: NDArray[Any], weights: Int, drawing: Bool, keys: Hashes, take: Int, rank: Int) -> Bool:
     """The `take` winners of each row's draw. Where too few have odds (c = 1, no room), weights draw the rest."""
+    if odds is weights:
+        return lottery.winners(weights, keys, take, tie_rank=rank)
     won = lottery.winners(_fitting(odds), keys, take, tie_rank=rank)
-    if odds is not weights and (short := take > won.sum(axis=1)).any():
+    if (short := take > won.sum(axis=1)).any():
         rows = np.flatnonzero(short)
         rest = np.where(drawing[rows] & ~won[rows], weights[rows], 0)
         won[rows] |= lottery.winners(rest, keys[rows], (take - won.sum(axis=1))[rows], tie_rank=rank)

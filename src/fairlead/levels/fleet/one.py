@@ -101,7 +101,7 @@ def _draws(settled: Settled, row: int, uid: str, chosen: ClusterTable) -> tuple[
     names = chosen.names
     return (
         Draw(
-            equals=tuple([names[place] for place in drawing.tolist()]),
+            equals=names if len(drawing) == len(names) else tuple([names[place] for place in drawing.tolist()]),
             weights=tuple(settled.odds[row, drawing].tolist()),
             key=f"{uid}#{int(settled.draws[row]):016x}",
             winners=tuple([names[place] for place in np.flatnonzero(settled.won[row]).tolist()]),

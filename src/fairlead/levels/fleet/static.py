@@ -145,8 +145,7 @@ def _first(ask: _Ask, rows: Int, held: Bool, rule: Rule) -> None:
 
 def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
     """Draw where more may win than there are residuals."""
-    able = ask.drawing.sum(axis=1)
-    take = np.minimum(ask.take, able)
+    able, take = ask.drawing.sum(axis=1), ask.take
     contested = (take > 0) & (take < able)
     if contested.all():
         settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
@@ -164,7 +163,7 @@ _NO_DRAW = np.zeros(1, dtype=np.uint64)
 def _contest(rows: Rows, ask: _Ask, settled: Settled, take: Int, pick: Any) -> Settled:
     """The rows in `pick` draw; the others are settled already."""
     drawing = settled.drawing[pick]
-    weights = np.where(drawing, rows.weights[pick], 0)
+    weights = rows.weights[pick] * drawing
     capacity = None if rows.capacity is None else rows.capacity[pick]
     odds = draw.odds(weights, capacity, rows.coefficient, drawing)
     draws = draw.numbers(settled.floors[pick], rows.targets)
