@@ -90,6 +90,20 @@ def test_pins_beyond_all_use_are_cut_with_a_note() -> None:
     assert decision.trace.notes == (f"pins are listed for the first {MOST_PINS} replicas only",)
 
 
+def test_smallest_core_that_will_do_is_shared() -> None:
+    """The core with three slots stays whole, for this replica and later ones."""
+    room = Room(name="n", cores={"0": 300, "1": 100, "2": 100})
+    (pin,) = pins(fit([room], Request(pieces=130)), 0, 1)
+    assert pin.cores == {"0": 100, "1": 30}
+
+
+def test_large_core_is_shared_where_few_replicas_leave_its_slots_unused() -> None:
+    """Three replicas use three of its five slots at most; sharing two smaller cores instead leaves too few."""
+    room = Room(name="n", cores={"0": 200, "1": 200, "2": 200, "3": 500})
+    found = pins(fit([room], Request(pieces=290)), 0, 9)
+    assert [pin.cores["3"] for pin in found] == [90, 90, 90]
+
+
 def test_core_names_are_in_natural_order() -> None:
     """Core 2 before core 10."""
     room = Room(name="n", cores={"10": 100, "2": 100, "1": 50})

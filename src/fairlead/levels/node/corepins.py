@@ -29,7 +29,10 @@ def core_pins(
         partly.sort(key=lambda name: free[name])
         lacking = replicas - sum(free[name] // fragment for name in partly)
         most = len(slots) if max_share is None else max(max_share - len(partly), 0)
-        shared = _converted(slots, lacking, most, replicas, share_base, fragment, bool(whole_cores))
+        if lacking > 0 and whole_cores:
+            shared = _converted(slots, lacking, most, replicas, pieces, share_base)
+        elif lacking > 0:
+            shared = _opened(slots, lacking, share_base, fragment)
     wholes = _whole(slots, set(shared), replicas, whole_cores)
     fragments = iter([] if not fragment else _fragments([*partly, *shared], free, fragment))
     pins = []
@@ -42,20 +45,30 @@ def core_pins(
 
 
 def _converted(
-    slots: Mapping[str, int], lacking: int, most: int, replicas: int, share_base: int, fragment: int, costly: bool
+    slots: Mapping[str, int], lacking: int, most: int, replicas: int, pieces: int, share_base: int
 ) -> list[str]:
-    """The whole cores to share for `lacking` fragments; `costly` where replicas need whole cores too."""
-    if lacking <= 0:
-        return []
-    if costly:
-        table = Conversions(np.array(list(slots.values()), dtype=np.int64), most, replicas, share_base, fragment)
-        left = table.cores(lacking)
+    """The whole cores to share for `lacking` fragments, so that enough slots stay for the replicas.
+
+    Fewest slots given up, so that most stay for later; where that leaves too few for these replicas (no more slots of a
+    core than there are replicas count), fewest of those that count.
+    """
+    whole_cores, fragment = divmod(pieces, share_base)
+    sizes = np.array(list(slots.values()), dtype=np.int64)
+    for n in (int(sizes.max()), replicas):
+        numbers = Conversions(sizes, most, n, share_base, fragment).cores(lacking)
         chosen = []
         for name, size in slots.items():
-            if left.get(size, 0):
-                left[size] -= 1
+            if numbers.get(size, 0):
+                numbers[size] -= 1
                 chosen.append(name)
-        return chosen
+        given_up = sum(min(slots[name], replicas) for name in chosen)
+        if int(np.minimum(sizes, replicas).sum()) - given_up >= replicas * whole_cores:
+            break
+    return chosen
+
+
+def _opened(slots: Mapping[str, int], lacking: int, share_base: int, fragment: int) -> list[str]:
+    """As few cores as hold `lacking` fragments, where no replica needs a whole one."""
     chosen = []
     for name in sorted(slots, key=lambda name: -slots[name]):
         if lacking <= 0:
