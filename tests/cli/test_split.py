@@ -158,3 +158,19 @@ def test_explain_speaks_beside_the_answer(tmp_path: Path) -> None:
     result = _run("-f", files[0], "--state", files[1], "-o", "json", "--explain")
     assert json.loads(result.stdout)["response"]["allowed"] is True
     assert "slot 1 of 1" in result.stderr
+
+
+def test_review_without_a_namespace_finds_the_only_owner_of_that_name(tmp_path: Path) -> None:
+    """A hand-made review may leave the namespace out; where two workloads share the name, neither is taken."""
+    pod = web_pod()
+    del pod["metadata"]["namespace"]
+    asked = review(pod, namespace=None)
+    one, two = web(3, "1"), web(3, "1")
+    for each in two:
+        each["metadata"]["namespace"] = "other"
+    reasons = []
+    for state in (one, one + two):
+        files = [_write(tmp_path, "r", asked), _write(tmp_path, "s", state)]
+        result = _run("-f", files[0], "--state", files[1], "-o", "json")
+        reasons.append(json.loads(result.stdout)["response"]["auditAnnotations"]["reason"])
+    assert reasons == ["SlotGranted", "OwnerNotFound"]

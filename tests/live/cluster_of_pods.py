@@ -44,7 +44,7 @@ class Process:
         self.owners = owners
         pods = Reflector(self.client, MARKED_PODS, memory.saw, labels="distributed-scheduling/desired-capacity")
         self.tasks = [asyncio.create_task(each.run()) for each in (pods, *owners.reflectors)]
-        await asyncio.gather(pods.synced.wait(), owners.synced())
+        await asyncio.gather(*(each.synced.wait() for each in (pods, *owners.reflectors)))
         store = LedgerStore(self.client, "fairlead")
         self.counter = Counter(self.client, store, owners, memory, Policy(), clock=clock)
         self.mutator = Mutator(owners, self.counter, TierRules(), Policy(), clock=clock, patience=patience)

@@ -223,3 +223,17 @@ def test_shadow_decides_and_writes_nothing() -> None:
         assert this.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead") is None
 
     _in_shop(play)
+
+
+def test_owner_that_cannot_be_read_is_an_error() -> None:
+    """The cache knows nothing of it and the API fails: no guess is made about whose pod it is."""
+
+    async def play(this: Shop) -> None:
+        stranger = web_pod()
+        stranger["metadata"]["ownerReferences"][0] |= {"name": "new-1", "uid": "rs-new"}
+        request = decode(msgspec.json.encode(review(stranger))).request
+        this.api.fail(500, path="replicasets", times=1000)
+        with pytest.raises(KubeError):
+            await this.processes[0].mutator.answer(request)
+
+    _in_shop(play)

@@ -23,14 +23,21 @@ _PLURALS = {f"{kind.lower()}s": kind for kind in KINDS}
 
 @dataclass(frozen=True, slots=True)
 class Existing:
-    """What exists besides the pod in question. An object without a namespace is taken to be in any."""
+    """What exists besides the pod in question.
+
+    An object without a namespace is taken to be in any; asked for without a namespace, the only one of that name is it.
+    """
 
     workloads: dict[tuple[str, str, str], Workload] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
 
     def find(self, kind: str, namespace: str, name: str) -> Workload | None:
         """The workload of that kind and name, None where there is none."""
-        return self.workloads.get((kind, namespace, name)) or self.workloads.get((kind, "", name))
+        found = self.workloads.get((kind, namespace, name)) or self.workloads.get((kind, "", name))
+        if found is not None or namespace:
+            return found
+        anywhere = [each for (own, _, called), each in self.workloads.items() if (own, called) == (kind, name)]
+        return anywhere[0] if len(anywhere) == 1 else None
 
 
 def read_existing(raw: bytes, source: str) -> Existing:

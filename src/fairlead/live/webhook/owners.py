@@ -1,6 +1,5 @@
 """Workloads by name: from a cache that follows the API server where that is good enough, live where it is not."""
 
-import asyncio
 from collections.abc import Iterable
 
 from fairlead.kube.client import Client
@@ -62,15 +61,6 @@ class Owners:
                 lookup = steps.send(found)
             except StopIteration as end:
                 return end.value, found
-
-    def has(self, kind: str, namespace: str, name: str, uid: str) -> bool:
-        """Whether the cache knows this very object."""
-        found = self._cache[kind].objects.get((namespace, name))
-        return found is not None and found.metadata.uid == uid
-
-    async def synced(self) -> None:
-        """Wait until all caches have been filled once."""
-        await asyncio.gather(*(each.synced.wait() for each in self._cache.values()))
 
 
 def _ignore(change: Change[Workload]) -> None:
