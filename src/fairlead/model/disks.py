@@ -1,14 +1,15 @@
 """Disks as a table: one row a disk, rows in natural order of node and disk, so that the lowest row wins a tie."""
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
+from types import MappingProxyType
 
 import numpy as np
 
 from fairlead.model.amounts import INT64_MAX
-from fairlead.model.columns import Bool, Codes, Int, flags, frozen, ints
+from fairlead.model.columns import Bool, Codes, Int, flags, frozen, ints, lookup
 from fairlead.model.order import natural_key
 
 UNKNOWN = -1
@@ -84,6 +85,12 @@ class DiskTable:
     maximum_bytes: Int
     block: Bool
     closed: Codes
+    node_rows: Mapping[str, int]
+    """The row of each node by its name."""
+    zone_of: Int
+    """For each node a number of its zone; nodes without one have −1."""
+    zone_rows: Mapping[str, int]
+    """The number of each zone by its name."""
     shared: frozenset[str]
     """Names that disks of several nodes have."""
     wide: bool
@@ -100,6 +107,11 @@ class DiskTable:
         """`node/disk`, which is unique."""
         return f"{self.nodes[int(self.node_of[row])]}/{self.names[row]}"
 
+    def row(self, node: str, disk: str) -> int | None:
+        """The row of a disk by the names of its node and itself, None where there is none."""
+        home = self.node_rows.get(node)
+        return None if home is None else next((row for row in self.rows_of(home) if self.names[row] == disk), None)
+
     def rows_of(self, node: int) -> range:
         """The rows of a node's disks."""
         last = int(self.starts[node + 1]) if node + 1 < len(self.nodes) else len(self.names)
@@ -114,6 +126,7 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
     heads = [rows[first] for first in firsts]
     counts = np.diff([*firsts, len(rows)])
     largest = max((max(disk.usable_bytes, disk.total_bytes) for disk in rows), default=0)
+    zones = {zone: number for number, zone in enumerate(sorted({disk.zone for disk in heads} - {""}))}
     return DiskTable(
         nodes=tuple(disk.node for disk in heads),
         zones=tuple(disk.zone for disk in heads),
@@ -133,6 +146,9 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
         maximum_bytes=ints([disk.maximum_bytes for disk in rows]),
         block=flags([disk.block for disk in rows]),
         closed=frozen(np.array([disk.closed for disk in rows], dtype=np.uint8)),
+        node_rows=MappingProxyType(lookup(disk.node for disk in heads)),
+        zone_of=ints([zones.get(disk.zone, -1) for disk in heads]),
+        zone_rows=MappingProxyType(zones),
         shared=frozenset(name for name, count in Counter(disk.name for disk in rows).items() if count > 1),
         wide=largest * max(len(rows), 1) >= 2**62,
     )

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import partial
 from types import MappingProxyType
 
 import numpy as np
@@ -15,7 +15,7 @@ from fairlead.levels.disk.filters import Uses, apart, room, static_codes
 from fairlead.levels.disk.grouped import GroupShelf
 from fairlead.levels.disk.ledger import Ledger
 from fairlead.levels.disk.policy import BalancePolicy, Rule
-from fairlead.model.columns import Codes, Int, frozen, lookup
+from fairlead.model.columns import Codes, Int, frozen
 from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.disks import Closed, DiskTable
 from fairlead.model.order import natural_key
@@ -88,10 +88,9 @@ def balance(
     on the order of volumes, disks or pending placements.
     """
     ledger = Ledger(disks, policy)
-    rows = {disks.place(row): row for row in range(len(disks))} if pending or any(v.held for v in volumes) else {}
-    lost = _charge_pending(ledger, rows, pending)
+    lost = _charge_pending(ledger, disks, pending)
     before = frozen(ledger.usable.copy()) if pending else disks.usable_bytes
-    run = _Run(disks, policy, ledger, rows)
+    run = _Run(disks, policy, ledger)
     if policy.alpha < 1:
         run.count_burst(volumes)
     for volume in sorted(volumes, key=lambda each: (-each.size_bytes, natural_key(each.name))):
@@ -127,8 +126,8 @@ class _Ask:
 class _Run:
     """The state of one call."""
 
-    def __init__(self, disks: DiskTable, policy: BalancePolicy, ledger: Ledger, rows: dict[str, int]) -> None:
-        self.disks, self.policy, self.ledger, self.rows = disks, policy, ledger, rows
+    def __init__(self, disks: DiskTable, policy: BalancePolicy, ledger: Ledger) -> None:
+        self.disks, self.policy, self.ledger = disks, policy, ledger
         self.placed: list[Placed] = []
         self.outcomes: list[Outcome] = []
         self.first: Choice | None = None
@@ -218,7 +217,7 @@ class _Run:
     def _choose(self, volume: Volume, codes: Codes, classes: Int | None, uses: Uses) -> Choice | None:
         """The choice, on the attached node first where locality prefers it and no replica is there yet."""
         if volume.locality is Locality.PREFER:
-            node = self._nodes.get(volume.attached_to)
+            node = self.disks.node_rows.get(volume.attached_to)
             if node is not None and not uses.nodes.get(node):
                 away = self.disks.node_of != node
                 local = np.where((codes == 0) & away, why.NUMBER[why.NOT_LOCAL], codes).astype(np.uint8)
@@ -247,17 +246,13 @@ class _Run:
         """How many failed replicas serve again: those whose disk is there and open. Their space is charged already."""
         reused = 0
         for held in sorted(volume.held, key=lambda each: natural_key(each.name)):
-            row = self.rows.get(f"{held.node}/{held.disk}")
+            row = self.disks.row(held.node, held.disk)
             if reused == volume.replicas or not (held.failed and held.reusable) or row is None:
                 continue
             if self.disks.closed[row] == Closed.OPEN:
                 self._record(volume, row, reuses=held.name)
                 reused += 1
         return reused
-
-    @cached_property
-    def _nodes(self) -> dict[str, int]:
-        return lookup(self.disks.nodes)
 
     def _uses(self, volume: Volume) -> Uses:
         """Where the volume's replicas are: those that work, and those that serve again from now on."""
@@ -266,21 +261,21 @@ class _Run:
             return uses
         again = {each.reuses for each in self.placed if each.volume == volume.name and each.reuses}
         for held in volume.held:
-            node = self._nodes.get(held.node)
+            node = self.disks.node_rows.get(held.node)
             if node is not None and (not held.failed or held.name in again):
-                uses.add(self.disks, node, self.rows.get(f"{held.node}/{held.disk}"), leaving=held.evicting)
+                uses.add(self.disks, node, self.disks.row(held.node, held.disk), leaving=held.evicting)
         return uses
 
 
-def _charge_pending(ledger: Ledger, rows: dict[str, int], pending: Sequence[Charge]) -> list[str]:
+def _charge_pending(ledger: Ledger, disks: DiskTable, pending: Sequence[Charge]) -> list[str]:
     """Charge what is on its way; returns the places that are not there any more."""
     lost = []
     for charge in pending:
-        place = f"{charge.node}/{charge.disk}"
-        if place in rows:
-            ledger.charge(rows[place], charge.size_bytes)
+        row = disks.row(charge.node, charge.disk)
+        if row is None:
+            lost.append(f"{charge.node}/{charge.disk}")
         else:
-            lost.append(place)
+            ledger.charge(row, charge.size_bytes)
     return lost
 
 
@@ -329,7 +324,7 @@ def _trace(run: _Run, lost: Sequence[str]) -> Trace:
         f"{held.name} on {held.node}/{held.disk}"
         for outcome in run.outcomes
         for held in outcome.volume.held
-        if held.disk and f"{held.node}/{held.disk}" not in run.rows
+        if held.disk and run.disks.row(held.node, held.disk) is None
     ]
     notes = [because(why.UNKNOWN_DISK, count=len(gone), names=", ".join(gone[:3])).sentence] if gone else []
     notes += [f"a pending placement names {place}, which is not there; it is not charged" for place in sorted(lost)]

@@ -124,7 +124,10 @@ def _levels(disks: DiskTable, uses: Uses, strictness: Strictness, what: str) -> 
         levels[list(uses.disks)] = list(uses.disks.values())
         return levels
     if what == "zone":
-        return np.array([uses.zones.get(zone, 0) for zone in disks.zones], dtype=np.int64)[disks.node_of]
+        by_zone = np.zeros(len(disks.zone_rows) + 1, dtype=np.int64)  # the last is for nodes without a zone
+        for zone, level in uses.zones.items():
+            by_zone[disks.zone_rows[zone]] = level
+        return by_zone[disks.zone_of][disks.node_of]
     levels = np.zeros(len(disks.nodes), dtype=np.int64)
     levels[list(uses.nodes)] = list(uses.nodes.values())
     return levels[disks.node_of]
