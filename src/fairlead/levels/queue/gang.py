@@ -88,6 +88,10 @@ class Members:
 
     def missing(self, job: int) -> dict[int, int]:
         """Replicas of each role that the gang lacks: role minimums first, then roles in their order."""
+        only = self._only[job]
+        if only != UNSET:
+            lack = min(self._least[job], self.replicas[only]) - self.held[only]
+            return {only: lack} if lack > 0 else {}
         roles = self._roles[job]
         lacks = {role: max(0, self._minimums[role] - self.held[role]) for role in roles}
         more = self._least[job] - self.count(job) - sum(lacks.values())
@@ -131,11 +135,11 @@ class Members:
                 return step
         return None
 
-    def _need(self, job: int, use: list[int]) -> Vector:
-        """What has to be free for the gang: no less than what is missing of its minimum resources."""
+    def _need(self, job: int, use: list[int]) -> Vector | None:
+        """What has to be free for the gang: no less than what is missing of its minimum resources; None: its use."""
         floor = self._floors[job]
         if not any(floor):
-            return use
+            return None
         return [max(ask, least - held) for ask, least, held in zip(use, floor, self.used(job), strict=True)]
 
     def amounts(self, counts: Mapping[int, int]) -> list[int]:

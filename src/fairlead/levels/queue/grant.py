@@ -107,8 +107,8 @@ class Loop:
         """One turn: the job first in order takes a step or is blocked."""
         queue = self.state.world.tree.whole
         while queue in self.queues:
-            queue = self.queues[queue][0].row
-        pair = self.pairs[queue][0].row
+            queue = self.queues[queue][0][-1]
+        pair = self.pairs[queue][0][-1]
         job = self.jobs[pair][0][-1]
         granted = self._attempt(job)
         heap = self.jobs[pair]

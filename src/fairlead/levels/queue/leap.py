@@ -10,15 +10,18 @@ from collections.abc import Callable, Mapping, Sequence
 
 import numpy as np
 
+from fairlead.levels.queue.bounds import SAFE, Loose, Tight
 from fairlead.levels.queue.path import Floats, Lines, Waiting
 from fairlead.levels.queue.state import JobKey, State
-from fairlead.model.columns import Bool
+from fairlead.model.columns import Bool, Int
 from fairlead.model.jobs import UNSET
 
-_TURNS = 20
-"""Halvings of an interval of levels: as fine as one replica in a million."""
-_SAFE = 1.0 - 1e-9
-"""Rounding in floating point stays within this."""
+_TURNS = 16
+"""Halvings of the whole interval of levels."""
+_TIGHT_TURNS = 7
+"""Halvings of what loose bounds leave open."""
+_SLACKS = 4.0
+"""How many replicas of every job the loose bounds may be off, at most."""
 
 
 class Leap:
@@ -48,6 +51,11 @@ class Leap:
             np.array([state.past[pair] or [0] * len(self.whole) for pair in self.pairs], dtype=float),
         )
         self.rest = self._rest(heaps, odd)
+        self.bounds, self.turns = Loose(self.lines, self.waiting), _TURNS
+        self.top = np.zeros(len(self.queues))
+        """By queue: a level that no namespace of it reaches."""
+        np.maximum.at(self.top, self.queue_of, self.lines.top * (1.0 + 1e-6) + 1e-9)
+        self.low, self.high = np.zeros_like(self.top), self.top
         steps = self.waiting.request * np.maximum(self.waiting.gang, 1)[:, None]
         self.largest = np.zeros((len(self.queues), len(self.whole)))
         """By queue: the most that one turn adds."""
@@ -130,33 +138,35 @@ class Leap:
 
     def _above(self, levels: Floats) -> Floats:
         """The most each queue may use when its namespaces stand at a level."""
-        _, usage = self.lines.reach(levels[self.queue_of], ahead=False)
-        full = self.lines.at[self.lines.last]
-        return self._queue_sums(np.minimum(usage + self.lines.slack + self.lines.step, full))
+        return self._queue_sums(self.bounds.above(levels[self.queue_of]))
 
     def _below(self, levels: Floats) -> Floats:
         """The least each queue surely uses then."""
-        return self._queue_sums(self.lines.reach(levels[self.queue_of], ahead=True)[1])
+        return self._queue_sums(self.bounds.below(levels[self.queue_of]))
 
-    def _search(self, holds: Callable[[Floats], Bool], high: Floats) -> tuple[Floats, Floats]:
+    def _search(self, holds: Callable[[Floats], Bool], turns: int) -> tuple[Floats, Floats]:
         """For each queue the last level at which `holds`, and the first at which it does not, by halving."""
-        low = np.zeros_like(high)
-        for _ in range(_TURNS):
+        low, high = self.low, self.high
+        for _ in range(turns):
             middle = (low + high) / 2.0
             good = holds(middle)
             low, high = np.where(good, middle, low), np.where(good, high, middle)
         return low, high
 
+    def _reached(self, share: float) -> Floats:
+        """Levels at which every queue surely has come to this share, or is at its end."""
+        return self._search(lambda levels: self._shares(self._below(levels)) < share / SAFE, self.turns)[1]
+
     def _fits(self, share: float) -> bool:
         """Whether everything fits when every queue has come to this share."""
-        high = self._search(lambda levels: self._shares(self._below(levels)) < share / _SAFE, self.top)[1]
+        high = self._reached(share)
         full = self._queue_sums(self.lines.at[self.lines.last])
         most = np.where((high >= self.top)[:, None], full, self._above(high))
         bound = np.maximum(self.most[self.queues], self.used[self.queues])
         # Where a queue refuses some of its jobs, the others go further than they would have: only bounds hold then.
         refuses = (most > self.most[self.queues]).any(axis=1)[:, None]
         limited = np.isfinite(self.by)
-        reachable = np.maximum(share / _SAFE - self.offset, 0.0) * np.where(limited, self.by, 0.0) + self.largest
+        reachable = np.maximum(share / SAFE - self.offset, 0.0) * np.where(limited, self.by, 0.0) + self.largest
         reachable = np.where(limited, reachable, np.inf)
         most = np.where(
             refuses, np.minimum(np.minimum(full, bound), np.maximum(reachable, self.used[self.queues])), most
@@ -168,18 +178,29 @@ class Leap:
         """Replicas more for each job, so many that nobody is refused on the way there; empty where that is none."""
         if not self.pairs:
             return {}
-        self.top = np.zeros(len(self.queues))
-        full = self.lines.at[self.lines.last]
-        np.maximum.at(self.top, self.queue_of, self.lines.top * (1.0 + 1e-6) + 1e-9)
-        highest = float(self._shares(self._queue_sums(full)).max()) * (1.0 + 1e-6) + 1e-9
-        low, high = 0.0, highest
-        if self._fits(highest):
-            low = highest
-        else:
-            for _ in range(_TURNS):
-                middle = (low + high) / 2.0
-                low, high = (middle, high) if self._fits(middle) else (low, middle)
-        return self._gains(self._levels(low))
+        full = self._queue_sums(self.lines.at[self.lines.last])
+        highest = float(self._shares(full).max()) * (1.0 + 1e-6) + 1e-9
+        if self._fits(highest) and not (full > self.most[self.queues]).any():
+            return self._gains(self.waiting.replicas)
+        share = self._highest(0.0, highest)
+        beyond = min(highest, share + _SLACKS * self._slack())
+        # The tight bounds need few halvings, between what the loose ones leave open.
+        self.low, self.high = self._levels(share), self._reached(beyond)
+        self.bounds, self.turns = Tight(self.lines, self.waiting, self.start), _TIGHT_TURNS
+        levels = self._levels(self._highest(share, beyond))
+        return self._gains(self.bounds.counts(levels[self.queue_of]))
+
+    def _highest(self, low: float, high: float) -> float:
+        """The highest share found by halving at which everything fits; `low` is known to."""
+        for _ in range(self.turns):
+            middle = (low + high) / 2.0
+            low, high = (middle, high) if self._fits(middle) else (low, middle)
+        return low
+
+    def _slack(self) -> float:
+        """The most that one replica of every job adds to the share of a queue."""
+        amounts = np.add.reduceat(self.lines.slack, self.first, axis=0)
+        return float((amounts / self.by).max())
 
     def _levels(self, share: float) -> Floats:
         """The level that the namespaces of each queue surely come to before its share comes to `share`."""
@@ -187,24 +208,13 @@ class Leap:
 
         def holds(levels: Floats) -> Bool:
             amounts = self._above(levels)
-            within: Bool = (self._shares(amounts) < share * _SAFE) & (amounts <= most).all(axis=1)
+            within: Bool = (self._shares(amounts) < share * SAFE) & (amounts <= most).all(axis=1)
             return within
 
-        return self._search(holds, self.top)[0]
+        return self._search(holds, self.turns)[0]
 
-    def _gains(self, levels: Floats) -> dict[int, int]:
-        """What the jobs have when their namespaces surely reach these levels."""
-        lines, waiting = self.lines, self.waiting
-        vertex, height = lines.surely(levels[self.queue_of] * _SAFE)
-        reached = lines.group[vertex][waiting.pair]
-        after = waiting.count + waiting.gang
-        ready = lines.gang_vertex <= vertex[waiting.pair]
-        levelled = np.floor(height[waiting.pair] * _SAFE / waiting.rise).astype(np.int64)
-        counts = np.where(
-            waiting.group < reached,
-            waiting.replicas,
-            np.where((waiting.group == reached) & ready, np.clip(levelled, after, waiting.replicas), waiting.count),
-        )
-        gains = counts - waiting.count
+    def _gains(self, counts: Int) -> dict[int, int]:
+        """What jobs get so that they hold these counts."""
+        gains = counts - self.waiting.count
         rows = np.flatnonzero(gains > 0)
-        return dict(zip(waiting.job[rows].tolist(), gains[rows].tolist(), strict=True))
+        return dict(zip(self.waiting.job[rows].tolist(), gains[rows].tolist(), strict=True))

@@ -47,25 +47,32 @@ class Measure:
         return Fraction(self.above(amounts), self.below)
 
 
-class Turn:
-    """A place in an order: higher priority first, then the lower share, then the lower rank."""
+class Exact:
+    """A share as a fraction, then a rank: what decides where two quotients round to the same number."""
 
-    __slots__ = ("above", "below", "priority", "rank", "row")
+    __slots__ = ("above", "below", "rank")
 
-    def __init__(self, priority: int, above: int, below: int, rank: int, row: int) -> None:
-        self.priority = priority
+    def __init__(self, above: int, below: int, rank: int) -> None:
         self.above = above
         self.below = below
         self.rank = rank
-        self.row = row
 
-    def __lt__(self, other: "Turn") -> bool:
-        if self.priority != other.priority:
-            return self.priority > other.priority
+    def __lt__(self, other: "Exact") -> bool:
         mine, theirs = self.above * other.below, other.above * self.below
-        if mine != theirs:
-            return mine < theirs
-        return self.rank < other.rank
+        return mine < theirs if mine != theirs else self.rank < other.rank
+
+
+Turn = tuple[int, float, Exact, int]
+"""A place in an order, and the row it is of: the lowest is next.
+
+Higher priority first, then the lower share, then the lower rank. Division of integers rounds to the nearest number, so
+a smaller share never has a larger quotient, and only equal quotients are looked at exactly.
+"""
+
+
+def turn(priority: int, above: int, below: int, rank: int, row: int) -> Turn:
+    """The place of a row with this priority, the share above/below and this rank."""
+    return -priority, above / below, Exact(above, below, rank), row
 
 
 def queue_measure(deserved: Sequence[Fraction], whole: Vector, weight: int, counted: Sequence[int]) -> Measure:

@@ -50,7 +50,7 @@ class Lines:
         self.at = start[self.pair] + sums - sums[kinds.first][self.pair]
         self.scale, self.past = scale, past
         self.slack, self.step = _slack(waiting, start)
-        self.top = np.maximum(_dominant(self.at[self.last] + past, scale), 1e-300)
+        self.top = np.maximum(dominant(self.at[self.last] + past, scale), 1e-300)
         """The share of each pair at the end of its line."""
         self.shares = self._keys(np.zeros_like(start))
         self.ahead = self._keys(self.slack)
@@ -58,7 +58,7 @@ class Lines:
 
     def _keys(self, more: Floats) -> Floats:
         """Share of the pair at every vertex with `more` on top, squeezed to pair + [0, 0.75] for one search in all."""
-        shares = _dominant(self.at + (more + self.past)[self.pair], self.scale[self.pair])
+        shares = dominant(self.at + (more + self.past)[self.pair], self.scale[self.pair])
         return self.pair + 0.5 * np.minimum(shares / self.top[self.pair], 1.5)
 
     def reach(self, level: Floats, *, ahead: bool) -> tuple[Int, Floats]:
@@ -82,9 +82,12 @@ class Lines:
         part = np.where(keys[vertex] >= target, 0.0, part)
         return vertex, here + move * part[:, None]
 
-    def surely(self, level: Floats) -> tuple[Int, Floats]:
-        """Where each pair surely gets before its share comes to `level`: the vertex, and how high its jobs' shares."""
-        vertex, usage = self.reach(level, ahead=True)
+    def spot(self, level: Floats, *, ahead: bool) -> tuple[Int, Floats]:
+        """Vertex and height (dominant share of the jobs that are levelled) where each pair's share comes to `level`.
+
+        `ahead` as for `reach`, but a gang that is only begun is not taken.
+        """
+        vertex, usage = self.reach(level, ahead=ahead)
         following = np.minimum(vertex + 1, self.last)
         move = (self.at[following] - self.at[vertex]).sum(axis=1)
         part = np.where(move > 0, (usage - self.at[vertex]).sum(axis=1) / np.where(move > 0, move, 1.0), 0.0)
@@ -152,7 +155,8 @@ def _vertices(waiting: Waiting, pairs: int) -> _Vertices:
     return _Vertices(pair, group, level, jump, move, np.searchsorted(pair, np.arange(pairs)), gang_vertex)
 
 
-def _dominant(usage: Floats, scale: Floats) -> Floats:
+def dominant(usage: Floats, scale: Floats) -> Floats:
+    """The largest part of the scale that is used, row by row; a scale of 0 does not count."""
     with np.errstate(divide="ignore", invalid="ignore"):
         shares: Floats = np.where(scale > 0, usage / scale, 0.0).max(axis=1, initial=0.0)
     return shares

@@ -10,7 +10,7 @@ from fairlead.levels.queue.deserved import Amounts
 from fairlead.levels.queue.fits import Fits, Spots
 from fairlead.levels.queue.gang import Members, Step
 from fairlead.levels.queue.ledger import Ledger
-from fairlead.levels.queue.order import Measure, Turn, namespace_measure, queue_measure
+from fairlead.levels.queue.order import Measure, Turn, namespace_measure, queue_measure, turn
 from fairlead.levels.queue.tree import QueueTree
 from fairlead.model.columns import Int
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable
@@ -158,10 +158,10 @@ class State:
         amounts = self.pair_used[pair]
         if past is not None:
             amounts = [now + before for now, before in zip(amounts, past, strict=True)]
-        return Turn(0, measure.above(amounts), measure.below, rank, pair)
+        return turn(0, measure.above(amounts), measure.below, rank, pair)
 
     def queue_turn(self, queue: int) -> Turn:
         """The place of a queue among its siblings."""
         measure = self.queue_measures[queue]
         priority, rank = self._queue_keys[queue]
-        return Turn(priority, measure.above(self.ledger.used[queue]), measure.below, rank, queue)
+        return turn(priority, measure.above(self.ledger.used[queue]), measure.below, rank, queue)
