@@ -129,8 +129,10 @@ def weight_of(values: Iterable[object]) -> int:
 
 
 def _weight(value: object) -> int:
+    if not isinstance(value, str | int | float):
+        return 1
     try:
-        size = nanos(value)  # type: ignore[arg-type]  # whatever it is, it is tried
+        size = nanos(value)
     except InputError:
         return 1
     return size // NANO if size % NANO == 0 and 0 < size < NANO * 2**31 else 1
