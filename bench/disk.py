@@ -6,7 +6,7 @@ import numpy as np
 
 from bench.measure import CPU, Report, best, milliseconds, ratio
 from fairlead.levels.disk.balance import balance
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, DiskTable, disk_table
 from fairlead.model.storage import AntiAffinity, Volume
 

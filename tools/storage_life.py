@@ -14,8 +14,8 @@ from pathlib import Path
 from random import Random
 
 from fairlead.levels.disk.balance import balance
-from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.levels.disk.score import imbalance
+from fairlead.model.balancing import BalancePolicy, Rule
 from fairlead.model.disks import Disk, DiskTable, disk_table
 from fairlead.model.storage import Volume
 

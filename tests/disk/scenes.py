@@ -4,7 +4,7 @@ from fractions import Fraction
 from typing import Any
 
 from fairlead.levels.disk.balance import Balance, balance
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, DiskTable, disk_table
 from fairlead.model.storage import AntiAffinity, Volume
 

@@ -6,8 +6,8 @@ import pytest
 
 from fairlead.levels.disk.balance import Charge, balance
 from fairlead.levels.disk.ledger import NO_LIMIT, Ledger, minimal_spare
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.disk.rebalance import Goal, rebalance
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
 from fairlead.model.storage import Held, Volume
 

@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import Balance, balance
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.reasons import Reason
 from fairlead.model.storage import AntiAffinity, Domain, Held, Locality, Strictness, Volume

@@ -6,8 +6,8 @@ from fractions import Fraction
 import pytest
 
 from fairlead.levels.disk import rebalance as planner
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
 from fairlead.model.storage import AntiAffinity, Held, Locality, Volume
 

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from fairlead.levels.disk.balance import balance
-from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.levels.disk.score import Field
+from fairlead.model.balancing import BalancePolicy, Rule
 from fairlead.model.disks import Disk, disk_table
 from fairlead.model.storage import Volume
 from tests.disk.scenes import GIB, cluster, disk_scores, node_scores, place, places

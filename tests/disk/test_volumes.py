@@ -7,8 +7,8 @@ import pytest
 from fairlead.levels.disk import balance as level
 from fairlead.levels.disk.balance import Charge, balance
 from fairlead.levels.disk.crowd import fraction_sum
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.disk.score import imbalance
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.storage import AntiAffinity, Held, Volume

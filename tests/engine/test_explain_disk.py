@@ -8,8 +8,8 @@ import pytest
 from fairlead.engine import explain_disk
 from fairlead.engine.explain_disk import lines
 from fairlead.levels.disk.balance import balance
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.disk.rebalance import Goal, rebalance
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.storage import AntiAffinity, Held, Strictness, Volume
 from tests.disk.scenes import cluster, place

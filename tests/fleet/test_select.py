@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import pytest
 
 from fairlead.levels.fleet.divide import Division, divide
-from fairlead.model.clusters import Taint, Traits, cluster_table
+from fairlead.model.clusters import Traits, cluster_table
 from fairlead.model.division import (
     Affinity,
     DividePolicy,
@@ -13,8 +13,8 @@ from fairlead.model.division import (
     Expression,
     Mode,
     PriorDivision,
-    Toleration,
 )
+from fairlead.model.selectors import Taint, Toleration
 from tests.fleet.build import prior_of
 
 FLEET = {

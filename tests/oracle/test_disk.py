@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlead.levels.disk import balance as level
 from fairlead.levels.disk.balance import balance
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
 from fairlead.model.storage import AntiAffinity, Volume
 

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.levels.disk.balance import balance
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
 from fairlead.levels.disk.score import imbalance
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
 from fairlead.model.storage import AntiAffinity, Held, Volume
 

@@ -10,6 +10,7 @@ import numpy as np
 from fairlead.model.columns import Int, distinct, frozen, ints
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_rank
+from fairlead.model.selectors import Taint
 
 UNKNOWN = -1
 """The capacity of a cluster that does not report its room."""
@@ -17,15 +18,6 @@ NO_LIMIT = 2**62
 """The maximum of a cluster that has none. Weights and amounts stay below it, so that sums of two fit int64."""
 
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Taint:
-    """A mark on a cluster that keeps away what does not tolerate it. Effects are those of Kubernetes."""
-
-    key: str
-    value: str = ""
-    effect: str = "NoSchedule"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

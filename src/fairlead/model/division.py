@@ -7,6 +7,7 @@ from fractions import Fraction
 from types import MappingProxyType
 
 from fairlead.model.clusters import ClusterTable
+from fairlead.model.selectors import Toleration
 
 _NONE: Mapping[str, int] = MappingProxyType({})
 _NO_LABELS: Mapping[str, str] = MappingProxyType({})
@@ -69,16 +70,6 @@ class Affinity:
     fields: tuple[Expression, ...] = ()
     names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Toleration:
-    """As in Kubernetes: an empty key with `Exists` tolerates everything, an empty effect every effect."""
-
-    key: str = ""
-    operator: str = "Equal"
-    value: str = ""
-    effect: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

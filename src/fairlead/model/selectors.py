@@ -87,7 +87,7 @@ class Taint:
     """A mark on a node (or cluster) that repels replicas."""
 
     key: str
-    effect: str
+    effect: str = Effect.NO_SCHEDULE
     value: str = ""
 
     @property

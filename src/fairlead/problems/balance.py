@@ -6,9 +6,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 
 from fairlead.levels.disk.balance import Balance, Charge, Outcome, Placed, balance
-from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.levels.disk.rebalance import Goal, Move, Rebalance, rebalance
 from fairlead.model.amounts import Quantity, amount, bytes_text
+from fairlead.model.balancing import BalancePolicy, Rule
 from fairlead.model.decision import decision_record
 from fairlead.model.disks import DiskTable
 from fairlead.model.errors import InputError

@@ -11,7 +11,7 @@ from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.match import OPERATORS
 from fairlead.levels.fleet.room import room_of
 from fairlead.model.amounts import Quantity, amounts
-from fairlead.model.clusters import NO_LIMIT, NO_TRAITS, UNKNOWN, ClusterTable, Taint, Traits, cluster_table
+from fairlead.model.clusters import NO_LIMIT, NO_TRAITS, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.decision import decision_record
 from fairlead.model.division import (
     Affinity,
@@ -25,9 +25,9 @@ from fairlead.model.division import (
     Spread,
     SpreadBy,
     Sticky,
-    Toleration,
 )
 from fairlead.model.errors import InputError
+from fairlead.model.selectors import Taint, Toleration
 
 MOST = 2**48
 """More replicas than this are refused (a request) or mean "no limit" (room, maximum): sums of them stay exact."""

@@ -19,8 +19,8 @@ from fairlead.kube.objects.longhorn import (
     LonghornVolume,
 )
 from fairlead.kube.objects.meta import Condition
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.model.amounts import amount
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_key

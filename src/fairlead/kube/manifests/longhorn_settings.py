@@ -5,7 +5,7 @@ from collections.abc import Iterable
 import msgspec
 
 from fairlead.kube.objects.longhorn import LonghornSetting, LonghornVolume
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.errors import InputError
 from fairlead.model.storage import AntiAffinity, Strictness
 

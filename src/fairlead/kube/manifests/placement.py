@@ -16,7 +16,7 @@ from fairlead.kube.objects.meta import LabelSelector, Requirement
 from fairlead.levels.fleet.match import OPERATORS, suits
 from fairlead.levels.fleet.room import PODS, room_of
 from fairlead.model.amounts import amount
-from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Taint, Traits, cluster_table
+from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
     Affinity,
     DividePolicy,
@@ -26,9 +26,9 @@ from fairlead.model.division import (
     Spread,
     SpreadBy,
     Sticky,
-    Toleration,
 )
 from fairlead.model.errors import InputError
+from fairlead.model.selectors import Taint, Toleration
 
 ANNOTATION = "fairlead.io/divide"
 MOST = 2**48

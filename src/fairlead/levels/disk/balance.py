@@ -14,7 +14,7 @@ from fairlead.levels.disk.choose import Choice, choose
 from fairlead.levels.disk.filters import Uses, apart, room, static_codes
 from fairlead.levels.disk.grouped import GroupShelf
 from fairlead.levels.disk.ledger import Ledger
-from fairlead.levels.disk.policy import BalancePolicy, Rule
+from fairlead.model.balancing import BalancePolicy, Rule
 from fairlead.model.columns import Codes, Int, frozen
 from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.disks import Closed, DiskTable

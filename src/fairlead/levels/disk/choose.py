@@ -7,8 +7,8 @@ import numpy as np
 from fairlead.levels.disk.crowd import Wide
 from fairlead.levels.disk.filters import COUNTED
 from fairlead.levels.disk.ledger import Ledger
-from fairlead.levels.disk.policy import BalancePolicy, Rule
 from fairlead.levels.disk.score import Field
+from fairlead.model.balancing import BalancePolicy, Rule
 from fairlead.model.columns import Codes, Int
 from fairlead.model.disks import DiskTable
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.ledger import Ledger, minimal_spare
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.disks import DiskTable
 from fairlead.model.reasons import Reason

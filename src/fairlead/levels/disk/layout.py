@@ -8,7 +8,7 @@ import numpy as np
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.filters import Uses, apart, room, static_codes
 from fairlead.levels.disk.ledger import Ledger, Wide
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.disks import Closed, DiskTable
 from fairlead.model.order import natural_key

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.kernel.rational import largest, widen
-from fairlead.levels.disk.policy import BalancePolicy
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Int
 from fairlead.model.disks import UNKNOWN, DiskTable
 

@@ -9,8 +9,8 @@ import numpy as np
 
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.layout import Layout
-from fairlead.levels.disk.policy import BalancePolicy
 from fairlead.levels.disk.stages import Evenness, Stage, across_nodes, inside_node
+from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Int, frozen
 from fairlead.model.decision import Decision, Trace
 from fairlead.model.disks import DiskTable

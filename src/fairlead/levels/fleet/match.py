@@ -2,10 +2,9 @@
 
 from collections.abc import Callable, Mapping, Sequence
 
-from fairlead.model.clusters import Taint, Traits
-from fairlead.model.division import Affinity, Expression, Toleration
-
-_KEEPS_AWAY = ("NoSchedule", "NoExecute")
+from fairlead.model.clusters import Traits
+from fairlead.model.division import Affinity, Expression
+from fairlead.model.selectors import Taint, Toleration
 
 
 def suits(affinity: Affinity, name: str, traits: Traits) -> bool:
@@ -22,18 +21,10 @@ def suits(affinity: Affinity, name: str, traits: Traits) -> bool:
 def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration], *, running: bool) -> Taint | None:
     """The first taint that keeps the workload away; one of effect NoSchedule does not drive out what runs there."""
     for taint in taints:
-        matters = taint.effect in _KEEPS_AWAY and not (running and taint.effect == "NoSchedule")
-        if matters and not any(_tolerates(toleration, taint) for toleration in tolerations):
+        matters = taint.repels and not (running and taint.effect == "NoSchedule")
+        if matters and not any(toleration.tolerates(taint) for toleration in tolerations):
             return taint
     return None
-
-
-def _tolerates(toleration: Toleration, taint: Taint) -> bool:
-    if toleration.effect and toleration.effect != taint.effect:
-        return False
-    if toleration.operator == "Exists":
-        return toleration.key in ("", taint.key)
-    return toleration.key == taint.key and toleration.value == taint.value
 
 
 def _label_holds(expression: Expression, labels: Mapping[str, str]) -> bool:
