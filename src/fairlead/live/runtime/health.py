@@ -1,11 +1,14 @@
 """`/healthz`, `/readyz` and `/metrics` over plain HTTP, for kubelets and scrapers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
+
+Content = Callable[[Mapping[str, str]], bytes]
+"""Makes the JSON of a page from the query."""
 
 
 @asynccontextmanager
@@ -13,9 +16,9 @@ async def health_server(
     listen: str,
     registry: CollectorRegistry,
     ready: Callable[[], bool],
-    extra: dict[str, Callable[[], bytes]] | None = None,
+    extra: dict[str, Content] | None = None,
 ) -> AsyncIterator[int]:
-    """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths, each a text."""
+    """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths."""
     app = web.Application()
 
     async def healthz(request: web.Request) -> web.Response:
@@ -43,8 +46,8 @@ async def health_server(
         await runner.cleanup()
 
 
-def _text(content: Callable[[], bytes]) -> Callable[[web.Request], Awaitable[web.Response]]:
+def _text(content: Content) -> Callable[[web.Request], Awaitable[web.Response]]:
     async def answer(request: web.Request) -> web.Response:
-        return web.Response(body=content(), content_type="application/json")
+        return web.Response(body=content(request.query), content_type="application/json")
 
     return answer

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.lease import Elector, own_identity
-from fairlead.live.runtime.health import health_server
+from fairlead.live.runtime.health import Content, health_server
 
 log = structlog.get_logger("runtime")
 
@@ -57,7 +57,7 @@ async def serve(
     ready: Callable[[], bool],
     work: list[Callable[[], Coroutine[Any, Any, None]]],
     *,
-    extra: dict[str, Callable[[], bytes]] | None = None,
+    extra: dict[str, Content] | None = None,
     started: Callable[[int], Awaitable[None] | None] | None = None,
 ) -> None:
     """Run all of `work` until SIGTERM or SIGINT, then cancel it and wait for its end.

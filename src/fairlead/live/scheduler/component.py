@@ -19,13 +19,14 @@ from fairlead.kube.resources import NAMESPACES, NODES, PODS
 from fairlead.kube.watch import Change, Reflector
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
+from fairlead.live.scheduler.check import differences
+from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.pending import VOLUME, Pending
-from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
 from fairlead.live.scheduler.teller import Teller
-from fairlead.live.scheduler.volumebinder import VolumeBinder
-from fairlead.live.scheduler.words import message
+from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
+from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
@@ -35,10 +36,17 @@ log = structlog.get_logger("scheduler")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
-    """`shadow` decides and reports but writes nothing."""
+    """`shadow` decides and reports but writes nothing. `strategy` is for workloads that name none.
+
+    Every `self_check` seconds (0: never) the cache is compared with a fresh list. `volume_seconds` is how long a
+    pod's room is kept for volumes that do not come.
+    """
 
     name: str = "fairlead"
     shadow: bool = False
+    strategy: str = COMMUNISM
+    self_check: float = 0.0
+    volume_seconds: float = PATIENCE
 
 
 class Scheduler:
@@ -58,7 +66,8 @@ class Scheduler:
         self.measures = Measures()
         self.cache = Cache(self._happened)
         self.pending = Pending()
-        self.outcomes: dict[str, Outcome] = {}
+        self.waits: dict[str, Outcome] = {}
+        self._client = client
         self._now = monotonic
         self._leads = leads
         self._changed = asyncio.Event()
@@ -99,6 +108,16 @@ class Scheduler:
                 for task in tasks:
                     task.cancel()
 
+    async def _check(self) -> None:
+        while True:
+            await asyncio.sleep(self.options.self_check)
+            if self.synced:
+                found = await differences(self._client, self.cache)
+                self.measures.differences.set(len(found))
+                self.measures.checks.inc()
+                for line in found[:10]:
+                    log.error("cache differs from a fresh list", what=line)
+
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
         self._changed.set()
@@ -132,7 +151,7 @@ class Scheduler:
         # 2. decide, on one view for all groups that share nothing but nodes
         outcomes = []
         for batch in batches(grouped(due)):
-            decided = decide(self.cache.view(), batch, self.cache.per_node, self.cache.storage.demand)
+            decided = self._decide(batch)
             # 3. act
             for outcome in decided:
                 self._act(outcome, now)
@@ -142,9 +161,20 @@ class Scheduler:
         self.measures.waiting.labels("parked").set(len(self.pending))
         return outcomes
 
+    def _decide(self, batch: list[Group]) -> list[Outcome]:
+        cache, strategy = self.cache, self.options.strategy
+        return decide(cache.view(), batch, cache.per_node, cache.storage.demand, strategy)
+
+    def explain(self, namespace: str, name: str) -> dict[str, Any]:
+        """What is known of a pod and why it is where it is, as a record."""
+        pod = self.cache.pods.get((namespace, name))
+        if pod is None:
+            return {"pod": f"{namespace}/{name}", "state": "unknown"}
+        return explanation(pod, self.cache.assumed.get(pod.key, ""), self.waits.get(pod.metadata.uid))
+
     def _act(self, outcome: Outcome, now: float) -> None:
-        self.outcomes[outcome.group.workload] = outcome
         for pod, node in outcome.placed:
+            self.waits.pop(pod.metadata.uid, None)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
             else:
@@ -159,6 +189,7 @@ class Scheduler:
         self.pending.park(outcome, now)
         why = message(outcome)
         for pod in outcome.waiting:
+            self.waits[pod.metadata.uid] = outcome
             if not self.options.shadow:
                 self._teller.waits(pod, why)
 
@@ -177,6 +208,7 @@ class Scheduler:
         pod = change.object
         if change.kind == "deleted":
             self._teller.gone(pod.metadata.uid)
+            self.waits.pop(pod.metadata.uid, None)
         elif pod.waits and pod.scheduler == self.options.name and pod.key not in self.cache.assumed:
             self._changed.set()
 

@@ -16,21 +16,22 @@ from fairlead.engine.ground import Ground
 from fairlead.levels.node.constraints.claims import MADE, Reach, reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
 from fairlead.levels.node.group import Grouping
+from fairlead.levels.node.heights import use
 from fairlead.live.scheduler.cache import View
-from fairlead.live.scheduler.records import PodRecord
+from fairlead.live.scheduler.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
 from fairlead.model.order import natural_key
 from fairlead.model.shape import Shape
 
-GroupKey = tuple[str, Shape, str]
-"""Workload, shape, and the name of the pod where it has claims."""
+GroupKey = tuple[str, Shape, str, str]
+"""Workload, shape, strategy, and the name of the pod where it has claims."""
 
 
 def group_key(pod: PodRecord) -> GroupKey:
     """Which group a pod belongs to, from cycle to cycle."""
-    return pod.workload, pod.shape, pod.metadata.name if pod.claims else ""
+    return pod.workload, pod.shape, pod.strategy, pod.metadata.name if pod.claims else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,7 +73,7 @@ def grouped(pods: Iterable[PodRecord]) -> list[Group]:
         members[group_key(pod)].append(pod)
     groups = [
         Group(workload=workload, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name))))
-        for (workload, shape, _), own in members.items()
+        for (workload, shape, _, _), own in members.items()
     ]
     return sorted(groups, key=_turn)
 
@@ -108,8 +109,13 @@ def decide(
     groups: Iterable[Group],
     per_node: Callable[[str], Int],
     demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand(),
+    strategy: str = COMMUNISM,
 ) -> list[Outcome]:
-    """Place every group on the view; `per_node` tells the replicas a workload has on each node already."""
+    """Place every group on the view.
+
+    `per_node` tells the replicas a workload has on each node already, `demand` what a pod's claims ask of a node;
+    `strategy` is for groups that name none.
+    """
     ground = Ground(view.nodes, view.population, view.rank)
     step = np.ones(len(view.nodes.names), dtype=np.int64)
     counted: dict[str, Int] = {}
@@ -119,18 +125,22 @@ def decide(
         if base is None:
             base = per_node(group.workload)
         claims = demand(group.pods[0]) if group.claims else None
-        outcome, counts = _place(ground, view, group, base, step, claims)
+        heights = base, step
+        if (group.pods[0].strategy or strategy) == GLOBAL_GREEDY:
+            heights = use(ground.state, group.shape)
+        outcome, counts = _place(ground, view, group, heights, claims)
         counted[group.workload] = base + counts
         outcomes.append(outcome)
     return outcomes
 
 
 def _place(
-    ground: Ground, view: View, group: Group, base: Int, step: Int, claims: ClaimDemand | None
+    ground: Ground, view: View, group: Group, heights: tuple[Int, Int], claims: ClaimDemand | None
 ) -> tuple[Outcome, Int]:
     reached = reach(view.nodes, claims) if claims else None
-    grouping = ground.place(group.shape, len(group.pods), base, step, reached.passing if reached else NOTHING_MORE)
-    places = np.repeat(np.arange(len(step)), grouping.counts).tolist()
+    also = reached.passing if reached else NOTHING_MORE
+    grouping = ground.place(group.shape, len(group.pods), *heights, also)
+    places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names
     outcome = Outcome(
         group=group,

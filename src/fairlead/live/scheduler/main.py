@@ -1,13 +1,16 @@
 """The scheduler's process: connection, lease, events, health, and the component itself."""
 
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from typing import Any
+
+import msgspec
 
 from fairlead.kube.config import load
 from fairlead.kube.events import Recorder
 from fairlead.kube.http import connect
 from fairlead.kube.lease import own_identity
+from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.scheduler.component import Options, Scheduler
 
@@ -35,6 +38,12 @@ async def run(process: Process, options: Options, *, kubeconfig: str, context: s
         ]
         if recorder:
             work.append(recorder.run)
-        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work)
+
+        def explain(query: Mapping[str, str]) -> bytes:
+            namespace, _, name = query.get("pod", "").partition("/")
+            return msgspec.json.encode(scheduler.explain(namespace, name))
+
+        pages: dict[str, Content] = {"/explain": explain}
+        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, extra=pages)
     finally:
         await client.close()

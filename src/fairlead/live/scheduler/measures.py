@@ -19,3 +19,7 @@ class Measures:
         self.bound = Counter("fairlead_bound_pods", "Pods bound.", registry=self.registry)
         self.failed = Counter("fairlead_failed_binds", "Binds that the server refused.", registry=self.registry)
         self.leading = Gauge("fairlead_leader", "1 while this instance leads.", registry=self.registry)
+        self.checks = Counter("fairlead_self_checks", "Comparisons with a fresh list.", registry=self.registry)
+        self.differences = Gauge(
+            "fairlead_cache_differences", "Differences found by the last comparison.", registry=self.registry
+        )

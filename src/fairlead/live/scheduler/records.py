@@ -11,6 +11,10 @@ from fairlead.model.errors import InputError
 from fairlead.model.population import Resident, resident
 from fairlead.model.shape import Shape
 
+STRATEGY = "fairlead.io/strategy"
+COMMUNISM, GLOBAL_GREEDY = "communism", "global-greedy"
+STRATEGIES = (COMMUNISM, GLOBAL_GREEDY)
+
 MOST_SHAPES = 8192
 """Shapes remembered; a cluster with more distinct ones computes some of them again."""
 
@@ -49,6 +53,8 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     leaving: bool
     broken: str = ""
     claims: Claims = ()
+    strategy: str = ""
+    """What the workload asks to be levelled; empty is the scheduler's default."""
 
     @property
     def key(self) -> Key:
@@ -90,8 +96,9 @@ class Records:
             gated=bool(spec.scheduling_gates),
             finished=pod.finished,
             leaving=meta.deletion_timestamp is not None,
-            broken=broken,
+            broken=broken or _odd_strategy(meta.annotations.get(STRATEGY, "")),
             claims=claims_of(pod),
+            strategy=self._shared(meta.annotations.get(STRATEGY, "")),
         )
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
@@ -142,6 +149,12 @@ def _disk(volume: Volume) -> bool:
     """A disk named in the pod itself: only one node may write to it, and nobody counts how many a node has."""
     disks = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.azure_disk, volume.iscsi, volume.rbd
     return any(disk is not None for disk in disks)
+
+
+def _odd_strategy(given: str) -> str:
+    if given in ("", *STRATEGIES):
+        return ""
+    return f"annotation {STRATEGY}: {given!r} is not a strategy; expected one of {', '.join(STRATEGIES)}"
 
 
 def claims_of(pod: Pod) -> Claims:

@@ -66,15 +66,20 @@ class Storage:
         self._taken: dict[str, Key] = {}
         self._on_change = on_change
 
+    def kept(self) -> Iterator[tuple[Resource[Any], dict[Key, Any]]]:
+        """Every resource that is followed, with what is known of it."""
+        yield PERSISTENT_VOLUME_CLAIMS, self.claims
+        yield PERSISTENT_VOLUMES, self.volumes
+        yield STORAGE_CLASSES, self.classes
+        yield CSI_NODES, self.nodes
+        yield CSI_DRIVERS, self.drivers
+        yield CSI_STORAGE_CAPACITIES, self.rooms
+        yield VOLUME_ATTACHMENTS, self.attachments
+
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
         """Every resource to follow, with its sink."""
-        yield PERSISTENT_VOLUME_CLAIMS, self._sink(self.claims)
-        yield PERSISTENT_VOLUMES, self._sink(self.volumes)
-        yield STORAGE_CLASSES, self._sink(self.classes)
-        yield CSI_NODES, self._sink(self.nodes)
-        yield CSI_DRIVERS, self._sink(self.drivers)
-        yield CSI_STORAGE_CAPACITIES, self._sink(self.rooms)
-        yield VOLUME_ATTACHMENTS, self._sink(self.attachments)
+        for resource, kept in self.kept():
+            yield resource, self._sink(kept)
 
     def _sink(self, kept: dict[Key, T]) -> Callable[[Change[Any]], None]:
         def sink(change: Change[Any]) -> None:

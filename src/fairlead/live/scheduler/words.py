@@ -1,6 +1,9 @@
 """What a waiting pod is told: one line, what stops it first, what would help last."""
 
+from typing import Any
+
 from fairlead.live.scheduler.decide import Outcome
+from fairlead.live.scheduler.records import PodRecord
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Cure
 
@@ -28,3 +31,40 @@ def _part(rejection: Rejection) -> str:
     names = ", ".join(rejection.names)
     more = ", …" if rejection.count > len(rejection.names) else ""
     return f"{rejection.count} {rejection.reason.code} ({names}{more})"
+
+
+def explanation(pod: PodRecord, assumed: str, outcome: Outcome | None) -> dict[str, Any]:
+    """A pod's state as a record: where it is, or how many nodes refuse it for which reason."""
+    record: dict[str, Any] = {
+        "pod": "/".join(pod.key),
+        "workload": pod.workload,
+        "scheduler": pod.scheduler,
+        "state": _state(pod, assumed),
+        "node": pod.node or assumed or None,
+    }
+    if pod.broken:
+        record["message"] = pod.broken
+    elif outcome is not None and pod.waits and not assumed:
+        record["message"] = message(outcome)
+        record["considered"] = outcome.considered
+        record["rejected"] = [
+            {
+                "code": each.reason.code,
+                "sentence": each.reason.sentence,
+                "cure": each.reason.cure.value,
+                "count": each.count,
+                "names": list(each.names),
+            }
+            for each in outcome.rejected
+        ]
+    return record
+
+
+def _state(pod: PodRecord, assumed: str) -> str:
+    if pod.finished:
+        return "finished"
+    if pod.node:
+        return "bound"
+    if assumed:
+        return "binding"
+    return "waiting" if pod.waits else "held back"

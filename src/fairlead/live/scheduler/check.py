@@ -1,0 +1,44 @@
+"""The cache held against a fresh list. What differs only because the cluster moves on does not differ for long."""
+
+import asyncio
+
+from fairlead.kube.client import Client
+from fairlead.kube.resources import NODES, PODS
+from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.records import Records
+
+TRIES = 4
+PAUSE = 1.0
+"""Seconds between two looks: longer than a watch event takes to arrive."""
+
+
+async def differences(client: Client, cache: Cache) -> list[str]:
+    """How the cache differs from fresh lists, in the same words at every look."""
+    found: set[str] | None = None
+    for _ in range(TRIES):
+        now = set(await _look(client, cache))
+        found = now if found is None else found & now
+        if not found:
+            return []
+        await asyncio.sleep(PAUSE)
+    return sorted(found or ())
+
+
+async def _look(client: Client, cache: Cache) -> list[str]:
+    records = Records()
+    nodes = (await client.list(NODES)).items
+    pods = [records.record(pod) for pod in (await client.list(PODS)).items]
+    told = cache.differences(nodes, pods)
+    for resource, kept in cache.storage.kept():
+        listed = {
+            (each.metadata.namespace, each.metadata.name): each.metadata.resource_version
+            for each in (await client.list(resource)).items
+        }
+        mine = {key: each.metadata.resource_version for key, each in kept.items()}
+        told += [f"{resource.plural} {'/'.join(key)}" for key in listed.keys() ^ mine.keys()]
+        told += [
+            f"{resource.plural} {'/'.join(key)}: version {mine[key]} in the cache, {listed[key]} in a fresh list"
+            for key in listed.keys() & mine.keys()
+            if listed[key] != mine[key]
+        ]
+    return told
