@@ -122,8 +122,8 @@ class WebhookSettings(Section, frozen=True):
 class EvictionSettings(Section, frozen=True):
     """Whether pods may be evicted at all, and how many a minute, by whatever component.
 
-    `switch` names a ConfigMap in the component's namespace: with `stop: "true"` in its data nothing is evicted, from one
-    moment to the next.
+    `switch` names a ConfigMap in the component's namespace: with `stop: "true"` in its data nothing is evicted, from
+    one moment to the next.
     """
 
     allowed: bool = False
@@ -141,6 +141,28 @@ class RepairSettings(Section, frozen=True):
     period_seconds: Annotated[float, Meta(ge=1)] = 30.0
 
 
+class FleetSettings(Section, frozen=True):
+    """How the fleet scheduler runs. Bindings whose schedulerName is `name` are scheduled; `namespace` has the lease.
+
+    In `shadow` it decides and reports, but writes nothing.
+    """
+
+    name: Annotated[str, Meta(min_length=1)] = "fairlead"
+    namespace: str = "fairlead-system"
+    health: str = "0.0.0.0:8080"
+    shadow: bool = False
+
+
+class SchedulerSettings(Section, frozen=True):
+    """How the node scheduler decides for workloads that say nothing themselves.
+
+    `volumeSeconds` is how long a pod's room is kept for volumes that do not come.
+    """
+
+    strategy: Literal["communism", "global-greedy"] = "communism"
+    volume_seconds: Annotated[float, Meta(gt=0)] = 600.0
+
+
 class Configuration(Section, frozen=True):
     """The whole file."""
 
@@ -150,6 +172,8 @@ class Configuration(Section, frozen=True):
     webhook: WebhookSettings = WebhookSettings()
     evictions: EvictionSettings = EvictionSettings()
     repair: RepairSettings = RepairSettings()
+    fleet: FleetSettings = FleetSettings()
+    scheduler: SchedulerSettings = SchedulerSettings()
 
 
 DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")
