@@ -10,5 +10,6 @@ GROUPS = {
     "node": "strategies over 100,000 nodes, bound cpu and volumes, against one heap turn a replica",
     "queue": "10,000 jobs of 100 replicas in 100 queues and 1,000 namespaces, against one turn a replica",
     "tier": "one admission from review to answer, beside an empty answer, and one attempt to count",
+    "scheduler": "pods bound a second on a real API server: kube-scheduler, Fairlead, and a bare loop of bindings",
     "kube": "decoding 10,000 pods typed and as dictionaries, and watch events through a TLS server",
 }

@@ -2,6 +2,8 @@
 
 import click
 
+from fairlead.cli import verb
+
 
 @click.command(
     "scheduler",
@@ -18,10 +20,22 @@ Examples:
 )
 @click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one.")
 @click.option("--name", default="fairlead", show_default=True, help="Pods whose schedulerName is this are scheduled.")
-@click.option("--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz and /metrics.")
+@click.option(
+    "--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz, /metrics and /explain."
+)
 @click.option("--lease-namespace", default="fairlead", show_default=True, help="Namespace of the leader's lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
+@click.option(
+    "--config", "config", default="", metavar="FILE", help="A configuration; its `scheduler` section is read."
+)
+@click.option(
+    "--self-check",
+    type=click.FloatRange(min=0),
+    default=0.0,
+    metavar="SECONDS",
+    help="Compare the cache with a fresh list this often and report differences; 0 is never.",
+)
 @click.option("--shadow", is_flag=True, help="Decide and report, write nothing.")
 def command(
     kubeconfig: str,
@@ -31,6 +45,8 @@ def command(
     lease_namespace: str,
     no_leader_election: bool,
     no_events: bool,
+    config: str,
+    self_check: float,
     shadow: bool,
 ) -> None:
     """Schedule the pods that name this scheduler, beside kube-scheduler.
@@ -43,12 +59,19 @@ def command(
     from fairlead.live.runtime.process import Process
     from fairlead.live.scheduler.component import Options
     from fairlead.live.scheduler.main import run
+    from fairlead.live.settings import DEFAULTS, read_configuration
 
+    settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).scheduler
+    options = Options(
+        name=name,
+        shadow=shadow,
+        strategy=settings.strategy,
+        volume_seconds=settings.volume_seconds,
+        self_check=self_check,
+    )
     process = Process(
         listen=listen,
         lease_namespace=lease_namespace,
         lease_name="" if no_leader_election else f"{name}-scheduler",
     )
-    uvloop.run(
-        run(process, Options(name=name, shadow=shadow), kubeconfig=kubeconfig, context=context, events=not no_events)
-    )
+    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))

@@ -16,7 +16,7 @@ async def health_server(
     listen: str,
     registry: CollectorRegistry,
     ready: Callable[[], bool],
-    extra: dict[str, Content] | None = None,
+    extra: Mapping[str, Content] | None = None,
 ) -> AsyncIterator[int]:
     """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths."""
     app = web.Application()

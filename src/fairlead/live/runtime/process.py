@@ -2,7 +2,7 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -57,7 +57,7 @@ async def serve(
     ready: Callable[[], bool],
     work: list[Callable[[], Coroutine[Any, Any, None]]],
     *,
-    extra: dict[str, Content] | None = None,
+    extra: Mapping[str, Content] | None = None,
     started: Callable[[int], Awaitable[None] | None] | None = None,
 ) -> None:
     """Run all of `work` until SIGTERM or SIGINT, then cancel it and wait for its end.

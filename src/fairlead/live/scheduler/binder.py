@@ -23,13 +23,18 @@ class Tally:
 
 
 class Binder:
-    """Takes placements, writes them, and tells `on_failed` about each that the server refused."""
+    """Takes placements, writes them, and tells `on_failed` about each that the server refused.
+
+    `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent.
+    """
 
     def __init__(
         self,
         client: Client,
         on_failed: Callable[[PodRecord, str], None],
         on_bound: Callable[[PodRecord, str], None] = lambda pod, node: None,
+        took: Callable[[float], None] = lambda seconds: None,
+        may: Callable[[], bool] = lambda: True,
         *,
         in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -37,6 +42,8 @@ class Binder:
         self._client = client
         self._on_failed = on_failed
         self._on_bound = on_bound
+        self._took = took
+        self._may = may
         self._queue: asyncio.Queue[tuple[PodRecord, str]] = asyncio.Queue()
         self._width = in_flight
 
@@ -68,7 +75,13 @@ class Binder:
                 self._queue.task_done()
 
     async def _bind(self, pod: PodRecord, node: str) -> None:
+        if not self._may():
+            # Another instance leads by now and decides for itself.
+            self._on_failed(pod, "this instance no longer leads")
+            return
         meta = pod.metadata
+        clock = asyncio.get_running_loop().time
+        start = clock()
         try:
             await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid)
         except ApiError as error:
@@ -84,5 +97,6 @@ class Binder:
             self.tally.errors += 1
             self._on_failed(pod, str(error))
         else:
+            self._took(clock() - start)
             self.tally.bound += 1
             self._on_bound(pod, node)

@@ -14,6 +14,7 @@ from typing import Any
 import structlog
 
 from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import NAMESPACES, NODES, PODS
 from fairlead.kube.watch import Change, Reflector
@@ -70,10 +71,18 @@ class Scheduler:
         self._client = client
         self._now = monotonic
         self._leads = leads
+        self.measures.leading.set_function(lambda: float(leads()))
         self._changed = asyncio.Event()
         self._retry: dict[tuple[str, str], float] = {}
-        self._binder = Binder(client, self._refused, self._bound)
-        self._volumes = VolumeBinder(client, self.cache.storage, self.cache.labels_of, self._binder.bind, self._refused)
+        self._binder = Binder(client, self._refused, self._bound, self.measures.seconds.labels("bind").observe, leads)
+        self._volumes = VolumeBinder(
+            client,
+            self.cache.storage,
+            self.cache.labels_of,
+            self._binder.bind,
+            self._refused,
+            patience=options.volume_seconds,
+        )
         self._teller = Teller(client, recorder, wall)
         self._reflectors: tuple[Reflector[Any], ...] = (
             Reflector(client, NAMESPACES, self.cache.on_namespace),
@@ -109,14 +118,20 @@ class Scheduler:
                     task.cancel()
 
     async def _check(self) -> None:
+        """Compare the cache with a fresh list, again and again; a server that cannot be asked is asked later."""
         while True:
             await asyncio.sleep(self.options.self_check)
-            if self.synced:
+            if not self.synced:
+                continue
+            try:
                 found = await differences(self._client, self.cache)
-                self.measures.differences.set(len(found))
-                self.measures.checks.inc()
-                for line in found[:10]:
-                    log.error("cache differs from a fresh list", what=line)
+            except KubeError as error:
+                log.warning("not compared", why=str(error))
+                continue
+            self.measures.differences.set(len(found))
+            self.measures.checks.inc()
+            for line in found[:10]:
+                log.error("cache differs from a fresh list", what=line)
 
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
