@@ -140,7 +140,7 @@ def test_latency_is_written_down(api: Api, namespace: str, control_plane: Contro
         def burst() -> None:
             fleet.create(*(deployment(f"web-{row}", 50, "10") for row in range(10)))
             pods = fleet.pods_path
-            api.wait("the pods", lambda: len(api.items(pods)) >= 505, seconds=600)
+            api.wait("the pods", lambda: len(api.items(pods)) >= 500, seconds=300)
 
         for title, act in (
             ("unmanaged pods", lambda: dry_runs(replica_set, "plain")),
