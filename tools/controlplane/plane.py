@@ -159,6 +159,17 @@ class ControlPlane:
             _etcd(connection, "/v3/kv/compaction", {"revision": revision, "physical": True})
         self.restart_apiserver()
 
+    def write_counts(self, prefix: str) -> dict[str, int]:
+        """How often each stored object under `/registry/<prefix>` was written since it was created, by the last part
+        of its key. No restart and no missed watch event can hide a write from this."""
+        start = f"/registry/{prefix}".encode()
+        after = start[:-1] + bytes([start[-1] + 1])
+        span = {"key": base64.b64encode(start).decode(), "range_end": base64.b64encode(after).decode()}
+        connection = http.client.HTTPConnection(HOST, self._at.ports.etcd, timeout=30)
+        with contextlib.closing(connection):
+            found = _etcd(connection, "/v3/kv/range", {**span, "keys_only": True}).get("kvs", [])
+        return {base64.b64decode(each["key"]).decode().rpartition("/")[2]: int(each["version"]) for each in found}
+
     # 3. Access
 
     @property

@@ -23,6 +23,7 @@ COMMANDS = {
     "tiers": "Show on-demand and spot replicas of every workload of a cluster (tier).",
     "config": "Check the configuration of the live components.",
     "scheduler": "Run the live scheduler.",
+    "fleet": "Run the live scheduler of Karmada's bindings (fleet).",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""

@@ -1,0 +1,55 @@
+"""`fairlead fleet`: the live scheduler of Karmada's bindings as a process."""
+
+import click
+
+from fairlead.cli import verb
+from fairlead.cli.live import cluster_options
+
+
+@click.command(
+    "fleet",
+    epilog="""
+\b
+Examples:
+  fairlead fleet --config fairlead.yaml
+  fairlead fleet --kubeconfig karmada.config --shadow --health 127.0.0.1:8080
+
+\b
+/healthz, /readyz, /metrics and /decisions (the last verdict on every binding, JSON) are served on the health address.
+""",
+)
+@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
+@cluster_options
+@click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's fleet.health.")
+@click.option("--shadow", is_flag=True, help="Decide and report, write nothing.")
+@click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
+@click.option("--no-events", is_flag=True, help="Write no Events.")
+def command(
+    config: str | None,
+    kubeconfig: str,
+    context: str,
+    health: str | None,
+    shadow: bool,
+    no_leader_election: bool,
+    no_events: bool,
+) -> None:
+    """Schedule the ResourceBindings and ClusterResourceBindings that name this scheduler.
+
+    Connects to Karmada's API server. Two instances may run: one leads by a Lease, the other follows and takes over.
+    SIGTERM finishes the writes under way.
+    """
+    import uvloop
+
+    from fairlead.live.fleet.component import Options
+    from fairlead.live.fleet.main import run
+    from fairlead.live.runtime.process import Process
+    from fairlead.live.settings import DEFAULTS, read_configuration
+
+    settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
+    process = Process(
+        listen=health or settings.health,
+        lease_namespace=settings.namespace,
+        lease_name="" if no_leader_election else f"{settings.name}-fleet",
+    )
+    options = Options(name=settings.name, shadow=shadow or settings.shadow)
+    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))

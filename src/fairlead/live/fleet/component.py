@@ -1,0 +1,307 @@
+"""The fleet scheduler as a component: watches in, clusters of bindings out.
+
+watches ──► changed bindings ──► decide (together) ──► write spec, then status (many in flight)
+                ▲                                          │
+                └──── refused by the server, or short ◄────┘
+"""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import structlog
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.events import EventType, Recorder
+from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
+from fairlead.kube.manifests.placement import Knobs, knobs_of
+from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.meta import Bare, ObjectReference
+from fairlead.kube.resources import (
+    CLUSTER_PROPAGATION_POLICIES,
+    CLUSTER_RESOURCE_BINDINGS,
+    CLUSTERS,
+    CUSTOM_RESOURCES,
+    PROPAGATION_POLICIES,
+    RESOURCE_BINDINGS,
+)
+from fairlead.kube.retry import Backoff
+from fairlead.kube.watch import Change, Key, Reflector
+from fairlead.live.fleet import report
+from fairlead.live.fleet.decide import Verdict, decide
+from fairlead.live.fleet.measures import Measures
+from fairlead.live.fleet.writer import Writer, resource_of, result_fields
+
+GATHER = 0.02
+"""Seconds to wait after a change, so that a burst becomes one batch."""
+BATCH = 1000
+"""Bindings decided in a row before other tasks get their turn."""
+BACKOFF = Backoff(first=0.1, cap=30.0)
+HELD = 60.0
+"""Seconds for which our own write is believed over a watch that has not shown it yet."""
+POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME = "propagationpolicy.karmada.io/name"
+FLEET_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+
+log = structlog.get_logger("fleet")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """Bindings whose schedulerName is `name` are scheduled; `shadow` decides and reports but writes nothing."""
+
+    name: str = "fairlead"
+    shadow: bool = False
+
+
+class Fleet:
+    """One instance. It follows the fleet from the start and acts while `leads()` is true."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        *,
+        recorder: Recorder | None,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        leads: Callable[[], bool] = lambda: True,
+    ) -> None:
+        self.options = options
+        self.measures = Measures()
+        self.verdicts: dict[Key, Verdict] = {}
+        self._client = client
+        self._recorder = recorder
+        self._now = monotonic
+        self._leads = leads
+        self._changed = asyncio.Event()
+        self._dirty: set[Key] = set()
+        self._writing: set[Key] = set()
+        self._failures: dict[Key, int] = {}
+        self._later: dict[Key, float] = {}
+        self._own: dict[Key, tuple[ResourceBinding, float]] = {}
+        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
+        self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
+        self._bindings = (
+            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding),
+            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding),
+        )
+        self._policies = (
+            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy),
+            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy),
+        )
+        self._reflectors: tuple[Reflector[Any], ...] = (self._clusters, *self._policies, *self._bindings)
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first lists are in."""
+        return all(each.synced.is_set() for each in self._reflectors)
+
+    def nudge(self) -> None:
+        """Look at everything now: this instance has just begun to lead."""
+        self._all()
+
+    def decisions(self, query: Mapping[str, str] | None = None) -> bytes:
+        """The last verdict on every binding that was decided, as JSON."""
+        found = [
+            {
+                "binding": "/".join(key).lstrip("/"),
+                "reason": each.reason,
+                "message": each.message,
+                "clusters": each.counts,
+                "written": not self.options.shadow,
+            }
+            for key, each in sorted(self.verdicts.items())
+        ]
+        return msgspec.json.encode({"decisions": found})
+
+    async def run(self) -> None:
+        """Schedule until cancelled; then the writes under way are finished."""
+        async with asyncio.TaskGroup() as group:
+            work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
+            tasks = [group.create_task(each) for each in (*work, self.writer.run())]
+            try:
+                for each in self._reflectors:
+                    await each.synced.wait()
+                await self._learn_fields()
+                self._all()
+                while True:
+                    await self._wait()
+                    await asyncio.sleep(GATHER)
+                    self._changed.clear()
+                    self.measures.leading.set(self._leads())
+                    if self._leads():
+                        await self.cycle()
+                    else:
+                        # Whoever leads looks at everything when its time begins.
+                        self._later.clear()
+            except asyncio.CancelledError:
+                await asyncio.shield(self.writer.drain())
+                raise
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _learn_fields(self) -> None:
+        failures = 0
+        while True:
+            try:
+                self.writer.has_field = await result_fields(self._client, CUSTOM_RESOURCES)
+                return
+            except KubeError as error:
+                failures += 1
+                log.warning("the definitions of bindings cannot be read yet", why=str(error))
+                await asyncio.sleep(BACKOFF.wait(failures, self._client.jitter))
+
+    async def _wait(self) -> None:
+        """Until something changed, or a refused binding may be tried again."""
+        timeout = max(min(self._later.values()) - self._now(), 0) if self._later else None
+        try:
+            async with asyncio.timeout(timeout):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    async def cycle(self) -> None:
+        """Decide every changed binding that is not being written right now."""
+        now = self._now()
+        self._dirty |= {key for key, time in self._later.items() if time <= now}
+        self._later = {key: time for key, time in self._later.items() if time > now}
+        due = sorted(key for key in self._dirty if key not in self._writing and key not in self._later)
+        for start in range(0, len(due), BATCH):
+            batch = due[start : start + BATCH]
+            self._dirty -= set(batch)
+            self._decide([found for key in batch if (found := self._mine(key)) is not None])
+            await asyncio.sleep(0)
+        ours = [each for each in self._both() if each.spec.scheduler_name == self.options.name]
+        self.measures.bindings.set(len(ours))
+        self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
+
+    def _decide(self, bindings: list[ResourceBinding]) -> None:
+        began = self._now()
+        verdicts = decide(bindings, list(self._clusters.objects.values()), self._knobs)
+        self.measures.seconds.observe(self._now() - began)
+        for verdict in verdicts:
+            if verdict is not None:
+                self._act(verdict)
+
+    def _act(self, verdict: Verdict) -> None:
+        known = self.verdicts.get(verdict.key)
+        self.verdicts[verdict.key] = verdict
+        field = self.writer.field(verdict.binding)
+        if report.spec_patch(verdict, field=field) is None and report.status_is_right(verdict, field=field):
+            return
+        if self.options.shadow:
+            if known is None or (known.reason, known.counts) != (verdict.reason, verdict.counts):
+                self.measures.decisions.labels(verdict.reason).inc()
+                log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.message)
+            return
+        self.measures.decisions.labels(verdict.reason).inc()
+        self._writing.add(verdict.key)
+        self.writer.write(verdict)
+
+    def _written(self, verdict: Verdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
+        key = verdict.key
+        self._writing.discard(key)
+        if newest is not None:
+            self._failures.pop(key, None)
+            self._own[key] = (newest, self._now() + HELD)
+            self._say(verdict)
+            # What was seen while it was being written has had no turn yet.
+            if key in self._dirty:
+                self._changed.set()
+            return
+        if isinstance(error, ApiError) and error.not_found:
+            return
+        self._failures[key] = failures = self._failures.get(key, 0) + 1
+        if error is not None and not (isinstance(error, ApiError) and error.conflict):
+            log.warning("not written, tried again later", binding="/".join(key), why=str(error))
+        self._later[key] = self._now() + BACKOFF.wait(failures, self._client.jitter)
+        self._changed.set()
+
+    def _say(self, verdict: Verdict) -> None:
+        if self._recorder is None:
+            return
+        meta, resource = verdict.binding.metadata, resource_of(verdict.binding)
+        about = ObjectReference(
+            api_version=resource.api_version, kind=resource.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
+        )
+        reason = "ScheduleBindingSucceed" if verdict.success else "ScheduleBindingFailed"
+        kind: EventType = "Normal" if verdict.success else "Warning"
+        self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.message, kind=kind)
+
+    def _mine(self, key: Key) -> ResourceBinding | None:
+        """The newest state of a binding that is ours to schedule now."""
+        found = self._bindings[0 if key[0] else 1].objects.get(key)
+        if found is None:
+            return None
+        own, until = self._own.get(key, (None, 0.0))
+        if own is not None and until > self._now() and _newer(own, found):
+            found = own
+        else:
+            self._own.pop(key, None)
+        spec = found.spec
+        suspended = spec.suspension is not None and spec.suspension.scheduling
+        ours = spec.scheduler_name == self.options.name and found.metadata.deletion_timestamp is None
+        return found if ours and not suspended else None
+
+    def _knobs(self, binding: ResourceBinding) -> Knobs | None:
+        """What the policy of a binding says beyond Karmada's fields; `InputError` where it cannot be read."""
+        said = binding.metadata.annotations
+        name, fleet_wide = said.get(POLICY_NAME), said.get(FLEET_POLICY_NAME)
+        policy: Bare | None = None
+        if name:
+            policy = self._policies[0].objects.get((said.get(POLICY_NAMESPACE, binding.metadata.namespace), name))
+        elif fleet_wide:
+            policy = self._policies[1].objects.get(("", fleet_wide))
+        if policy is None:
+            return None
+        return knobs_of(policy.metadata.annotations, f"policy {name or fleet_wide}")
+
+    def _on_binding(self, change: Change[ResourceBinding]) -> None:
+        meta = change.object.metadata
+        key = (meta.namespace, meta.name)
+        if change.kind == "deleted":
+            for memory in (self.verdicts, self._failures, self._later, self._own):
+                memory.pop(key, None)
+            self._dirty.discard(key)
+        else:
+            self._dirty.add(key)
+            self._changed.set()
+
+    def _on_cluster(self, change: Change[Cluster]) -> None:
+        """Room wakes those who wait for it; anything else may matter to everybody."""
+        if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
+            self._dirty |= {key for key, each in self.verdicts.items() if each.waits_for_room}
+            self._changed.set()
+        else:
+            self._all()
+
+    def _on_policy(self, change: Change[Bare]) -> None:
+        before = change.previous.metadata.annotations.get(KNOBS) if change.previous else None
+        if change.object.metadata.annotations.get(KNOBS) != before or change.kind == "deleted":
+            self._all()
+
+    def _both(self) -> list[ResourceBinding]:
+        return [each for reflector in self._bindings for each in reflector.objects.values()]
+
+    def _all(self) -> None:
+        self._dirty |= {key for reflector in self._bindings for key in reflector.objects}
+        self._changed.set()
+
+
+def _same(one: Cluster, other: Cluster) -> bool:
+    """Whether two states of a cluster differ in nothing but their status and versions."""
+    meta, old = one.metadata, other.metadata
+    return (one.spec, meta.labels, meta.deletion_timestamp) == (other.spec, old.labels, old.deletion_timestamp)
+
+
+def _newer(one: ResourceBinding, other: ResourceBinding) -> bool:
+    """Whether the first is a later version of the same object; versions that are no numbers are not compared."""
+    mine, theirs = one.metadata.resource_version, other.metadata.resource_version
+    if one.metadata.uid != other.metadata.uid or not (mine.isdigit() and theirs.isdigit()):
+        return False
+    return int(mine) > int(theirs)

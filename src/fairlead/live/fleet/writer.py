@@ -1,0 +1,155 @@
+"""Verdicts written, many in flight: one write of the object where it changes, one of its status.
+
+Every write names the version it was decided on. Who else was faster wins, and the binding is decided anew.
+"""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+import structlog
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.karmada import ResourceBinding
+from fairlead.kube.objects.meta import Raw
+from fairlead.kube.resources import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
+from fairlead.kube.retry import Backoff
+from fairlead.live.fleet import report
+from fairlead.live.fleet.decide import Verdict
+from fairlead.live.fleet.measures import Measures
+
+IN_FLIGHT = 32
+"""More than this many writes at once only queue up inside the API server."""
+ATTEMPTS = 6
+BACKOFF = Backoff(first=0.02, cap=1.0)
+
+log = structlog.get_logger("fleet")
+
+
+def resource_of(binding: ResourceBinding) -> Resource[ResourceBinding]:
+    """Bindings without a namespace are those of the whole fleet."""
+    return RESOURCE_BINDINGS if binding.metadata.namespace else CLUSTER_RESOURCE_BINDINGS
+
+
+class Writer:
+    """`done(verdict, newest, error)` is told of each verdict: the object as it is now, or why it was not written."""
+
+    def __init__(
+        self,
+        client: Client,
+        measures: Measures,
+        done: Callable[[Verdict, ResourceBinding | None, KubeError | None], None],
+        *,
+        wall: Callable[[], float],
+        leads: Callable[[], bool],
+    ) -> None:
+        self.has_field: dict[str, bool] = {}
+        self._client = client
+        self._measures = measures
+        self._done = done
+        self._wall = wall
+        self._leads = leads
+        self._queue: asyncio.Queue[Verdict] = asyncio.Queue()
+
+    def write(self, verdict: Verdict) -> None:
+        """Write this as soon as there is a place in flight."""
+        self._queue.put_nowait(verdict)
+
+    def field(self, binding: ResourceBinding) -> bool:
+        """Whether the status of such a binding holds the last result."""
+        return self.has_field.get(resource_of(binding).plural, False)
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(IN_FLIGHT):
+                group.create_task(self._work())
+
+    async def drain(self) -> None:
+        """Give up what has not begun, and wait until what has begun is complete."""
+        while not self._queue.empty():
+            self._queue.get_nowait()
+            self._queue.task_done()
+        await self._queue.join()
+
+    async def _work(self) -> None:
+        while True:
+            verdict = await self._queue.get()
+            newest: ResourceBinding | None = None
+            error: KubeError | None = None
+            try:
+                if self._leads():
+                    newest = await self._write(verdict)
+            except KubeError as raised:
+                error = raised
+                conflict = isinstance(raised, ApiError) and raised.conflict
+                self._measures.refusals.labels("conflict" if conflict else "other").inc()
+            finally:
+                self._queue.task_done()
+            self._done(verdict, newest, error)
+
+    async def _write(self, verdict: Verdict) -> ResourceBinding:
+        binding, field = verdict.binding, self.field(verdict.binding)
+        patch = report.spec_patch(verdict, field=field)
+        found = report.as_found(binding)
+        if patch is not None:
+            found = await self._patch(binding, patch)
+            self._measures.writes.labels("spec").inc()
+        elif report.status_is_right(verdict, field=field):
+            return binding
+        found = await self._write_status(verdict, found, field)
+        self._measures.writes.labels("status").inc()
+        return msgspec.convert(found, ResourceBinding)
+
+    async def _write_status(self, verdict: Verdict, found: Raw, field: bool) -> Raw:
+        """The status on top of whatever others made of it meanwhile."""
+        binding = verdict.binding
+        generation = int(found["metadata"]["generation"])
+        for attempt in range(1, ATTEMPTS + 1):
+            patch = report.status_patch(verdict, found, generation, self._wall(), field=field)
+            try:
+                return await self._patch(binding, patch, subresource="status")
+            except ApiError as error:
+                if not error.conflict or attempt == ATTEMPTS:
+                    raise
+            await self._client.sleep(BACKOFF.wait(attempt, self._client.jitter))
+            found = await self._client.get(
+                resource_of(binding).raw, binding.metadata.name, namespace=binding.metadata.namespace
+            )
+            if found["metadata"]["uid"] != binding.metadata.uid:
+                raise ApiError(409, "Conflict", "another object has the name by now")
+        raise AssertionError("unreachable: the last attempt returns or raises")
+
+    async def _patch(self, binding: ResourceBinding, patch: Raw, **more: Any) -> Raw:
+        meta = binding.metadata
+        return await self._client.patch(
+            resource_of(binding).raw, meta.name, patch, namespace=meta.namespace, kind="merge", **more
+        )
+
+
+async def result_fields(client: Client, crds: Resource[Any]) -> dict[str, bool]:
+    """Which of the two kinds have the last result in their status, by their definitions.
+
+    Where a definition may not be read the annotation is used, which is always right.
+    """
+    return {
+        each.plural: await _has_field(client, crds, each) for each in (RESOURCE_BINDINGS, CLUSTER_RESOURCE_BINDINGS)
+    }
+
+
+async def _has_field(client: Client, crds: Resource[Any], resource: Resource[Any]) -> bool:
+    try:
+        found = await client.get(crds.raw, resource.label)
+    except ApiError as error:
+        if error.forbidden or error.not_found:
+            log.info("the definition cannot be read; last results go to an annotation", resource=resource.label)
+            return False
+        raise
+    for version in found["spec"]["versions"]:
+        if version["name"] == resource.version:
+            schema = version.get("schema", {}).get("openAPIV3Schema", {})
+            status = schema.get("properties", {}).get("status", {})
+            return report.RESULT in status.get("properties", {})
+    return False

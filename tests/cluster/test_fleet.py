@@ -1,0 +1,212 @@
+"""The fleet scheduler on a real API server, with definitions that carry Karmada's group, kinds and fields."""
+
+import json
+import signal
+from collections import Counter
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from tools.controlplane.api import Api
+from tools.controlplane.plane import ControlPlane
+
+from tests.cluster.karmada import (
+    CLUSTERS,
+    FLEET_BINDINGS,
+    Bindings,
+    Writes,
+    binding,
+    cluster,
+    condition,
+    counts,
+    define,
+    fleet,
+    static,
+)
+
+PROOF = Path(__file__).parents[2] / "docs" / "proof"
+RESULT = "fairlead.io/last-schedule-result"
+
+
+@pytest.fixture
+def bindings(api: Api, namespace: str) -> Iterator[Bindings]:
+    """A namespace with bindings, and five clusters whose label `pool` is its name."""
+    define(api, "karmada.yaml")
+    names = [f"{namespace}-m{number}" for number in range(1, 6)]
+    api.create_many(CLUSTERS, [cluster(name, {"pool": namespace}) for name in names])
+    yield Bindings(api, namespace)
+    for name in names:
+        api.delete(f"{CLUSTERS}/{name}")
+
+
+def equal(namespace: str, clusters: int = 4) -> dict[str, int]:
+    """Weight 1 for the first clusters; the others have none."""
+    return {f"{namespace}-m{number}": 1 for number in range(1, clusters + 1)}
+
+
+def settle_many(
+    control_plane: ControlPlane, kubeconfig: Path, namespace: str, bindings: Bindings, many: int
+) -> tuple[Counter[int], Counter[int], int]:
+    """Many bindings settle, then all change at once while the server restarts.
+
+    Gives how many bindings had how many writes of the spec and others, and how many lost a replica in any cluster.
+    """
+    placement = static(namespace, equal(namespace))
+    bindings.create(*(binding(f"b{number}", 6, placement) for number in range(many)))
+    with fleet(kubeconfig) as process:
+        bindings.settled(seconds=600)
+        before = bindings.clusters()
+        writes = Writes(control_plane, bindings, namespace)
+        for number in range(many):
+            bindings.patch(f"b{number}", {"spec": {"replicas": 7}})
+            if number == many // 2:
+                control_plane.restart_apiserver()
+        bindings.settled(seconds=600)
+    assert process.returncode == 0
+    after = bindings.clusters()
+    assert all(sum(each.values()) == 7 for each in after.values())
+    moved = sum(any(after[name][at] < had for at, had in each.items()) for name, each in before.items())
+    return (*writes.since(), moved)
+
+
+def test_bindings_changed_at_once_settle_with_two_writes_each(
+    control_plane: ControlPlane, kubeconfig: Path, namespace: str, bindings: Bindings
+) -> None:
+    """100 bindings from 6 to 7 replicas, the server restarted midway: holders keep theirs, two writes each."""
+    spec, others, moved = settle_many(control_plane, kubeconfig, namespace, bindings, 100)
+    # The change by the test itself is a write of the spec too.
+    assert (spec, others) == ({2: 100}, {1: 100})
+    assert moved == 0
+
+
+@pytest.mark.proof
+def test_thousand_bindings_changed_at_once(
+    control_plane: ControlPlane, kubeconfig: Path, namespace: str, bindings: Bindings
+) -> None:
+    """The same with 1,000 bindings; the result is written down."""
+    began = datetime.now(UTC)
+    spec, others, moved = settle_many(control_plane, kubeconfig, namespace, bindings, 1000)
+    seconds = (datetime.now(UTC) - began).total_seconds()
+    lines = [
+        "# Many bindings changed at once",
+        "",
+        f"{began:%Y-%m-%d}: 1,000 bindings over four equal clusters, created, then all changed from 6 to 7 replicas",
+        "while the API server was restarted. Stored writes of each binding after that, as etcd counts, without the",
+        f"change by the test: of the spec {told(spec, less=1)}; of the status {told(others)}.",
+        f"Bindings that lost a replica in any cluster: {moved}. Whole run: {seconds:.0f} s.",
+        "",
+    ]
+    PROOF.mkdir(parents=True, exist_ok=True)
+    (PROOF / f"{began:%Y-%m-%d}-fleet.md").write_text("\n".join(lines))
+    assert (spec, others) == ({2: 1000}, {1: 1000})
+    assert moved == 0
+
+
+def told(writes: Counter[int], *, less: int = 0) -> str:
+    """`1 on 998 bindings, 2 on 2 bindings`."""
+    return ", ".join(f"{count - less} on {bindings} bindings" for count, bindings in sorted(writes.items()))
+
+
+def test_killed_and_restarted_moves_nothing_and_labels_cause_no_write(
+    kubeconfig: Path, namespace: str, bindings: Bindings
+) -> None:
+    """SIGKILL, restart, a label edit, more room: not one write."""
+    placement = static(namespace, equal(namespace))
+    bindings.create(*(binding(f"b{number}", 6, placement) for number in range(20)))
+    with fleet(kubeconfig) as process:
+        bindings.settled()
+        process.send_signal(signal.SIGKILL)
+        process.wait(30)
+    before, clusters = bindings.versions(), bindings.clusters()
+    with fleet(kubeconfig):
+        bindings.create(binding("later", 4, placement))
+        bindings.settled()
+        assert {name: bindings.versions()[name] for name in before} == before
+        bindings.patch("b0", {"metadata": {"labels": {"run": "1"}}})
+        edited = bindings.versions()
+        bindings.patch("later", {"spec": {"replicas": 8}})
+        bindings.settled()
+        assert bindings.versions()["b0"] == edited["b0"]
+    assert {name: bindings.clusters()[name] for name in clusters} == clusters
+
+
+def test_binding_is_told_what_became_of_it(api: Api, kubeconfig: Path, namespace: str, bindings: Bindings) -> None:
+    """Success with who got how many; a bad one has a reason; suspended and foreign ones are left alone."""
+    placement = static(namespace, equal(namespace))
+    nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
+    bindings.create(
+        binding("good", 6, placement),
+        binding("unplaced", 6, None),
+        binding("nowhere", 6, nowhere),
+        binding("heavy", 6, static(namespace, {f"{namespace}-m1": 2**62})),
+        binding("suspended", 6, placement, suspension={"scheduling": True}),
+        binding("foreign", 6, placement, schedulerName="default-scheduler"),
+        binding("vanished", 6, placement, clusters=[{"name": "gone", "replicas": 6}]),
+    )
+    told = {"good", "unplaced", "nowhere", "heavy", "vanished"}
+    with fleet(kubeconfig):
+        api.wait("all are told", lambda: {e["metadata"]["name"] for e in bindings.all() if condition(e)} == told)
+    reasons = {name: condition(bindings.get(name)).get("reason") for name in told}
+    assert reasons == {
+        "good": "Success",
+        "unplaced": "SchedulerError",
+        "nowhere": "NoClusterFit",
+        "heavy": "SchedulerError",
+        "vanished": "Success",
+    }
+    good = bindings.get("good")
+    assert sum(counts(good).values()) == 6
+    assert condition(good)["message"].startswith("6 replicas over 4 clusters: ")
+    assert "spec.placement" in condition(bindings.get("unplaced"))["message"]
+    stored = json.loads(good["metadata"]["annotations"][RESULT])
+    assert (stored["replicas"], stored["mode"]) == (6, "static")
+    assert {each["name"]: each["replicas"] for each in stored["clusters"] if each["replicas"]} == counts(good)
+    assert "gone" not in counts(bindings.get("vanished"))
+    assert counts(bindings.get("suspended")) == counts(bindings.get("foreign")) == {}
+
+
+def test_binding_of_the_whole_fleet_keeps_its_result_in_the_status(
+    api: Api, kubeconfig: Path, namespace: str, bindings: Bindings
+) -> None:
+    """Where the definition has the field, the last result is there and not in an annotation."""
+    body = binding(namespace, 0, {"clusterAffinity": {"labelSelector": {"matchLabels": {"pool": namespace}}}})
+    kind = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ClusterResourceBinding"}
+    api.create(FLEET_BINDINGS, {**kind, **body})
+    path = f"{FLEET_BINDINGS}/{namespace}"
+    try:
+        with fleet(kubeconfig):
+            api.wait("it is scheduled", lambda: condition(api.get(path)))
+        found = api.get(path)
+        assert counts(found) == {f"{namespace}-m{number}": 0 for number in range(1, 6)}
+        assert found["status"]["lastScheduleResult"]["mode"] == "duplicated"
+        assert RESULT not in found["metadata"]["annotations"]
+    finally:
+        api.delete(path)
+
+
+def test_shadow_writes_nothing(api: Api, kubeconfig: Path, namespace: str, bindings: Bindings) -> None:
+    """In shadow nothing is written; a real instance beside it does the work."""
+    placement = static(namespace, equal(namespace))
+    bindings.create(binding("one", 6, placement))
+    before = bindings.versions()
+    with fleet(kubeconfig, "--shadow") as process:
+        process.send_signal(signal.SIGTERM)
+        process.wait(30)
+    assert bindings.versions() == before
+
+
+def test_changes_of_weights_and_clusters_are_followed(
+    api: Api, kubeconfig: Path, namespace: str, bindings: Bindings
+) -> None:
+    """New weights divide anew; a cluster that begins to repel is left when the workload changes."""
+    first, second = f"{namespace}-m1", f"{namespace}-m2"
+    bindings.create(binding("one", 6, static(namespace, {first: 2, second: 1})))
+    with fleet(kubeconfig):
+        bindings.settled()
+        assert counts(bindings.get("one")) == {first: 4, second: 2}
+        bindings.patch("one", {"spec": {"placement": static(namespace, {first: 1, second: 2})}})
+        api.wait("the new weights", lambda: counts(bindings.get("one")) == {first: 2, second: 4})
+        repel = [{"key": "k", "effect": "NoExecute"}]
+        api.patch(f"{CLUSTERS}/{second}", {"spec": {"taints": repel}})
+        api.wait("the cluster is left", lambda: counts(bindings.get("one")) == {first: 6})
