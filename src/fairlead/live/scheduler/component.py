@@ -100,9 +100,10 @@ class Scheduler:
         """Schedule until cancelled; then the binds under way are finished."""
         async with asyncio.TaskGroup() as group:
             work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            tasks = [
-                group.create_task(each) for each in (*work, self._binder.run(), self._volumes.run(), self._teller.run())
-            ]
+            work += [self._binder.run(), self._volumes.run(), self._teller.run()]
+            if self.options.self_check:
+                work.append(self._check())
+            tasks = [group.create_task(each) for each in work]
             try:
                 for each in self._reflectors:
                     await each.synced.wait()
