@@ -18,8 +18,9 @@ from fairlead.model.columns import ints
 from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population
+from fairlead.model.queuestate import Queue
 from fairlead.model.shape import Shape
-from fairlead.model.snapshot import QueueWish, Site, Snapshot
+from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
 CPU = 1000
@@ -148,7 +149,7 @@ def test_a_gang_blocked_by_fragments_is_undone() -> None:
 
 def test_queues_share_what_is_short() -> None:
     """Two queues of equal weight want everything: half each, level on the nodes."""
-    here = site(nodes(s1=4, s2=4), queues=(QueueWish(name="a"), QueueWish(name="b")))
+    here = site(nodes(s1=4, s2=4), queues=(Queue(name="a"), Queue(name="b")))
     got = planned(here, shop("x", 9, kind="Job", queue="a"), shop("y", 9, kind="Job", queue="b"))
     assert [placed(path, here) for path in got.paths] == [{"": {"s1": 2, "s2": 2}}] * 2
     assert [path.unplaced for path in got.paths] == [5, 5]

@@ -11,7 +11,7 @@ from fairlead.model.columns import Int, ints
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
-from fairlead.model.snapshot import QueueWish
+from fairlead.model.queuestate import Queue
 from fairlead.model.workload import Workload
 
 DEFAULT = "default"
@@ -21,12 +21,12 @@ DEFAULT = "default"
 def share_site(
     nodes: NodeState,
     jobs: Sequence[tuple[Workload, Sequence[Part]]],
-    queues: Sequence[QueueWish],
+    queues: Sequence[Queue],
     weights: Mapping[str, int],
 ) -> Sharing:
     """Share what the nodes offer between the workloads; every part of a workload is a role of its job."""
     declared = {queue.name: queue for queue in queues}
-    declared.setdefault(DEFAULT, QueueWish(name=DEFAULT))
+    declared.setdefault(DEFAULT, Queue(name=DEFAULT))
     wishes = sorted(declared.values(), key=lambda queue: natural_key(queue.name))
     spaces = sorted({workload.namespace for workload, _ in jobs}, key=natural_key)
     resources = nodes.resources
@@ -70,13 +70,13 @@ def _jobs(
     )
 
 
-def _queues(wishes: Sequence[QueueWish], resources: tuple[str, ...]) -> QueueTable:
+def _queues(wishes: Sequence[Queue], resources: tuple[str, ...]) -> QueueTable:
     return QueueTable(
         names=tuple(queue.name for queue in wishes),
         parents=tuple(queue.parent for queue in wishes),
         weight=ints([queue.weight for queue in wishes]),
         priority=ints([queue.priority for queue in wishes]),
-        open=np.array([queue.is_open for queue in wishes], dtype=np.bool_),
+        open=np.array([queue.open for queue in wishes], dtype=np.bool_),
         reclaimable=np.array([queue.reclaimable for queue in wishes], dtype=np.bool_),
         capability=_amounts([queue.capability for queue in wishes], resources, UNSET),
         guarantee=_amounts([queue.guarantee for queue in wishes], resources, 0),

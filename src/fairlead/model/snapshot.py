@@ -13,23 +13,9 @@ from fairlead.model.disks import DiskTable
 from fairlead.model.division import DivisionAsk
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
+from fairlead.model.queuestate import Queue
 from fairlead.model.storage import Volume
 from fairlead.model.workload import Workload
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class QueueWish:
-    """A queue as its owner wrote it. Amounts are in the unit of their resource."""
-
-    name: str
-    weight: int = 1
-    parent: str = ""
-    priority: int = 0
-    is_open: bool = True
-    reclaimable: bool = True
-    capability: Mapping[str, int] = field(default_factory=dict)
-    guarantee: Mapping[str, int] = field(default_factory=dict)
-    deserved: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,7 +32,7 @@ class Site:
     workloads: tuple[Workload, ...] = ()
     present: Mapping[str, Int] = field(default_factory=dict)
     required: Mapping[str, Int] = field(default_factory=dict)
-    queues: tuple[QueueWish, ...] = ()
+    queues: tuple[Queue, ...] = ()
     weights: Mapping[str, int] = field(default_factory=dict)
     disks: DiskTable | None = None
     volumes: tuple[Volume, ...] = ()

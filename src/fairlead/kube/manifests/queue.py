@@ -1,8 +1,8 @@
 """Volcano's Queues and PodGroups with their Pods, quotas, budgets and nodes as the tables of the queue level."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
@@ -21,12 +21,16 @@ from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_
 from fairlead.model.selectors import Taint, Term, tolerated
 from fairlead.model.shape import Shape
 
-GROUP = "scheduling.k8s.io/group-name"
+GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+"""Annotations by which a pod names its PodGroup."""
 TASK = "volcano.sh/task-spec"
-QUEUE = "volcano.sh/queue-name"
+QUEUES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+"""Annotations (the second is also a label) by which a pod without a group names its queue."""
 PREEMPTABLE = "volcano.sh/preemptable"
 WEIGHT = "volcano.sh/namespace.weight"
 DEFAULT = "default"
+ROOT = "root"
+"""The parent of all queues, which Volcano makes itself: it may be named without being there."""
 SCHEDULERS = ("volcano", "fairlead")
 SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
 """Priority classes of the system itself, which are always there."""
@@ -173,7 +177,7 @@ def queue_state_of(found: Catalogue) -> QueueState:
     free, whole = _room(reader, other)
     return queue_state(
         jobs=jobs,
-        queues=[_queue(each) for each in found.of(VolcanoQueue)] or [Queue(name=DEFAULT)],
+        queues=queue_rows(found.of(VolcanoQueue)) or [Queue(name=DEFAULT)],
         weights=namespace_weights(found.of(ResourceQuota)),
         past={},
         whole=whole,
@@ -184,12 +188,21 @@ def queue_state_of(found: Catalogue) -> QueueState:
 
 def _group_of(pod: Pod) -> str:
     native = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group is not None else ""
-    return pod.metadata.annotations.get(GROUP, native)
+    return named(pod.metadata.annotations, GROUPS) or native
 
 
 def _ours(pod: Pod) -> bool:
     """Whether a pod without a group waits for the queues, or runs by them."""
-    return bool(_group_of(pod)) or QUEUE in pod.metadata.annotations or pod.spec.scheduler_name in SCHEDULERS
+    return bool(_group_of(pod) or _queue_of(pod)) or pod.spec.scheduler_name in SCHEDULERS
+
+
+def _queue_of(pod: Pod) -> str:
+    return named({**pod.metadata.labels, **pod.metadata.annotations}, QUEUES)
+
+
+def named(marks: Mapping[str, str], keys: Iterable[str]) -> str:
+    """The first of the keys that is there and not empty; empty where none is."""
+    return next((marks[key] for key in keys if marks.get(key)), "")
 
 
 def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:
@@ -220,7 +233,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
 def _single(reader: _Reader, pod: Pod) -> Job:
     return Job(
         name=f"{pod.metadata.namespace}/{pod.metadata.name}",
-        queue=pod.metadata.annotations.get(QUEUE, DEFAULT),
+        queue=_queue_of(pod) or DEFAULT,
         namespace=pod.metadata.namespace,
         roles=reader.roles([pod], {}),
         priority=reader.priority(pod),
@@ -238,7 +251,15 @@ def _created(meta: ObjectMeta) -> float | None:
     return None if meta.creation_timestamp is None else seconds(meta.creation_timestamp)
 
 
-def _queue(queue: VolcanoQueue) -> Queue:
+def queue_rows(queues: Sequence[VolcanoQueue]) -> list[Queue]:
+    """The queues; what hangs below a root that is not there stands by itself."""
+    rooted = any(each.metadata.name == ROOT for each in queues)
+    rows = [queue_row(each) for each in queues]
+    return [row if rooted or row.parent != ROOT else replace(row, parent="") for row in rows]
+
+
+def queue_row(queue: VolcanoQueue) -> Queue:
+    """One queue. Amounts that cannot be read are `InputError`."""
     spec, place = queue.spec, f"Queue {queue.metadata.name}: spec."
     return Queue(
         name=queue.metadata.name,

@@ -7,20 +7,22 @@ import numpy as np
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, node_records
-from fairlead.kube.manifests import queues
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.disk import storage
 from fairlead.kube.manifests.fleet import division_ask
+from fairlead.kube.manifests.queue import namespace_weights, queue_row, queue_rows
 from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.policy import Namespace
+from fairlead.kube.objects.policy import Namespace, ResourceQuota
+from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.model.columns import Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.population import Population, Resident
+from fairlead.model.queuestate import Queue
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
@@ -69,12 +71,26 @@ def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divi
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
         present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
         required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
-        queues=queues.queue_wishes(found, name),
-        weights=queues.namespace_weights(found, name),
+        queues=_queues(found, name),
+        weights=namespace_weights(each for each in found.of(ResourceQuota) if cluster_of(each) in ("", name)),
         disks=stored.disks,
         volumes=stored.volumes,
         storage=stored.policy,
     )
+
+
+def _queues(found: Catalogue, name: str) -> tuple[Queue, ...]:
+    """The queues of one cluster and those that name none, which are in all of them."""
+    good = []
+    for queue in found.of(VolcanoQueue):
+        if cluster_of(queue) not in ("", name):
+            continue
+        try:
+            queue_row(queue)
+            good.append(queue)
+        except InputError as error:
+            found.errors.append(error)
+    return tuple(queue_rows(good))
 
 
 def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from fairlead.kube.admission.rules import MINIMUM, TierRules, requires_on_demand
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.manifests.queue import GROUPS, QUEUES, named
 from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodTemplate
 from fairlead.kube.objects.policy import PriorityClass
@@ -15,8 +16,6 @@ from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, Statefu
 from fairlead.model.errors import InputError
 from fairlead.model.workload import COMMUNISM, Workload
 
-GROUP_NAME = "scheduling.k8s.io/group-name"
-QUEUE_NAME = "scheduling.volcano.sh/queue-name"
 STRATEGY = "fairlead.io/strategy"
 
 
@@ -104,7 +103,7 @@ class Reader:
         """One workload, or none where its template cannot be read: the error is recorded."""
         namespace = meta.namespace or "default"
         marks = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
-        group = self._groups.get((namespace, marks.get(GROUP_NAME, "")))
+        group = self._groups.get((namespace, named(marks, GROUPS)))
         try:
             formed = shape(namespace, template.metadata.labels, template.spec)
         except InputError as error:
@@ -120,7 +119,7 @@ class Reader:
             tiered=kind in ("Deployment", "StatefulSet"),
             min_available=meta.annotations.get(MINIMUM),
             first_ordinal=first_ordinal,
-            queue=group.spec.queue if group else marks.get(QUEUE_NAME, ""),
+            queue=group.spec.queue if group else named(marks, QUEUES),
             priority=self._priority(template, group),
             least_together=max(group.spec.min_member or 1, 1) if group else 1,
             created=meta.creation_timestamp or "",
