@@ -1,0 +1,191 @@
+"""`fairlead simulate`: a scenario under one or more policies, side by side."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
+from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.verb import read
+from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from fairlead.model.snapshot import Site
+    from fairlead.sim.events import Arrival, Story
+    from fairlead.sim.policy import SimPolicy
+    from fairlead.sim.run import Run
+
+
+@click.command(
+    "simulate",
+    epilog="""
+\b
+Examples:
+  fairlead simulate examples/spot-wave/scenario.yaml
+  fairlead simulate examples/gpu-queue/scenario.yaml --policy communism --policy examples/gpu-queue/fifo.yaml
+  fairlead simulate scenario.yaml --trace day.csv --policy global-greedy --policy bin-pack --html report.html
+  fairlead simulate scenario.yaml --seed 7 --until 2h -o json
+
+\b
+Policies that are always there: communism, global-greedy, most-free, spread, bin-pack, first-fit.
+""",
+)
+@click.argument("scenario", metavar="SCENARIO")
+@click.option("--policy", "policies", multiple=True, metavar="NAME|FILE", help="A policy (repeatable).  [communism]")
+@click.option("--trace", default="", metavar="FILE", help="Arrivals in CSV, besides those of the scenario.")
+@click.option("--seed", type=int, default=None, help="Another seed than the scenario's.")
+@click.option("--until", default="", metavar="TIME", help="Another end than the scenario's, such as 90m.")
+@click.option("--html", default="", metavar="FILE", help="Write a report with charts, in one file.")
+@output_option()
+def command(
+    scenario: str,
+    policies: tuple[str, ...],
+    trace: str,
+    seed: int | None,
+    until: str,
+    html: str,
+    output: str | None,
+) -> int:
+    """Let a scenario happen to a cluster in memory, and measure what comes of it under each policy.
+
+    Placing asks the same functions as `fairlead plan`. The same scenario and seed give the same numbers everywhere.
+    Ctrl-C prints what there is so far.
+    """
+    from fairlead.sim.report import record
+    from fairlead.sim.run import run
+
+    told = _story(scenario, trace, seed, until)
+    chosen_policies = _policies(policies)
+    runs: list[Run] = []
+    for policy in chosen_policies:
+        with _progress(policy.name, told.until_ms) as progress:
+            runs.append(run(told, policy, progress))
+        if runs[-1].interrupted:
+            break
+    _print(told, runs, chosen(output))
+    if html:
+        from fairlead.sim.page import page
+
+        _write(html, page(record(told, runs)))
+    if runs[-1].interrupted:
+        click.echo("fairlead: interrupted; the numbers end where the simulation was", err=True)
+        return EXIT_INTERRUPTED
+    return EXIT_OK
+
+
+def _story(source: str, trace: str, seed: int | None, until: str) -> "Story":
+    from fairlead.sim.moments import milliseconds
+    from fairlead.sim.scenario import scenario_of
+    from fairlead.sim.story import story
+
+    value, place = _document(source)
+    until_ms = milliseconds(until, "--until") if until else None
+    beside = Path(source).parent if source != "-" else Path()
+    try:
+        written = scenario_of(value)
+    except InputError as error:
+        raise error.within(place) from None
+    arrivals = [
+        *(_trace(str(beside / written.trace)) if written.trace else []),
+        *(_trace(trace) if trace else []),
+    ]
+    site = _site(tuple(str(beside / each) for each in written.manifests)) if written.manifests else None
+    try:
+        return story(written, site=site, trace=arrivals, seed=seed, until_ms=until_ms)
+    except InputError as error:
+        raise (error.within(place) if error.path.startswith("$") else error) from None
+
+
+def _document(source: str) -> tuple[Any, str]:
+    """The one document of a file, and its place for errors."""
+    from fairlead.text.documents import documents
+
+    found = list(documents(read(source), source))
+    for each in found:
+        if isinstance(each, InputError):
+            raise each
+    if len(found) != 1:
+        raise InputError(source, f"{len(found)} documents; expected one")
+    document = found[0]
+    assert not isinstance(document, InputError)  # raised above
+    return document.value, document.place
+
+
+def _trace(source: str) -> "list[Arrival]":
+    from fairlead.sim.trace import read_trace
+
+    arrivals, errors = read_trace(read(source), source)
+    for error in errors:
+        click.echo(f"fairlead: {error}", err=True)
+    if errors:
+        raise InputError(source, f"{len(errors)} lines of the trace cannot be used; nothing was simulated")
+    return arrivals
+
+
+def _site(sources: tuple[str, ...]) -> "Site":
+    from fairlead.cli.plan import read as read_manifests
+
+    _, view = read_manifests(sources, strict=True)
+    if len(view.sites) != 1 or view.divided:
+        raise InputError("$.manifests", "manifests of a fleet; expected those of one cluster")
+    return view.sites[0]
+
+
+def _policies(names: tuple[str, ...]) -> "list[SimPolicy]":
+    from fairlead.sim.policy import STRATEGIES, named, policy_of
+
+    result: list[SimPolicy] = []
+    for name in names or ("communism",):
+        policy = named(name)
+        if policy is None and not Path(name).exists():
+            raise InputError("--policy", f"{name!r} is neither a file nor one of {', '.join(STRATEGIES)}")
+        if policy is None:
+            value, place = _document(name)
+            try:
+                policy = policy_of(value, Path(name).stem)
+            except InputError as error:
+                raise error.within(place) from None
+        if any(policy.name == other.name for other in result):
+            raise InputError("--policy", f"{policy.name!r} is there twice; expected distinct names")
+        result.append(policy)
+    return result
+
+
+@contextmanager
+def _progress(name: str, until_ms: int) -> "Iterator[Callable[[int], None]]":
+    """A bar on standard error where that is a terminal; nothing elsewhere."""
+    if not sys.stderr.isatty():
+        yield lambda now: None
+        return
+    from rich.console import Console
+    from rich.progress import Progress
+
+    with Progress(console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task(name, total=until_ms)
+        yield lambda now: bar.update(task, completed=now)
+
+
+def _print(told: "Story", runs: "list[Run]", form: str) -> None:
+    from fairlead.sim.report import record
+
+    if form == "table":
+        from fairlead.cli.simulation import draw
+
+        draw(console(), told, runs)
+    else:
+        result = record(told, runs)
+        click.echo(json_text(result) if form == "json" else yaml_text(result))
+
+
+def _write(path: str, text: str) -> None:
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(path, (error.strerror or str(error)).lower()) from None
+    click.echo(f"fairlead: wrote {path}", err=True)

@@ -1,0 +1,57 @@
+"""What happens from outside, the same for every policy. Times are milliseconds from the start."""
+
+from dataclasses import dataclass, field
+
+from fairlead.model.nodestate import NodeState
+from fairlead.model.population import Population
+from fairlead.model.queuestate import Queue
+from fairlead.model.workload import Workload
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Arrival:
+    """A workload is asked for. Each replica runs for `duration_ms`, for ever where it is None.
+
+    `tier` is the wish in words: `on-demand` (required), `spot` (preferred), or empty; a minimum on demand is
+    part of the workload.
+    """
+
+    at_ms: int
+    workload: Workload
+    duration_ms: int | None = None
+    tier: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Scale:
+    """A workload (by title) is asked for with another number of replicas; 0 ends it."""
+
+    at_ms: int
+    title: str
+    replicas: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outage:
+    """Nodes (rows) go away with what runs on them; they come back empty at `back_ms`, never where it is None."""
+
+    at_ms: int
+    rows: tuple[int, ...]
+    back_ms: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Story:
+    """A scenario ready to run: the cluster at the start, and everything that happens to it, by time."""
+
+    name: str
+    seed: int
+    until_ms: int
+    cycle_ms: int
+    nodes: NodeState
+    population: Population = Population()
+    queues: tuple[Queue, ...] = ()
+    weights: dict[str, int] = field(default_factory=dict)
+    arrivals: tuple[Arrival, ...] = ()
+    scales: tuple[Scale, ...] = ()
+    outages: tuple[Outage, ...] = ()

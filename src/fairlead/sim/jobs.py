@@ -1,0 +1,102 @@
+"""One workload over time: what it asks for, what runs, and since when the rest waits."""
+
+from dataclasses import replace
+
+from fairlead.engine.parts import Part, Parts, Tiers, parts, preferring
+from fairlead.model.columns import Int
+from fairlead.model.order import natural_key
+from fairlead.model.shape import Shape
+from fairlead.model.workload import Workload
+from fairlead.sim.cluster import Batch
+from fairlead.sim.events import Arrival
+from fairlead.sim.policy import SimPolicy
+
+Key = tuple[int, int, object]
+
+
+class Job:
+    """Counts of replicas: `asked` for now, `running`, `required` of these that must stay on demand."""
+
+    def __init__(self, arrival: Arrival, policy: SimPolicy, tiers: Tiers, vector: Int) -> None:
+        self.workload = _wished(arrival, policy, tiers)
+        self.key = self.workload.title
+        self.pair = (self.workload.queue, self.workload.namespace)
+        self.duration_ms = arrival.duration_ms
+        self.vector = vector
+        self.asked = 0
+        self.running = 0
+        self.required = 0
+        self.batches: dict[int, Batch] = {}
+        self.evicted = 0
+        """Replicas lost and not yet running again."""
+        self._tiers = tiers
+        self._since: list[list[int]] = []
+
+    @property
+    def lacking(self) -> int:
+        """Replicas asked for that do not run."""
+        return max(self.asked - self.running, 0)
+
+    @property
+    def turn(self) -> Key:
+        """Higher priority first, then who waits longest, then name."""
+        since = self._since[0][0] if self._since else 0
+        return -self.workload.priority, since, natural_key(self.key)
+
+    def split(self) -> Parts:
+        """What is lacking, by tier."""
+        return parts(self.workload, self.asked, self.running, self.required, self._tiers)
+
+    def wait(self, now: int, count: int) -> None:
+        """`count` more replicas wait from now on."""
+        if count > 0:
+            self._since.append([now, count])
+
+    def start(self, now: int, count: int) -> list[tuple[int, int]]:
+        """`count` replicas start, those that waited longest first: (waited, how many)."""
+        waits = []
+        while count and self._since:
+            since, waiting = self._since[0]
+            taken = min(count, waiting)
+            waits.append((now - since, taken))
+            count -= taken
+            if taken == waiting:
+                self._since.pop(0)
+            else:
+                self._since[0][1] -= taken
+        return waits
+
+    def give_up(self, count: int) -> None:
+        """`count` replicas are no longer asked for: those that wait shortest."""
+        while count > 0 and self._since:
+            taken = min(count, self._since[-1][1])
+            self._since[-1][1] -= taken
+            count -= taken
+            if not self._since[-1][1]:
+                self._since.pop()
+
+    def holds(self, batch: Batch, count: int, sign: int) -> None:
+        """Follow replicas of a batch that start (+) or are gone (−)."""
+        self.running += sign * count
+        if batch.part.tier == "on-demand":
+            self.required += sign * count
+
+
+def needs_like(part: Part) -> Shape:
+    """What decides whether a node takes the part, for shapes that do not mind neighbours: equal for equal needs."""
+    shape = part.shape
+    if shape.spread or shape.near or shape.far or shape.ports:
+        return shape
+    return replace(shape, namespace="", labels=())
+
+
+def _wished(arrival: Arrival, policy: SimPolicy, tiers: Tiers) -> Workload:
+    """The workload as this policy treats it."""
+    workload = replace(arrival.workload, strategy=policy.strategy)
+    if not policy.tiers:
+        return replace(workload, tiered=False, min_available=None)
+    if arrival.tier == "on-demand":
+        return replace(workload, shape=workload.shape.requiring(tiers.on_demand))
+    if arrival.tier == "spot":
+        return replace(workload, shape=preferring(workload.shape, tiers))
+    return workload

@@ -1,0 +1,154 @@
+"""What a run is judged by: sums over time, and samples at equal distances for the charts."""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from fairlead.kernel.imbalance import jain
+from fairlead.model.columns import Int
+from fairlead.sim.cluster import Cluster
+from fairlead.sim.turns import Turns
+
+SAMPLES = 240
+MILLION = 10**6
+
+
+@dataclass(slots=True)
+class Series:
+    """Samples in step with one another; `time_s` is seconds from the start, shares are from 0 to 1."""
+
+    time_s: list[float] = field(default_factory=list)
+    use: list[float] = field(default_factory=list)
+    evenness: list[float] = field(default_factory=list)
+    fairness: list[float] = field(default_factory=list)
+    waiting: list[int] = field(default_factory=list)
+    nodes: list[int] = field(default_factory=list)
+
+
+class Measures:
+    """Follows one run. `advance` is told the time before anything changes, so that every sum is exact."""
+
+    def __init__(self, until_ms: int) -> None:
+        self.series = Series()
+        self.evictions = 0
+        self.moves = 0
+        self.completed = 0
+        self.placed = 0
+        self.arrived = 0
+        self.now = 0
+        self._every = max(until_ms // SAMPLES, 1)
+        self._next = 0
+        self._used = 0
+        self._whole = 0
+        self._replicas = 0
+        self._on_demand = 0
+        self._lacking = 0
+        self._waits: dict[int, int] = {}
+
+    def advance(self, now: int, cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> None:
+        """The state has been what it is until `now`; `waiting` are replicas by namespace."""
+        while self._next < now:
+            self._sample(self._next, cluster, turns, waiting)
+            self._next += self._every
+        span = now - self.now
+        if span:
+            column = cluster.state.column("cpu")
+            if column is not None:
+                self._used += span * int(cluster.used[column])
+                self._whole += span * int(cluster.whole[column])
+            self._replicas += span * cluster.replicas
+            self._on_demand += span * cluster.replicas_on_demand
+            self._lacking += span * sum(waiting.values())
+            self.now = now
+
+    def waited(self, waits: Iterable[tuple[int, int]]) -> None:
+        """Replicas that started (or still wait at the end), with how long they waited."""
+        for wait, count in waits:
+            self._waits[wait] = self._waits.get(wait, 0) + count
+
+    def record(self) -> dict[str, Any]:
+        """The measures as plain values; times in seconds, shares from 0 to 1."""
+        series = self.series
+        # Where nobody waits there is nothing to be unfair about.
+        contended = [fair for fair, wait in zip(series.fairness, series.waiting, strict=True) if wait]
+        return {
+            "evenness": _mean(series.evenness),
+            "fairness": _mean(contended) if contended else 1.0,
+            "waiting": self._waiting(),
+            "running": _ratio(self._replicas, self._replicas + self._lacking),
+            "placed": self.placed,
+            "completed": self.completed,
+            "evictions": self.evictions,
+            "moves": self.moves,
+            "onDemandShare": _ratio(self._on_demand, self._replicas),
+            "utilisation": _ratio(self._used, self._whole),
+        }
+
+    def _waiting(self) -> dict[str, float]:
+        total = sum(self._waits.values())
+        if not total:
+            return {"mean": 0.0, "p95": 0.0, "max": 0.0}
+        ordered = sorted(self._waits.items())
+        mean = sum(wait * count for wait, count in ordered) / total
+        seen = np.cumsum([count for _, count in ordered])
+        edge = int(np.searchsorted(seen, -(-total * 95 // 100)))
+        return {"mean": round(mean / 1000, 3), "p95": ordered[edge][0] / 1000, "max": ordered[-1][0] / 1000}
+
+    def _sample(self, at: int, cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> None:
+        use = _node_use(cluster)
+        column = cluster.state.column("cpu")
+        whole = int(cluster.whole[column]) if column is not None else 0
+        self.series.time_s.append(at / 1000)
+        self.series.use.append(round(int(cluster.used[column]) / whole, 4) if column is not None and whole else 0.0)
+        self.series.evenness.append(round(jain(use), 4))
+        self.series.fairness.append(round(_fairness(cluster, turns, waiting), 4))
+        self.series.waiting.append(sum(waiting.values()))
+        self.series.nodes.append(int((~cluster.state.unschedulable).sum()))
+
+
+def _node_use(cluster: Cluster) -> Int:
+    """Per node that is up the fullest of cpu and memory, in millionths."""
+    state = cluster.state
+    up = ~state.unschedulable
+    use = np.zeros(int(up.sum()), dtype=np.int64)
+    for name in ("cpu", "memory"):
+        column = state.column(name)
+        if column is not None:
+            offered = np.maximum(state.allocatable[up, column], 1)
+            use = np.maximum(use, state.used[up, column] * MILLION // offered)
+    return use
+
+
+def _fairness(cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> float:
+    """Jain's index of dominant share per weight, over those that wait and those that hold more than one of them.
+
+    A namespace that has all it asks for and holds no more than those that wait takes nothing from anybody.
+    """
+    held: dict[str, Int] = {}
+    for (_, namespace), amounts in turns.held.items():
+        held[namespace] = held.get(namespace, 0) + amounts
+    counted = [place for place, name in enumerate(turns.resources) if name != "pods" and cluster.whole[place] > 0]
+    shares = {
+        name: max((int(amounts[place]) * MILLION // int(cluster.whole[place]) for place in counted), default=0)
+        for name, amounts in held.items()
+    }
+    wanting = {name for name, count in waiting.items() if count}
+    names = sorted({*shares, *wanting})
+    per_weight = {name: shares.get(name, 0) / max(turns.weights.get(name, 1), 1) for name in names}
+    least = min((per_weight[name] for name in wanting), default=0.0)
+    compared = [name for name in names if name in wanting or (wanting and per_weight[name] > least)]
+    if not compared:
+        return 1.0
+    values = np.array([shares.get(name, 0) for name in compared], dtype=np.int64)
+    weights = np.array([max(turns.weights.get(name, 1), 1) for name in compared], dtype=np.int64)
+    return jain(values, weights)
+
+
+def _mean(values: list[float]) -> float:
+    return round(sum(values) / len(values), 4) if values else 1.0
+
+
+def _ratio(part: int, whole: int) -> float:
+    return round(part / whole, 4) if whole else 0.0

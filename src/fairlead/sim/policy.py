@@ -1,0 +1,112 @@
+"""What is compared: how nodes are chosen, who goes first, and whether tiers are heeded."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Any
+
+import msgspec
+import numpy as np
+
+from fairlead.engine.parts import Part
+from fairlead.engine.site import heights
+from fairlead.model.columns import Int
+from fairlead.model.errors import InputError
+from fairlead.model.nodestate import NodeState
+from fairlead.model.population import Population
+from fairlead.model.snapshot import Site
+from fairlead.text.documents import strict
+
+MILLION = 10**6
+NOBODY = Population()
+
+Heights = Callable[[NodeState, Part, Int, Int], tuple[Int, Int]]
+"""(nodes, part, its replicas per node, rank of the nodes) → base and step for `place_group`."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SimPolicy:
+    """`strategy` is a key of `STRATEGIES`; `fair` shares by queue and namespace, else first come, first served."""
+
+    name: str
+    strategy: str = "communism"
+    fair: bool = True
+    tiers: bool = True
+
+
+def _levels(state: NodeState, part: Part, there: Int, rank: Int) -> tuple[Int, Int]:
+    """As a plan: replicas of the workload for communism, use of the nodes for global-greedy."""
+    site = Site(name="", nodes=state, population=NOBODY, present={part.workload.key: there})
+    return heights(site, part, state)
+
+
+def _mean_use(state: NodeState, part: Part) -> tuple[Int, Int]:
+    """Mean share of cpu and memory used, and what a replica adds, in millionths."""
+    used, adds = np.zeros(len(state.names), dtype=np.int64), np.zeros(len(state.names), dtype=np.int64)
+    request = dict(part.shape.request)
+    for name in ("cpu", "memory"):
+        column = state.column(name)
+        if column is not None:
+            offered = np.maximum(state.allocatable[:, column], 1)
+            used += state.used[:, column] * MILLION // offered // 2
+            adds += request.get(name, 0) * MILLION // offered // 2
+    return used, adds
+
+
+def _most_free(state: NodeState, part: Part, there: Int, rank: Int) -> tuple[Int, Int]:
+    return _mean_use(state, part)
+
+
+def _bin_pack(state: NodeState, part: Part, there: Int, rank: Int) -> tuple[Int, Int]:
+    """Fullest first; a node that does not rise is filled up before the next."""
+    return 2 * MILLION - _mean_use(state, part)[0], np.zeros(len(state.names), dtype=np.int64)
+
+
+def _spread(state: NodeState, part: Part, there: Int, rank: Int) -> tuple[Int, Int]:
+    column = state.column("pods")
+    held = state.used[:, column] if column is not None else np.zeros(len(state.names), dtype=np.int64)
+    return held, np.ones(len(state.names), dtype=np.int64)
+
+
+def _first_fit(state: NodeState, part: Part, there: Int, rank: Int) -> tuple[Int, Int]:
+    return rank, np.zeros(len(state.names), dtype=np.int64)
+
+
+STRATEGIES: Mapping[str, Heights] = MappingProxyType(
+    {
+        "communism": _levels,
+        "global-greedy": _levels,
+        "most-free": _most_free,
+        "spread": _spread,
+        "bin-pack": _bin_pack,
+        "first-fit": _first_fit,
+    }
+)
+"""How a node is chosen: fewest replicas of the workload; lowest use; most cpu and memory left; fewest replicas of
+any workload; fullest that fits; first by name that fits."""
+
+
+class _File(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
+    """A policy as it is written."""
+
+    name: str = ""
+    strategy: str = "communism"
+    queue: str = "fair"
+    tiers: bool = True
+
+
+def named(name: str) -> SimPolicy | None:
+    """The policy of this name that is always there, or None."""
+    return SimPolicy(name=name, strategy=name) if name in STRATEGIES else None
+
+
+def policy_of(value: Any, name: str) -> SimPolicy:
+    """A policy read from a document; `name` is used where it has none."""
+    written = strict(value, _File)
+    if written.strategy not in STRATEGIES:
+        raise InputError("$.strategy", f"{written.strategy!r}; expected one of {', '.join(STRATEGIES)}")
+    if written.queue not in ("fair", "fifo"):
+        raise InputError("$.queue", f'{written.queue!r}; expected "fair" or "fifo"')
+    return SimPolicy(
+        name=written.name or name, strategy=written.strategy, fair=written.queue == "fair", tiers=written.tiers
+    )

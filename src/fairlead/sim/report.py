@@ -1,0 +1,33 @@
+"""A simulation as plain JSON values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from fairlead.sim.events import Story
+from fairlead.sim.run import Run
+
+
+def record(told: Story, runs: Sequence[Run]) -> dict[str, Any]:
+    """The scenario in a few numbers, and each policy with its measures and samples."""
+    return {
+        "scenario": told.name,
+        "seed": told.seed,
+        "seconds": told.until_ms / 1000,
+        "nodes": len(told.nodes.names),
+        "arrivals": len(told.arrivals),
+        "outages": sum(len(outage.rows) for outage in told.outages if outage.at_ms < told.until_ms),
+        "interrupted": any(each.interrupted for each in runs),
+        "policies": [{**each.record, "series": _series(each)} for each in runs],
+    }
+
+
+def _series(each: Run) -> dict[str, Any]:
+    series = each.series
+    return {
+        "time": series.time_s,
+        "use": series.use,
+        "evenness": series.evenness,
+        "fairness": series.fairness,
+        "waiting": series.waiting,
+        "nodes": series.nodes,
+    }

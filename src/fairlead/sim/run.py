@@ -1,0 +1,307 @@
+"""The loop: from one instant at which something happens to the next, and between them nothing changes.
+
+At each instant: 1 the measures are told the time, 2 replicas end, nodes go and come, workloads arrive and are scaled,
+3 those that wait are placed. All that happens at one instant is placed together.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from heapq import heapify, heappop, heappush
+from typing import Any
+
+from fairlead.engine.parts import Tiers
+from fairlead.model.columns import ints
+from fairlead.model.shape import Shape
+from fairlead.sim.cluster import Batch, Cluster
+from fairlead.sim.events import Arrival, Outage, Scale, Story
+from fairlead.sim.jobs import Job, needs_like
+from fairlead.sim.measure import Measures, Series
+from fairlead.sim.policy import SimPolicy
+from fairlead.sim.turns import Turns
+
+ROUNDS = 4
+"""How often what the nodes refused is shared out again, as in a plan."""
+
+END, DOWN, UP, ARRIVE, SCALE, WAKE = range(6)
+"""What happens at one instant, in this order: what ends makes room for what comes."""
+
+Progress = Callable[[int], None]
+"""Told the simulated time in milliseconds, now and then."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of one policy. `interrupted` says that the end was not reached."""
+
+    policy: SimPolicy
+    record: dict[str, Any]
+    series: Series
+    interrupted: bool
+
+
+def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None) -> Run:
+    """Let everything in the story happen under one policy. Ctrl-C ends it early with what there is."""
+    loop = _Loop(story, policy)
+    interrupted = False
+    try:
+        loop.until_the_end(progress)
+    except KeyboardInterrupt:
+        interrupted = True
+    return Run(policy=policy, record=loop.finish(), series=loop.measures.series, interrupted=interrupted)
+
+
+class _Loop:
+    """The state of one run."""
+
+    def __init__(self, story: Story, policy: SimPolicy) -> None:
+        self.story, self.policy, self.tiers = story, policy, Tiers()
+        shapes = [arrival.workload.shape for arrival in story.arrivals]
+        neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
+        self.cluster = Cluster(story.nodes, story.population, policy, neighbourly=neighbourly)
+        self.turns = Turns(story.nodes.resources, story.queues, story.weights)
+        self.measures = Measures(story.until_ms)
+        self.jobs: dict[str, Job] = {}
+        self.waiting: dict[str, Job] = {}
+        self.fresh: dict[str, Job] = {}
+        """Jobs that have not been tried since they began to wait."""
+        self.lacking: dict[str, int] = {}
+        """Replicas that wait, by namespace."""
+        self._freed = 0
+        """How often room has become free, and how often it had when all that wait were last tried."""
+        self._tried = 0
+        self._next_pass = 0
+        self._woken = -1
+        self._order = 0
+        self._events: list[tuple[int, int, int, Any]] = []
+        self._fill(story)
+
+    def _fill(self, story: Story) -> None:
+        for kind, happenings in ((ARRIVE, story.arrivals), (SCALE, story.scales), (DOWN, story.outages)):
+            for happening in happenings:
+                self._order += 1
+                self._events.append((happening.at_ms, kind, self._order, happening))
+        heapify(self._events)
+
+    def until_the_end(self, progress: Progress) -> None:
+        """Instant by instant."""
+        steps = 0
+        while self._events and self._events[0][0] < self.story.until_ms:
+            now = self._events[0][0]
+            self.measures.advance(now, self.cluster, self.turns, self.lacking)
+            while self._events and self._events[0][0] == now:
+                _, kind, _, what = heappop(self._events)
+                self._happen(now, kind, what)
+            self._place(now)
+            steps += 1
+            if steps % 64 == 0:
+                progress(now)
+        self.measures.advance(self.story.until_ms, self.cluster, self.turns, self.lacking)
+        progress(self.story.until_ms)
+
+    def finish(self) -> dict[str, Any]:
+        """The record; what still waits counts with the time it has waited so far."""
+        for job in self.waiting.values():
+            self.measures.waited(job.start(self.measures.now, job.lacking))
+        return {"policy": self.policy.name, **self.measures.record(), "unplaced": sum(self.lacking.values())}
+
+    def _push(self, at: int, kind: int, what: Any) -> None:
+        self._order += 1
+        heappush(self._events, (at, kind, self._order, what))
+
+    def _happen(self, now: int, kind: int, what: Any) -> None:
+        if kind == END:
+            self._end(what)
+        elif kind == DOWN:
+            self._down(now, what)
+        elif kind == UP:
+            self.cluster.restore(what)
+            self._freed += 1
+        elif kind == ARRIVE:
+            self._arrive(now, what)
+        elif kind == SCALE:
+            self._scale(now, what)
+
+    def _arrive(self, now: int, arrival: Arrival) -> None:
+        job = Job(arrival, self.policy, self.tiers, self.cluster.vector(arrival.workload.shape))
+        if job.key in self.jobs:
+            # The same name again is the next run of the same thing: it has its own life.
+            job.key = f"{job.key}@{now}.{self._order}"
+        self.jobs[job.key] = job
+        self.measures.arrived += 1
+        self._ask(now, job, arrival.workload.replicas)
+
+    def _ask(self, now: int, job: Job, more: int) -> None:
+        job.asked += more
+        self.turns.ask(job, more)
+        self._wait(now, job, more)
+
+    def _wait(self, now: int, job: Job, count: int) -> None:
+        job.wait(now, count)
+        self._lack(job, count)
+        self.waiting[job.key] = self.fresh[job.key] = job
+
+    def _lack(self, job: Job, more: int) -> None:
+        namespace = job.workload.namespace
+        self.lacking[namespace] = self.lacking.get(namespace, 0) + more
+
+    def _scale(self, now: int, scale: Scale) -> None:
+        job = self.jobs.get(scale.title)
+        if job is None:
+            return
+        more = scale.replicas - job.asked
+        if more > 0:
+            self._ask(now, job, more)
+        elif more < 0:
+            self._fewer(job, -more)
+
+    def _fewer(self, job: Job, less: int) -> None:
+        """First those that wait are given up, then the youngest that run, those that need not be on demand first."""
+        gone = min(less, job.lacking)
+        job.give_up(gone)
+        self._lack(job, -gone)
+        job.asked -= less
+        self.turns.ask(job, -less)
+        less -= gone
+        ordered = sorted(job.batches.values(), key=lambda batch: (batch.part.tier == "on-demand", -batch.number))
+        for batch in ordered:
+            taken = min(less, batch.size)
+            if taken:
+                self._gone(job, batch, taken)
+                self.cluster.shrink(batch, taken)
+                less -= taken
+        self._settle(job)
+
+    def _gone(self, job: Job, batch: Batch, count: int) -> None:
+        """Replicas of a batch no longer run."""
+        if count == batch.size:
+            del job.batches[batch.number]
+        job.holds(batch, count, -1)
+        self.turns.hold(job, -count)
+        self._freed += 1
+
+    def _end(self, batch: Batch) -> None:
+        if batch.number not in self.cluster.batches:
+            return
+        job, count = self.jobs[batch.job], batch.size
+        self._gone(job, batch, count)
+        self.cluster.end(batch)
+        job.asked -= count
+        self.turns.ask(job, -count)
+        self.measures.completed += count
+        self._settle(job)
+
+    def _settle(self, job: Job) -> None:
+        """Forget what has nothing left to do."""
+        if not job.lacking:
+            self.waiting.pop(job.key, None)
+            self.fresh.pop(job.key, None)
+            if not job.asked and job.duration_ms is not None:
+                del self.jobs[job.key]
+
+    def _down(self, now: int, outage: Outage) -> None:
+        for batch, count in self.cluster.lose(ints(outage.rows)):
+            job = self.jobs[batch.job]
+            if not batch.size:
+                del job.batches[batch.number]
+            job.holds(batch, count, -1)
+            self.turns.hold(job, -count)
+            job.evicted += count
+            self.measures.evictions += count
+            self._wait(now, job, count)
+        if outage.back_ms is not None:
+            self._push(outage.back_ms, UP, ints(outage.rows))
+
+    def _place(self, now: int) -> None:
+        """Those that wait, as far as it is of use to try them.
+
+        Where there is enough for everybody the newcomers go at once. Where there is not, or where nodes refused
+        something before, a pass over all takes place at most once in a cycle, and only after something changed.
+        """
+        if not self.waiting:
+            return
+        enough = self.turns.enough(self.cluster.whole)
+        if enough and self.fresh:
+            fresh, self.fresh = list(self.fresh.values()), {}
+            self._try([(job, job.lacking) for job in sorted(fresh, key=lambda job: job.turn)], now)
+        if not self.waiting or not (self.fresh or self._freed > self._tried):
+            return
+        if now < self._next_pass:
+            if self._woken < self._next_pass:
+                self._woken = self._next_pass
+                self._push(self._next_pass, WAKE, None)
+            return
+        self._next_pass = now + self.story.cycle_ms
+        self.fresh = {}
+        self._pass(now, enough)
+
+    def _pass(self, now: int, enough: bool) -> None:
+        """All that wait: by fair share in rounds, or first come, first served."""
+        candidates = dict(self.waiting)
+        if enough or not self.policy.fair:
+            ordered = sorted(candidates.values(), key=lambda job: job.turn)
+            self._try([(job, job.lacking) for job in ordered], now)
+        else:
+            for _ in range(ROUNDS):
+                grants = self.turns.grants(self.cluster.state, candidates.values())
+                refused = self._try(grants, now)
+                if not refused:
+                    break
+                for job in refused:
+                    candidates.pop(job.key, None)
+                candidates = {key: job for key, job in candidates.items() if key in self.waiting}
+        self._tried = self._freed
+
+    def _try(self, grants: Sequence[tuple[Job, int]], now: int) -> list[Job]:
+        """Place what is granted; those of which the nodes refused something."""
+        refused: list[Job] = []
+        full: set[Shape] = set()
+        for job, granted in grants:
+            if not self._start(job, granted, now, full):
+                refused.append(job)
+        return refused
+
+    def _start(self, job: Job, granted: int, now: int, full: set[Shape]) -> bool:
+        """Whether the nodes took all that was granted. `full` are needs of which no node takes another one."""
+        batches: list[Batch] = []
+        asked, left = min(granted, job.lacking), granted
+        for part in job.split().parts:
+            share = min(part.need, left)
+            left -= share
+            needs = needs_like(part) if share else part.shape
+            if not share or needs in full:
+                continue
+            batch = self.cluster.place(job.key, part, share, [*job.batches.values(), *batches])
+            if batch is not None:
+                batches.append(batch)
+            if batch is None or batch.size < share:
+                full.add(needs)
+        placed = sum(batch.size for batch in batches)
+        least = job.workload.least_together
+        if least > 1 and job.running + placed < least:
+            for batch in batches:
+                self.cluster.end(batch)
+            # The room that was tried is free again: smaller asks of the same needs may fit.
+            full.clear()
+            return not asked
+        for batch in batches:
+            self._begin(job, batch, now)
+        self._settle(job)
+        return placed >= asked
+
+    def _begin(self, job: Job, batch: Batch, now: int) -> None:
+        count = batch.size
+        job.batches[batch.number] = batch
+        job.holds(batch, count, 1)
+        self.turns.hold(job, count)
+        self._lack(job, -count)
+        again = min(job.evicted, count)
+        job.evicted -= again
+        self.measures.moves += again
+        self.measures.placed += count
+        self.measures.waited(job.start(now, count))
+        if job.duration_ms is not None:
+            self._push(now + job.duration_ms, END, batch)
+
+
+def _minds(shape: Shape) -> bool:
+    return bool(shape.spread or shape.near or shape.far or shape.ports)

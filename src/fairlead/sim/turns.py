@@ -1,0 +1,117 @@
+"""Who may start: the queue level's answer, asked only where there is not enough for everybody.
+
+What already runs is one row for each queue and namespace, because the order of grants reads their sums only. Of those
+that wait, a queue and namespace shows its first `WINDOW` jobs in order, and the rest as one row that raises its demand.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.engine.parts import Part
+from fairlead.engine.queueing import DEFAULT, share_site
+from fairlead.model.columns import Int
+from fairlead.model.nodestate import NodeState
+from fairlead.model.shape import Shape
+from fairlead.model.queuestate import Queue
+from fairlead.model.workload import Workload
+from fairlead.sim.jobs import Job
+
+WINDOW = 40
+HELD, REST = "held", "rest"
+"""Kinds of the rows that stand for many; no real workload has such a kind."""
+
+Pair = tuple[str, str]
+
+
+class Turns:
+    """Keeps what is asked for and held, by queue and namespace."""
+
+    def __init__(self, resources: tuple[str, ...], queues: Sequence[Queue], weights: Mapping[str, int]) -> None:
+        self.resources = resources
+        self.queues = tuple(queues)
+        self.weights = weights
+        self.asked: dict[Pair, Int] = {}
+        self.held: dict[Pair, Int] = {}
+        self._plain = not any(
+            queue.parent or queue.guarantee or queue.deserved or not queue.open for queue in queues
+        )
+        self._known = {queue.name for queue in queues} | {DEFAULT, ""}
+        self._limits = [
+            (queue.name, np.array([queue.capability.get(name, -1) for name in resources], dtype=np.int64))
+            for queue in queues
+            if queue.capability
+        ]
+
+    def ask(self, job: Job, count: int) -> None:
+        """`count` more (or less) replicas are asked for."""
+        self.asked[job.pair] = self.asked.get(job.pair, self._nothing()) + count * job.vector
+
+    def hold(self, job: Job, count: int) -> None:
+        """`count` more (or less) replicas run."""
+        self.held[job.pair] = self.held.get(job.pair, self._nothing()) + count * job.vector
+
+    def enough(self, whole: Int) -> bool:
+        """Whether there is enough for all that is asked: then everybody may start, and no order matters."""
+        if not self._plain or any(queue not in self._known for queue, _ in self.asked):
+            return False
+        for name, limit in self._limits:
+            own = [asked for (queue, _), asked in self.asked.items() if (queue or DEFAULT) == name]
+            total = np.sum(own, axis=0) if own else self._nothing()
+            if bool(((limit >= 0) & (total > limit)).any()):
+                return False
+        return not bool((np.sum(list(self.asked.values()), axis=0) > whole).any()) if self.asked else True
+
+    def grants(self, nodes: NodeState, waiting: Iterable[Job]) -> list[tuple[Job, int]]:
+        """How many more replicas each waiting job may start, in the order in which they take their places."""
+        shown, rows = self._rows(sorted(waiting, key=lambda job: job.turn))
+        sharing = share_site(nodes, rows, self.queues, self.weights)
+        return [
+            (job, row.admitted - row.running)
+            for job, row in zip(shown, sharing.jobs, strict=False)
+            if row.admitted > row.running
+        ]
+
+    def _rows(self, ordered: list[Job]) -> tuple[list[Job], list[tuple[Workload, Sequence[Part]]]]:
+        """The jobs shown, and rows for the queue level: first theirs, then those that stand for many."""
+        by_pair: dict[Pair, list[Job]] = {}
+        for job in ordered:
+            by_pair.setdefault(job.pair, []).append(job)
+        shown = [job for jobs in by_pair.values() for job in jobs[:WINDOW]]
+        shown.sort(key=lambda job: job.turn)
+        rows: list[tuple[Workload, Sequence[Part]]] = [
+            (_aged(job, place), job.split().parts) for place, job in enumerate(shown)
+        ]
+        for pair, held in self.held.items():
+            others = held - sum((job.running * job.vector for job in by_pair.get(pair, [])[:WINDOW]), self._nothing())
+            if others.any():
+                rows.append(self._row(pair, HELD, others, running=1))
+        for pair, jobs in by_pair.items():
+            rest = sum((job.lacking * job.vector for job in jobs[WINDOW:]), self._nothing())
+            if rest.any():
+                rows.append(self._row(pair, REST, rest, running=0))
+        return shown, rows
+
+    def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> tuple[Workload, Sequence[Part]]:
+        queue, namespace = pair
+        shape = Shape(namespace=namespace, request=tuple(zip(self.resources, amounts.tolist(), strict=True)))
+        workload = Workload(
+            kind=kind,
+            namespace=namespace,
+            name=queue,
+            replicas=1,
+            shape=shape,
+            queue=queue,
+            priority=-(2**31),
+            created="~",
+        )
+        return workload, (Part(workload=workload, tier="", shape=shape, running=running, need=1 - running),)
+
+    def _nothing(self) -> Int:
+        return np.zeros(len(self.resources), dtype=np.int64)
+
+
+def _aged(job: Job, place: int) -> Workload:
+    """The workload with its place in the order as its age."""
+    return replace(job.workload, created=f"{place:012d}")
