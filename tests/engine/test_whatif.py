@@ -190,3 +190,44 @@ def test_explain_volumes_of_a_plan_without_storage_is_empty() -> None:
     """Nothing to say."""
     assert volume_lines(plan(scene())) == ()
     assert np.array_equal(plan(scene()).sites[0].after.used.sum(axis=0), [3 * CPU, 3])
+
+
+def test_explain_tells_the_fleet_and_the_tiers() -> None:
+    """A divided, tiered workload: which cluster and why, which part must be on demand, which cluster is not seen."""
+    web = workload("web", 4, tiered=True, min_available="1")
+    ask = DivisionAsk(
+        workload=DivideWorkload(name="web", replicas=4, uid="u"),
+        clusters=cluster_table(["here", "there"]),
+        policy=DividePolicy(),
+    )
+    records = [
+        NodeRecord(
+            name=f"n{number}",
+            allocatable={"cpu": 9 * CPU, "pods": 9},
+            labels={"node.kubernetes.io/capacity": "on-demand" if number % 2 else "spot"},
+        )
+        for number in range(30)
+    ]
+    site = Site(name="here", nodes=node_state(records), population=Population())
+    text = "\n".join(workload_lines(plan(Snapshot(sites=(site,), divided=((web, ask),))), "shop/web"))
+    assert "Fleet: shop/web" in text
+    assert "2 replicas go to cluster there, whose nodes are not part of the snapshot." in text
+    assert "Deployment shop/web on cluster here: 2 replicas, 0 running already" in text
+    assert "Tier: 1 must be on on-demand nodes; of the new ones 1 must, 1 prefer spot" in text
+    assert "not 15 nodes (n0, n2, n4, …): the node does not match" in text
+
+
+def test_explain_of_a_bad_wish_and_of_many_nodes() -> None:
+    """A minimum that cannot be read is told; thirty nodes are summed up instead of listed."""
+    records = [NodeRecord(name=f"n{number}", allocatable={"cpu": 9 * CPU, "pods": 9}) for number in range(30)]
+    wide = workload("wide", 60, tiered=True, min_available="many")
+    lost = workload("lost", 2, kind="Job", queue="nowhere")
+    site = Site(name="", nodes=node_state(records), population=Population(), workloads=(wide, lost))
+    made = plan(Snapshot(sites=(site,)))
+    text = "\n".join(workload_lines(made, "wide"))
+    assert "Tier: " in text
+    assert "Note: " in text
+    assert "60 of 60 placed: 60 on 30 nodes, at most 2 each" in text
+    refused = "\n".join(workload_lines(made, "lost"))
+    assert "Queue nowhere: 0 of 2 may start" in refused
+    assert "UnknownQueue" in refused
