@@ -39,14 +39,14 @@ proof: setup ## full sizes; writes dated results under docs/proof/
 	@$(BIN)/pytest -m proof -p no:xdist
 
 lint: setup ## style, import contracts, spelling
-	@$(BIN)/ruff format --check --quiet src tests bench || { echo "run: make fix"; exit 1; }
-	@$(BIN)/ruff check --quiet src tests bench
+	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo "run: make fix"; exit 1; }
+	@$(BIN)/ruff check --quiet src tests bench tools
 	@$(BIN)/lint-imports --no-cache
 	@$(BIN)/codespell src tests docs bench examples README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
 
 fix: setup ## format and repair what can be repaired
-	@$(BIN)/ruff format src tests bench
-	@$(BIN)/ruff check --fix src tests bench
+	@$(BIN)/ruff format src tests bench tools
+	@$(BIN)/ruff check --fix src tests bench tools
 
 types: setup ## strict type check
 	@$(BIN)/mypy

@@ -84,19 +84,30 @@ class Api:
         """Send one request and return the decoded answer; `ApiError` on an HTTP error."""
         payload = None if body is None else json.dumps(body).encode()
         headers = {**self._headers, "Content-Type": content_type, "Accept": "application/json"}
-        connection = self._connection()
+        send = (method, _target(path, query), payload, headers)
         try:
-            connection.request(method, _target(path, query), payload, headers)
+            response, content = self._exchange(self._connection(), send)
+        except http.client.RemoteDisconnected:
+            if method == "POST":
+                raise  # it may have been carried out
+            # The server closed an idle connection at this very moment; a new one is as good.
+            self._idle.clear()
+            response, content = self._exchange(self._connection(), send)
+        if response.status >= 400:
+            raise _failure(response.status, content)
+        is_json = response.headers.get_content_type() == "application/json"
+        return json.loads(content) if is_json else content.decode()
+
+    def _exchange(self, connection: http.client.HTTPSConnection, send: tuple[Any, ...]) -> tuple[Any, bytes]:
+        try:
+            connection.request(*send)
             response = connection.getresponse()
             content = response.read()
         except BaseException:
             connection.close()
             raise
         self._idle.append(connection)
-        if response.status >= 400:
-            raise _failure(response.status, content)
-        is_json = response.headers.get_content_type() == "application/json"
-        return json.loads(content) if is_json else content.decode()
+        return response, content
 
     def get(self, path: str, **query: str | int) -> Any:
         """GET; keyword arguments become the query (`labelSelector`, `limit`, …)."""
