@@ -209,9 +209,9 @@ def plot(worlds: Sequence[World], width: int = 760, height: int = 320) -> str:
         parts.append(f'<text x="{left - 6}" y="{y + 4:.1f}" text-anchor="end">{value:.2f}</text>')
     for row, (world, colour) in enumerate(zip(worlds, colours, strict=True)):
         values = _smooth(world.nodes)
-        step = (width - 12 - left) / max(len(values) - 1, 1)
+        pace = (width - 12 - left) / max(len(values) - 1, 1)
         points = " ".join(
-            f"{left + step * at:.1f},{bottom - (bottom - top) * value / most:.1f}" for at, value in enumerate(values)
+            f"{left + pace * at:.1f},{bottom - (bottom - top) * value / most:.1f}" for at, value in enumerate(values)
         )
         parts.append(f'<polyline points="{points}" fill="none" stroke="{colour}" stroke-width="1.5"/>')
         parts.append(f'<text x="{left + 150 * row}" y="{height - 10}" fill="{colour}">{world.rule}</text>')
