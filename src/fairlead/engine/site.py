@@ -14,6 +14,7 @@ from fairlead.engine.ground import Ground
 from fairlead.engine.parts import Part, Parts, Tiers, parts
 from fairlead.engine.queueing import share_site
 from fairlead.levels.node.group import Grouping
+from fairlead.levels.node.heights import use
 from fairlead.levels.queue.result import JobRow, Sharing
 from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
@@ -182,21 +183,11 @@ def _place_part(site: Site, ground: Ground, part: Part, share: int) -> PartPath:
 
 
 def heights(site: Site, part: Part, state: NodeState) -> tuple[Int, Int]:
-    """What the strategy levels: replicas of the workload per node, or the use of the nodes.
-
-    Use is in millionths of a node, by the resource of the part in which the node is fullest.
-    """
+    """What the strategy levels: replicas of the workload per node, or the use of the nodes."""
+    if part.workload.strategy == "global-greedy":
+        return use(state, part.shape)
     there = site.present.get(part.workload.key, np.zeros(len(state.names), dtype=np.int64))
-    if part.workload.strategy != "global-greedy":
-        return there, np.ones(len(state.names), dtype=np.int64)
-    base, step = np.zeros(len(state.names), dtype=np.int64), np.zeros(len(state.names), dtype=np.int64)
-    for name, amount in part.shape.request:
-        column = state.column(name)
-        if column is not None:
-            offered = np.maximum(state.allocatable[:, column], 1)
-            base = np.maximum(base, state.used[:, column] * 10**6 // offered)
-            step = np.maximum(step, amount * 10**6 // offered)
-    return base, step
+    return there, np.ones(len(state.names), dtype=np.int64)
 
 
 def _why(paths: Iterable[PartPath]) -> str:
