@@ -38,6 +38,11 @@ class Job:
         return max(self.asked - self.running, 0)
 
     @property
+    def least(self) -> int:
+        """The gang's size; replicas that have run to their end are no longer waited for."""
+        return min(self.workload.least_together, max(self.asked, 1))
+
+    @property
     def turn(self) -> Key:
         """Higher priority first, then who waits longest, then name."""
         since = self._since[0][0] if self._since else 0

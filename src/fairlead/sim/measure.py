@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.kernel.imbalance import jain
 from fairlead.model.columns import Int
+from fairlead.model.order import natural_key
 from fairlead.sim.cluster import Cluster
 from fairlead.sim.turns import Turns
 
@@ -45,7 +46,7 @@ class Measures:
         self._replicas = 0
         self._on_demand = 0
         self._lacking = 0
-        self._waits: dict[int, int] = {}
+        self._waits: dict[str, dict[int, int]] = {}
 
     def advance(self, now: int, cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> None:
         """The state has been what it is until `now`; `waiting` are replicas by namespace."""
@@ -63,10 +64,11 @@ class Measures:
             self._lacking += span * sum(waiting.values())
             self.now = now
 
-    def waited(self, waits: Iterable[tuple[int, int]]) -> None:
+    def waited(self, namespace: str, waits: Iterable[tuple[int, int]]) -> None:
         """Replicas that started (or still wait at the end), with how long they waited."""
+        own = self._waits.setdefault(namespace, {})
         for wait, count in waits:
-            self._waits[wait] = self._waits.get(wait, 0) + count
+            own[wait] = own.get(wait, 0) + count
 
     def record(self) -> dict[str, Any]:
         """The measures as plain values; times in seconds, shares from 0 to 1."""
@@ -77,6 +79,7 @@ class Measures:
             "evenness": _mean(series.evenness),
             "fairness": _mean(contended) if contended else 1.0,
             "waiting": self._waiting(),
+            "waitingByNamespace": {name: _waits(self._waits[name]) for name in sorted(self._waits, key=natural_key)},
             "running": _ratio(self._replicas, self._replicas + self._lacking),
             "placed": self.placed,
             "completed": self.completed,
@@ -87,14 +90,11 @@ class Measures:
         }
 
     def _waiting(self) -> dict[str, float]:
-        total = sum(self._waits.values())
-        if not total:
-            return {"mean": 0.0, "p95": 0.0, "max": 0.0}
-        ordered = sorted(self._waits.items())
-        mean = sum(wait * count for wait, count in ordered) / total
-        seen = np.cumsum([count for _, count in ordered])
-        edge = int(np.searchsorted(seen, -(-total * 95 // 100)))
-        return {"mean": round(mean / 1000, 3), "p95": ordered[edge][0] / 1000, "max": ordered[-1][0] / 1000}
+        everybody: dict[int, int] = {}
+        for own in self._waits.values():
+            for wait, count in own.items():
+                everybody[wait] = everybody.get(wait, 0) + count
+        return _waits(everybody)
 
     def _sample(self, at: int, cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> None:
         use = _node_use(cluster)
@@ -106,6 +106,18 @@ class Measures:
         self.series.fairness.append(round(_fairness(cluster, turns, waiting), 4))
         self.series.waiting.append(sum(waiting.values()))
         self.series.nodes.append(int((~cluster.state.unschedulable).sum()))
+
+
+def _waits(counts: dict[int, int]) -> dict[str, float]:
+    """Mean, 95th percentile and longest of waits in milliseconds, in seconds."""
+    total = sum(counts.values())
+    if not total:
+        return {"mean": 0.0, "p95": 0.0, "max": 0.0}
+    ordered = sorted(counts.items())
+    mean = sum(wait * count for wait, count in ordered) / total
+    seen = np.cumsum([count for _, count in ordered])
+    edge = int(np.searchsorted(seen, -(-total * 95 // 100)))
+    return {"mean": round(mean / 1000, 3), "p95": ordered[edge][0] / 1000, "max": ordered[-1][0] / 1000}
 
 
 def _node_use(cluster: Cluster) -> Int:

@@ -14,6 +14,8 @@ CHARTS = (
     ("nodes", "Nodes", "Nodes that are up.", None),
 )
 
+MOST_NAMESPACES = 6
+
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c2733; --soft: #5b6b7b; --ground: #fbfbf9; --grid: #dfe3e6;
   --c0: #0b6fb8; --c1: #d1581a; --c2: #26804a; --c3: #8a44b5; --c4: #a8842c; --c5: #b32d5e; }
@@ -66,7 +68,8 @@ def _table(policies: list[dict[str, Any]]) -> str:
         for place, each in enumerate(policies)
     )
     rows = "".join(
-        f"<tr><th>{name}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>" for name, *cells in rows_of(policies)
+        f"<tr><th>{escape(name)}</th>{''.join(f'<td>{cell}</td>' for cell in cells)}</tr>"
+        for name, *cells in rows_of(policies)
     )
     return f"<table><tr><th></th>{heads}</tr>{rows}</table>"
 
@@ -80,12 +83,28 @@ def rows_of(policies: list[dict[str, Any]]) -> list[list[str]]:
         ["waiting, mean", *(span_text(each["waiting"]["mean"] * 1000) for each in policies)],
         ["waiting, 95 of 100", *(span_text(each["waiting"]["p95"] * 1000) for each in policies)],
         ["waiting, longest", *(span_text(each["waiting"]["max"] * 1000) for each in policies)],
+        *_by_namespace(policies),
         ["running of asked for", *(_percent(each["running"]) for each in policies)],
         ["on demand", *(_percent(each["onDemandShare"]) for each in policies)],
         ["evicted", *(str(each["evictions"]) for each in policies)],
         ["moved", *(str(each["moves"]) for each in policies)],
         ["completed", *(str(each["completed"]) for each in policies)],
         ["waiting at the end", *(str(each["unplaced"]) for each in policies)],
+    ]
+
+
+def _by_namespace(policies: list[dict[str, Any]]) -> list[list[str]]:
+    """The mean wait of each namespace, where there are a few of them."""
+    names = list(dict.fromkeys(name for each in policies for name in each["waitingByNamespace"]))
+    if not 1 < len(names) <= MOST_NAMESPACES:
+        return []
+    nothing = {"mean": 0.0}
+    return [
+        [
+            f"waiting, mean of {name}",
+            *(span_text(each["waitingByNamespace"].get(name, nothing)["mean"] * 1000) for each in policies),
+        ]
+        for name in names
     ]
 
 

@@ -101,7 +101,7 @@ class _Loop:
     def finish(self) -> dict[str, Any]:
         """The record; what still waits counts with the time it has waited so far."""
         for job in self.waiting.values():
-            self.measures.waited(job.start(self.measures.now, job.lacking))
+            self.measures.waited(job.workload.namespace, job.start(self.measures.now, job.lacking))
         return {"policy": self.policy.name, **self.measures.record(), "unplaced": sum(self.lacking.values())}
 
     def _push(self, at: int, kind: int, what: Any) -> None:
@@ -276,8 +276,7 @@ class _Loop:
             if batch is None or batch.size < share:
                 full.add(needs)
         placed = sum(batch.size for batch in batches)
-        least = job.workload.least_together
-        if least > 1 and job.running + placed < least:
+        if job.least > 1 and job.running + placed < job.least:
             for batch in batches:
                 self.cluster.end(batch)
             # The room that was tried is free again: smaller asks of the same needs may fit.
@@ -298,7 +297,7 @@ class _Loop:
         job.evicted -= again
         self.measures.moves += again
         self.measures.placed += count
-        self.measures.waited(job.start(now, count))
+        self.measures.waited(job.workload.namespace, job.start(now, count))
         if job.duration_ms is not None:
             self._push(now + job.duration_ms, END, batch)
 

@@ -124,7 +124,7 @@ class Scenario(_Strict, kw_only=True, frozen=True):
     name: str = ""
     seed: int = 1
     until: Span = "1d"
-    cycle: Span = "10s"
+    cycle: Span = "1m"
     manifests: list[str] = []
     nodes: list[NodesIn] = []
     queues: list[QueueIn] = []

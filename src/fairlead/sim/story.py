@@ -10,8 +10,8 @@ from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeRecord, NodeState, node_state
 from fairlead.model.population import Population
-from fairlead.model.selectors import integer
 from fairlead.model.queuestate import Queue
+from fairlead.model.selectors import integer
 from fairlead.model.snapshot import Site
 from fairlead.sim.draws import Draws
 from fairlead.sim.events import Arrival, Outage, Scale, Story
@@ -97,9 +97,7 @@ def _records(written: NodesIn, path: str) -> Iterator[NodeRecord]:
 
 def _queues(written: Scenario, site: Site | None) -> tuple[Queue, ...]:
     own = tuple(
-        Queue(
-            name=each.name, weight=each.weight, capability=amounts(each.capability, f"$.queues[{row}].capability")
-        )
+        Queue(name=each.name, weight=each.weight, capability=amounts(each.capability, f"$.queues[{row}].capability"))
         for row, each in enumerate(written.queues)
     )
     named = {queue.name for queue in own}

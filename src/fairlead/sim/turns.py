@@ -13,8 +13,8 @@ from fairlead.engine.parts import Part
 from fairlead.engine.queueing import DEFAULT, share_site
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
-from fairlead.model.shape import Shape
 from fairlead.model.queuestate import Queue
+from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
 from fairlead.sim.jobs import Job
 
@@ -34,9 +34,7 @@ class Turns:
         self.weights = weights
         self.asked: dict[Pair, Int] = {}
         self.held: dict[Pair, Int] = {}
-        self._plain = not any(
-            queue.parent or queue.guarantee or queue.deserved or not queue.open for queue in queues
-        )
+        self._plain = not any(queue.parent or queue.guarantee or queue.deserved or not queue.open for queue in queues)
         self._known = {queue.name for queue in queues} | {DEFAULT, ""}
         self._limits = [
             (queue.name, np.array([queue.capability.get(name, -1) for name in resources], dtype=np.int64))
@@ -114,4 +112,4 @@ class Turns:
 
 def _aged(job: Job, place: int) -> Workload:
     """The workload with its place in the order as its age."""
-    return replace(job.workload, created=f"{place:012d}")
+    return replace(job.workload, created=f"{place:012d}", least_together=job.least)
