@@ -1,6 +1,7 @@
 """A scenario made ready to run."""
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 import numpy as np
 
@@ -56,7 +57,7 @@ def story(
         until_ms=until,
         cycle_ms=max(milliseconds(written.cycle, "$.cycle"), 1),
         nodes=nodes,
-        population=site.population if site else Population(),
+        population=Population(namespaces=site.population.namespaces) if site else Population(),
         queues=_queues(written, site),
         weights={**(site.weights if site else {}), **written.namespaces},
         arrivals=tuple(arrivals),
@@ -69,7 +70,7 @@ def _nodes(written: Scenario, site: Site | None) -> NodeState:
     if site is not None and written.nodes:
         raise InputError("$.nodes", "the manifests have nodes already; expected one or the other")
     if site is not None and len(site.nodes.names):
-        return site.nodes
+        return _emptied(site)
     records = [record for row, each in enumerate(written.nodes) for record in _records(each, f"$.nodes[{row}]")]
     if not records:
         raise InputError("$.nodes", "there is no node; expected at least one")
@@ -77,6 +78,18 @@ def _nodes(written: Scenario, site: Site | None) -> NodeState:
     if len(set(names)) != len(names):
         raise InputError("$.nodes", "two groups have the same name; expected distinct names")
     return node_state(records)
+
+
+def _emptied(site: Site) -> NodeState:
+    """The nodes without the replicas of the site's own workloads, which arrive anew; others keep their room."""
+    nodes, used = site.nodes, site.nodes.used.copy()
+    for workload in site.workloads:
+        there = site.present.get(workload.key)
+        for name, amount_each in workload.shape.request if there is not None else ():
+            column = nodes.column(name)
+            if column is not None and there is not None:
+                used[:, column] -= there * amount_each
+    return replace(nodes, used=np.maximum(used, 0))
 
 
 def _records(written: NodesIn, path: str) -> Iterator[NodeRecord]:
@@ -105,7 +118,7 @@ def _queues(written: Scenario, site: Site | None) -> tuple[Queue, ...]:
 
 
 def _standing(site: Site) -> Iterator[Arrival]:
-    """The workloads of the manifests are there from the start; what runs already stays where it is."""
+    """The workloads of the manifests arrive at the start."""
     for workload in site.workloads:
         yield Arrival(at_ms=0, workload=workload)
 
