@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fairlead.engine.parts import Part, Parts, Tiers, parts, preferring
+from fairlead.engine.parts import Parts, Tiers, parts, preferring
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.shape import Shape
@@ -29,6 +29,9 @@ class Job:
         self.batches: dict[int, Batch] = {}
         self.evicted = 0
         """Replicas lost and not yet running again."""
+        self.needs = None if self.workload.tiered else needs_like(self.workload.shape)
+        """What decides whether a node takes it, where that is one thing for all its replicas."""
+        self._name = natural_key(self.key)
         self._tiers = tiers
         self._since: list[list[int]] = []
 
@@ -46,7 +49,7 @@ class Job:
     def turn(self) -> Key:
         """Higher priority first, then who waits longest, then name."""
         since = self._since[0][0] if self._since else 0
-        return -self.workload.priority, since, natural_key(self.key)
+        return -self.workload.priority, since, self._name
 
     def split(self) -> Parts:
         """What is lacking, by tier."""
@@ -87,9 +90,8 @@ class Job:
             self.required += sign * count
 
 
-def needs_like(part: Part) -> Shape:
-    """What decides whether a node takes the part, for shapes that do not mind neighbours: equal for equal needs."""
-    shape = part.shape
+def needs_like(shape: Shape) -> Shape:
+    """What decides whether a node takes the shape, if it does not mind neighbours: equal for equal needs."""
     if shape.spread or shape.near or shape.far or shape.ports:
         return shape
     return replace(shape, namespace="", labels=())

@@ -240,48 +240,52 @@ class _Loop:
         if enough or not self.policy.fair:
             ordered = sorted(candidates.values(), key=lambda job: job.turn)
             self._try([(job, job.lacking) for job in ordered], now)
-        else:
-            for _ in range(ROUNDS):
-                grants = self.turns.grants(self.cluster.state, candidates.values())
-                refused = self._try(grants, now)
-                if not refused:
-                    break
-                for job in refused:
-                    candidates.pop(job.key, None)
-                candidates = {key: job for key, job in candidates.items() if key in self.waiting}
+            candidates = {}
+        full: set[Shape] = set()
+        for _ in range(ROUNDS):
+            if not candidates:
+                break
+            refused = self._try(self.turns.grants(self.cluster.state, candidates.values()), now, full)
+            if not refused:
+                break
+            # Whoever needs what no node has left would only be refused again: its share is for the others.
+            candidates = {
+                key: job
+                for key, job in candidates.items()
+                if key in self.waiting and key not in refused and (job.needs is None or job.needs not in full)
+            }
         self._tried = self._freed
 
-    def _try(self, grants: Sequence[tuple[Job, int]], now: int) -> list[Job]:
-        """Place what is granted; those of which the nodes refused something."""
-        refused: list[Job] = []
-        full: set[Shape] = set()
-        for job, granted in grants:
-            if not self._start(job, granted, now, full):
-                refused.append(job)
-        return refused
+    def _try(self, grants: Sequence[tuple[Job, int]], now: int, full: set[Shape] | None = None) -> set[str]:
+        """Place what is granted; the keys of those of which the nodes refused something."""
+        full = set() if full is None else full
+        return {job.key for job, granted in grants if not self._start(job, granted, now, full)}
 
     def _start(self, job: Job, granted: int, now: int, full: set[Shape]) -> bool:
         """Whether the nodes took all that was granted. `full` are needs of which no node takes another one."""
         batches: list[Batch] = []
+        found: set[Shape] = set()
         asked, left = min(granted, job.lacking), granted
         for part in job.split().parts:
             share = min(part.need, left)
             left -= share
-            needs = needs_like(part) if share else part.shape
-            if not share or needs in full:
+            if not share:
+                continue
+            needs = needs_like(part.shape)
+            if needs in full:
                 continue
             batch = self.cluster.place(job.key, part, share, [*job.batches.values(), *batches])
             if batch is not None:
                 batches.append(batch)
             if batch is None or batch.size < share:
-                full.add(needs)
+                found.add(needs)
         placed = sum(batch.size for batch in batches)
         if job.least > 1 and job.running + placed < job.least:
             for batch in batches:
                 self.cluster.end(batch)
-            # The room that was tried is free again: smaller asks of the same needs may fit.
-            full.clear()
+            # The room that was tried is free again: a smaller gang of the same needs may fit.
             return not asked
+        full |= found
         for batch in batches:
             self._begin(job, batch, now)
         self._settle(job)
