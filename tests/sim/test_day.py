@@ -15,7 +15,7 @@ def test_small_day_places_everything_where_there_is_room() -> None:
 
 
 def test_small_day_with_too_little_room_keeps_the_nodes_busy() -> None:
-    """One node for eighty arrivals: somebody always waits."""
-    record = run(day(1, 80, "3h"), SimPolicy(name="communism")).record
+    """Two nodes for 120 arrivals: somebody always waits."""
+    record = run(day(2, 120, "3h"), SimPolicy(name="communism")).record
     assert record["unplaced"] > 0
     assert record["utilisation"] > 0.8
