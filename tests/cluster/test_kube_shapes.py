@@ -70,7 +70,9 @@ def test_every_field_of_a_shape_is_one_of_the_server(schema: Schema) -> None:
     checked, wrong = [], []
     for resource in ALL:
         part = schema.kinds.get((resource.group, resource.version, resource.kind))
-        if part is None:
+        # Custom resources are whatever definition another test has installed: only the server's own kinds are checked.
+        built_in = "." not in resource.group or resource.group.endswith(".k8s.io")
+        if part is None or not built_in:
             continue
         checked.append(resource.label)
         found = schema.differences(inspect.type_info(resource.shape), part, resource.plural)
