@@ -40,7 +40,7 @@ def test_rows_tell_the_mean_wait_of_each_namespace() -> None:
 def test_chart_draws_steps_within_its_frame() -> None:
     """A value above the scale stays inside; a seventh line is dashed."""
     lines = [Line(name=str(n), values=[0, 2, 1]) for n in range(COLOURS + 1)]
-    text = chart("use", [0, 1, 2], lines, most=1.0)
+    text = chart("use", [0, 1, 2], lines, end=2, most=1.0)
     paths = [path.get("d", "") for path in ElementTree.fromstring(text).iter(f"{SVG}path")]
     assert paths[0] == "M56.0 192.0H382.0V12.0H708.0V12.0"
     assert "dashed" in text
@@ -48,7 +48,7 @@ def test_chart_draws_steps_within_its_frame() -> None:
 
 def test_chart_of_nothing_is_still_a_chart() -> None:
     """An interrupted run may have no samples."""
-    assert ElementTree.fromstring(chart("nothing", [], [Line(name="a", values=[])])).tag == f"{SVG}svg"
+    assert ElementTree.fromstring(chart("nothing", [], [Line(name="a", values=[])], end=1)).tag == f"{SVG}svg"
 
 
 def test_record_has_as_many_samples_as_moments() -> None:

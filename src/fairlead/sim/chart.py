@@ -18,11 +18,10 @@ class Line:
     values: Sequence[float]
 
 
-def chart(title: str, hours: Sequence[float], lines: Sequence[Line], *, most: float | None = None) -> str:
-    """The chart; `most` is the top of the scale, else the highest value (at least 1)."""
+def chart(title: str, hours: Sequence[float], lines: Sequence[Line], *, end: float, most: float | None = None) -> str:
+    """The chart up to the hour `end`; `most` is the top of the scale, else the highest value."""
     top = most if most is not None else max((max(line.values, default=0.0) for line in lines), default=0.0)
     top = top if top > 0 else 1.0
-    end = max(hours, default=0.0) or 1.0
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}" '
         'xmlns="http://www.w3.org/2000/svg">',

@@ -50,7 +50,10 @@ def page(record: dict[str, Any]) -> str:
             f"<p>{span_text(record['seconds'] * 1000)}, {record['nodes']} nodes, {record['arrivals']} arrivals, "
             f"{record['outages']} nodes lost on the way, seed {record['seed']}.{ended}</p>",
             _table(policies),
-            *(_section(name, heading, words, most, policies) for name, heading, words, most in CHARTS),
+            *(
+                _section(name, heading, words, most, policies, max(record["seconds"] / 3600, 1e-6))
+                for name, heading, words, most in CHARTS
+            ),
             "</body></html>",
         ]
     )
@@ -112,7 +115,9 @@ def _percent(share: float) -> str:
     return f"{share * 100:.1f} %"
 
 
-def _section(name: str, heading: str, words: str, most: float | None, policies: list[dict[str, Any]]) -> str:
+def _section(
+    name: str, heading: str, words: str, most: float | None, policies: list[dict[str, Any]], end: float
+) -> str:
     hours = [second / 3600 for second in max((each["series"]["time"] for each in policies), key=len)]
     lines = [Line(name=each["policy"], values=each["series"][name]) for each in policies]
-    return f"<h2>{heading}</h2><p>{words}</p>{chart(heading, hours, lines, most=most)}"
+    return f"<h2>{heading}</h2><p>{words}</p>{chart(heading, hours, lines, end=end, most=most)}"
