@@ -227,7 +227,7 @@ def test_books_balance_after_a_turbulent_day() -> None:
     running = sum(batch.size for batch in loop.cluster.batches.values())
     assert loop.cluster.replicas == running == sum(job.running for job in loop.jobs.values())
     assert sum(held(loop)) == running
-    assert sum(loop.lacking.values()) == sum(job.lacking for job in loop.jobs.values())
+    assert sum(loop.waiting.by_namespace.values()) == sum(job.lacking for job in loop.jobs.values())
     cpu = loop.cluster.state.resources.index("cpu")
     assert sum(int(amounts[cpu]) for amounts in loop.turns.held.values()) == 1000 * running
     assert (loop.cluster.state.used <= loop.cluster.state.allocatable).all()

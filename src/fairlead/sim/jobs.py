@@ -46,10 +46,14 @@ class Job:
         return min(self.workload.least_together, max(self.asked, 1))
 
     @property
+    def since(self) -> int:
+        """When the first of those that wait began to."""
+        return self._since[0][0] if self._since else 0
+
+    @property
     def turn(self) -> Key:
         """Higher priority first, then who waits longest, then name."""
-        since = self._since[0][0] if self._since else 0
-        return -self.workload.priority, since, self._name
+        return -self.workload.priority, self.since, self._name
 
     def split(self) -> Parts:
         """What is lacking, by tier."""

@@ -17,10 +17,13 @@ from fairlead.sim.events import Arrival, Outage, Scale, Story
 from fairlead.sim.jobs import Job, needs_like
 from fairlead.sim.measure import Measures, Series
 from fairlead.sim.policy import SimPolicy
-from fairlead.sim.turns import Turns
+from fairlead.sim.turns import WINDOW, Turns
+from fairlead.sim.waiting import Waiting
 
 ROUNDS = 4
 """How often what the nodes refused is shared out again, as in a plan."""
+TOGETHER = 1000
+"""How many of a queue and namespace are looked at together, first come, first served."""
 
 END, DOWN, UP, ARRIVE, SCALE, WAKE = range(6)
 """What happens at one instant, in this order: what ends makes room for what comes."""
@@ -61,11 +64,9 @@ class _Loop:
         self.turns = Turns(story.nodes.resources, story.queues, story.weights)
         self.measures = Measures(story.until_ms)
         self.jobs: dict[str, Job] = {}
-        self.waiting: dict[str, Job] = {}
+        self.waiting = Waiting()
         self.fresh: dict[str, Job] = {}
         """Jobs that have not been tried since they began to wait."""
-        self.lacking: dict[str, int] = {}
-        """Replicas that wait, by namespace."""
         self._freed = 0
         """How often room has become free, and how often it had when all that wait were last tried."""
         self._tried = 0
@@ -87,7 +88,7 @@ class _Loop:
         steps = 0
         while self._events and self._events[0][0] < self.story.until_ms:
             now = self._events[0][0]
-            self.measures.advance(now, self.cluster, self.turns, self.lacking)
+            self.measures.advance(now, self.cluster, self.turns, self.waiting.by_namespace)
             while self._events and self._events[0][0] == now:
                 _, kind, _, what = heappop(self._events)
                 self._happen(now, kind, what)
@@ -95,14 +96,18 @@ class _Loop:
             steps += 1
             if steps % 64 == 0:
                 progress(now)
-        self.measures.advance(self.story.until_ms, self.cluster, self.turns, self.lacking)
+        self.measures.advance(self.story.until_ms, self.cluster, self.turns, self.waiting.by_namespace)
         progress(self.story.until_ms)
 
     def finish(self) -> dict[str, Any]:
         """The record; what still waits counts with the time it has waited so far."""
-        for job in self.waiting.values():
+        for job in self.waiting:
             self.measures.waited(job.workload.namespace, job.start(self.measures.now, job.lacking))
-        return {"policy": self.policy.name, **self.measures.record(), "unplaced": sum(self.lacking.values())}
+        return {
+            "policy": self.policy.name,
+            **self.measures.record(),
+            "unplaced": sum(self.waiting.by_namespace.values()),
+        }
 
     def _push(self, at: int, kind: int, what: Any) -> None:
         self._order += 1
@@ -137,12 +142,9 @@ class _Loop:
 
     def _wait(self, now: int, job: Job, count: int) -> None:
         job.wait(now, count)
-        self._lack(job, count)
-        self.waiting[job.key] = self.fresh[job.key] = job
-
-    def _lack(self, job: Job, more: int) -> None:
-        namespace = job.workload.namespace
-        self.lacking[namespace] = self.lacking.get(namespace, 0) + more
+        self.waiting.lack(job, count)
+        self.waiting.add(job)
+        self.fresh[job.key] = job
 
     def _scale(self, now: int, scale: Scale) -> None:
         job = self.jobs.get(scale.title)
@@ -158,7 +160,7 @@ class _Loop:
         """First those that wait are given up, then the youngest that run, those that need not be on demand first."""
         gone = min(less, job.lacking)
         job.give_up(gone)
-        self._lack(job, -gone)
+        self.waiting.lack(job, -gone)
         job.asked -= less
         self.turns.ask(job, -less)
         less -= gone
@@ -193,7 +195,7 @@ class _Loop:
     def _settle(self, job: Job) -> None:
         """Forget what has nothing left to do."""
         if not job.lacking:
-            self.waiting.pop(job.key, None)
+            self.waiting.discard(job)
             self.fresh.pop(job.key, None)
             if not job.asked and job.duration_ms is not None:
                 del self.jobs[job.key]
@@ -236,30 +238,30 @@ class _Loop:
 
     def _pass(self, now: int, enough: bool) -> None:
         """All that wait: by fair share in rounds, or first come, first served."""
-        candidates = dict(self.waiting)
-        if enough or not self.policy.fair:
-            ordered = sorted(candidates.values(), key=lambda job: job.turn)
-            self._try([(job, job.lacking) for job in ordered], now)
-            candidates = {}
         full: set[Shape] = set()
-        for _ in range(ROUNDS):
-            if not candidates:
-                break
-            refused = self._try(self.turns.grants(self.cluster.state, candidates.values()), now, full)
-            if not refused:
-                break
-            # Whoever needs what no node has left would only be refused again: its share is for the others.
-            candidates = {
-                key: job
-                for key, job in candidates.items()
-                if key in self.waiting and key not in refused and (job.needs is None or job.needs not in full)
-            }
+        if enough or not self.policy.fair:
+            tried: set[str] = set()
+            while found := self.waiting.first(TOGETHER, tried, full):
+                ordered = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
+                tried.update(job.key for job in ordered)
+                self._try([(job, job.lacking) for job in ordered], now, full)
+        else:
+            refused: dict[str, Job] = {}
+            rounds = 0
+            while rounds < ROUNDS:
+                grants = self.turns.grants(self.cluster.state, self.waiting, refused, full)
+                more = self._try(grants, now, full)
+                # Where all went well and not even one window was used up, nobody is left who may start.
+                if not more and len(grants) < WINDOW:
+                    break
+                refused |= more
+                rounds += bool(more)
         self._tried = self._freed
 
-    def _try(self, grants: Sequence[tuple[Job, int]], now: int, full: set[Shape] | None = None) -> set[str]:
-        """Place what is granted; the keys of those of which the nodes refused something."""
+    def _try(self, grants: Sequence[tuple[Job, int]], now: int, full: set[Shape] | None = None) -> dict[str, Job]:
+        """Place what is granted; those of which the nodes refused something."""
         full = set() if full is None else full
-        return {job.key for job, granted in grants if not self._start(job, granted, now, full)}
+        return {job.key: job for job, granted in grants if not self._start(job, granted, now, full)}
 
     def _start(self, job: Job, granted: int, now: int, full: set[Shape]) -> bool:
         """Whether the nodes took all that was granted. `full` are needs of which no node takes another one."""
@@ -296,7 +298,7 @@ class _Loop:
         job.batches[batch.number] = batch
         job.holds(batch, count, 1)
         self.turns.hold(job, count)
-        self._lack(job, -count)
+        self.waiting.lack(job, -count)
         again = min(job.evicted, count)
         job.evicted -= again
         self.measures.moves += again

@@ -4,7 +4,7 @@ What already runs is one row for each queue and namespace, because the order of 
 that wait, a queue and namespace shows its first `WINDOW` jobs in order, and the rest as one row that raises its demand.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -17,12 +17,11 @@ from fairlead.model.queuestate import Queue
 from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
 from fairlead.sim.jobs import Job
+from fairlead.sim.waiting import Pair, Waiting
 
 WINDOW = 40
 HELD, REST = "held", "rest"
 """Kinds of the rows that stand for many; no real workload has such a kind."""
-
-Pair = tuple[str, str]
 
 
 class Turns:
@@ -61,35 +60,32 @@ class Turns:
                 return False
         return not bool((np.sum(list(self.asked.values()), axis=0) > whole).any()) if self.asked else True
 
-    def grants(self, nodes: NodeState, waiting: Iterable[Job]) -> list[tuple[Job, int]]:
-        """How many more replicas each waiting job may start, in the order in which they take their places."""
-        shown, rows = self._rows(sorted(waiting, key=lambda job: job.turn))
+    def grants(
+        self, nodes: NodeState, waiting: Waiting, refused: Mapping[str, Job], full: Collection[Shape]
+    ) -> list[tuple[Job, int]]:
+        """How many more replicas each waiting job may start, in the order in which they take their places.
+
+        `refused` jobs and the needs that are `full` are left out: what they would get is for the others.
+        """
+        by_pair = waiting.first(WINDOW, refused, full)
+        shown = sorted((job for jobs in by_pair.values() for job in jobs), key=lambda job: job.turn)
+        rows: list[tuple[Workload, Sequence[Part]]] = [
+            (_aged(job, place), job.split().parts) for place, job in enumerate(shown)
+        ]
+        for pair, held in self.held.items():
+            others = held - sum((job.running * job.vector for job in by_pair.get(pair, [])), self._nothing())
+            if others.any():
+                rows.append(self._row(pair, HELD, others, running=1))
+        for pair, jobs in by_pair.items():
+            rest = waiting.rest(pair, {**refused, **{job.key: job for job in jobs}}, full, self._nothing())
+            if rest.any():
+                rows.append(self._row(pair, REST, rest, running=0))
         sharing = share_site(nodes, rows, self.queues, self.weights)
         return [
             (job, row.admitted - row.running)
             for job, row in zip(shown, sharing.jobs, strict=False)
             if row.admitted > row.running
         ]
-
-    def _rows(self, ordered: list[Job]) -> tuple[list[Job], list[tuple[Workload, Sequence[Part]]]]:
-        """The jobs shown, and rows for the queue level: first theirs, then those that stand for many."""
-        by_pair: dict[Pair, list[Job]] = {}
-        for job in ordered:
-            by_pair.setdefault(job.pair, []).append(job)
-        shown = [job for jobs in by_pair.values() for job in jobs[:WINDOW]]
-        shown.sort(key=lambda job: job.turn)
-        rows: list[tuple[Workload, Sequence[Part]]] = [
-            (_aged(job, place), job.split().parts) for place, job in enumerate(shown)
-        ]
-        for pair, held in self.held.items():
-            others = held - sum((job.running * job.vector for job in by_pair.get(pair, [])[:WINDOW]), self._nothing())
-            if others.any():
-                rows.append(self._row(pair, HELD, others, running=1))
-        for pair, jobs in by_pair.items():
-            rest = sum((job.lacking * job.vector for job in jobs[WINDOW:]), self._nothing())
-            if rest.any():
-                rows.append(self._row(pair, REST, rest, running=0))
-        return shown, rows
 
     def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> tuple[Workload, Sequence[Part]]:
         queue, namespace = pair
