@@ -29,11 +29,23 @@ def served(
 
 
 @pytest.fixture
-def shop(api: Api, namespace: str, kwok_nodes: NodeMaker) -> str:
+def shop(api: Api, namespace: str, kwok_nodes: NodeMaker, served: Webhooks) -> str:
     """A namespace that the webhook serves, in a cluster with nodes of both tiers."""
     kwok_nodes(4, cpu="64", pods=5000, labels=lambda number: {CAPACITY: ("on-demand", "spot")[number % 2]})
     api.patch(f"/api/v1/namespaces/{namespace}", {"metadata": {"labels": HERE}})
+    # The API server knows new labels and configurations only a moment later; what it refuses tells that it does.
+    api.wait("the namespace is served", lambda: _refused(api, namespace))
     return namespace
+
+
+def _refused(api: Api, namespace: str) -> bool:
+    """Whether the validating webhook is asked about Deployments of the namespace."""
+    path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+    try:
+        api.request("POST", path, deployment("probe", 3, "many"), query={"dryRun": "All"})
+    except ApiError as error:
+        return "min-available" in str(error)
+    return False
 
 
 in_both_modes = pytest.mark.parametrize("served", ["webhook", "gated"], indirect=True)
