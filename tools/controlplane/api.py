@@ -91,8 +91,7 @@ class Api:
             if method == "POST":
                 raise  # it may have been carried out
             # The server closed an idle connection at this very moment; a new one is as good.
-            self._idle.clear()
-            response, content = self._exchange(self._connection(), send)
+            response, content = self._exchange(self._open(60), send)
         if response.status >= 400:
             raise _failure(response.status, content)
         is_json = response.headers.get_content_type() == "application/json"
