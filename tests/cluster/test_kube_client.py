@@ -64,7 +64,7 @@ async def following(
         await asyncio.gather(task, return_exceptions=True)
 
 
-async def until(condition: Callable[[], object], seconds: float = 60.0) -> None:
+async def until(condition: Callable[[], object], seconds: float = 240.0) -> None:
     for _ in range(int(seconds * 50)):
         if condition():
             return
