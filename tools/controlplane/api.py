@@ -164,7 +164,7 @@ class Api:
                     return
                 yield json.loads(line)
 
-    def wait(self, what: str, holds: Callable[[], object], *, seconds: float = 60) -> None:
+    def wait(self, what: str, holds: Callable[[], object], *, seconds: float = 180) -> None:
         """Wait until `holds()` is true, asking ten times a second; AssertionError with `what` after `seconds`.
 
         An answer 404, 409 or 5xx and a refused connection count as "not yet".
