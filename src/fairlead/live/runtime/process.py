@@ -81,6 +81,7 @@ async def serve(
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
         for task in tasks:
-            if not task.cancelled() and task.exception() is not None:
-                raise task.exception()  # type: ignore[misc]  # it is not None
+            failure = None if task.cancelled() else task.exception()
+            if failure is not None:
+                raise failure
     log.info("stopped")

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.model.columns import Int, Scalar, flags, frozen, ints
+from fairlead.model.columns import Int, flags, frozen, ints, longer
 from fairlead.model.nodestate import ABSENT, LabelColumn, NodeRecord, NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, Resident
@@ -14,13 +14,6 @@ from fairlead.model.selectors import Taint
 FIRST = 64
 GONE = ""
 """The name of a row whose node is gone; the next new node takes it."""
-
-
-def _longer(array: NDArray[Scalar], size: int, fill: int) -> NDArray[Scalar]:
-    """The array with more rows, the new ones filled."""
-    longer = np.full((size, *array.shape[1:]), fill, dtype=array.dtype)
-    longer[: len(array)] = array
-    return longer
 
 
 class _Labels:
@@ -135,12 +128,12 @@ class NodeColumns:
         return row
 
     def _grow(self, size: int) -> None:
-        self._allocatable = _longer(self._allocatable, size, 0)
-        self._used = _longer(self._used, size, 0)
-        self._profile = _longer(self._profile, size, 0)
-        self._cordoned = _longer(self._cordoned, size, 1)
+        self._allocatable = longer(self._allocatable, size, 0)
+        self._used = longer(self._used, size, 0)
+        self._profile = longer(self._profile, size, 0)
+        self._cordoned = longer(self._cordoned, size, 1)
         for column in self._labels.values():
-            column.codes = _longer(column.codes, size, ABSENT)
+            column.codes = longer(column.codes, size, ABSENT)
 
     def _set(self, row: int, record: NodeRecord, old: NodeRecord | None) -> None:
         self._allocatable[row] = 0
