@@ -136,11 +136,13 @@ def room_of(node: NodeSpec, path: str, request: Request) -> Room:
     for name, value in ((MEMORY, node.memory), ("storage", node.storage), ("pods", node.pods)):
         if value is not None:
             free[name] = amount(name, value, f"{path}.{name}")
-    cores = _cores(node.cpu, path) if isinstance(node.cpu, dict) else None
-    if node.cpu is not None and cores is None:
+    cores = None
+    if isinstance(node.cpu, dict):
+        cores = _cores(node.cpu, path)
+    elif node.cpu is not None:
         if request.pieces:
             raise InputError(f"{path}.cpu", 'expected free pieces by core, such as {"0": 100}, where bindCpu is true')
-        free[CPU] = amount(CPU, node.cpu, f"{path}.cpu")  # type: ignore[arg-type]
+        free[CPU] = amount(CPU, node.cpu, f"{path}.cpu")
     return Room(
         name=node.name,
         count=node.count,
