@@ -16,6 +16,7 @@ from fairlead.kube.objects.policy import Namespace
 from fairlead.kube.watch import Change
 from fairlead.live.scheduler.columns import NodeColumns, Residents
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.scheduler.rules import Rules
 from fairlead.live.scheduler.storage import Storage
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
@@ -50,6 +51,7 @@ class Cache:
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._on_room = on_room
         self.storage = Storage(lambda: on_room("volume"))
+        self.rules = Rules(lambda: on_room("budget"))
 
     def on_node(self, change: Change[Node]) -> None:
         """A node came, changed or went."""

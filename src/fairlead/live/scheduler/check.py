@@ -29,7 +29,7 @@ async def _look(client: Client, cache: Cache) -> list[str]:
     nodes = (await client.list(NODES)).items
     pods = [records.record(pod) for pod in (await client.list(PODS)).items]
     told = cache.differences(nodes, pods)
-    for resource, kept in cache.storage.kept():
+    for resource, kept in (*cache.storage.kept(), *cache.rules.kept()):
         listed = {
             (each.metadata.namespace, each.metadata.name): each.metadata.resource_version
             for each in (await client.list(resource)).items

@@ -87,7 +87,11 @@ class Scheduler:
         self._reflectors: tuple[Reflector[Any], ...] = (
             Reflector(client, NAMESPACES, self.cache.on_namespace),
             Reflector(client, NODES, self.cache.on_node),
-            *(Reflector(client, resource, sink) for resource, sink in self.cache.storage.watched()),
+            *(
+                Reflector(client, resource, sink)
+                for kept in (self.cache.storage, self.cache.rules)
+                for resource, sink in kept.watched()
+            ),
             Reflector(client, PODS, self._on_pod, keep=Records().record),
         )
 

@@ -10,9 +10,9 @@ from fairlead.live.scheduler.decide import GroupKey, Outcome, group_key
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.reasons import Reason
 
-NODE, POD, BOUND, EDIT, VOLUME = "node", "pod", "bound", "edit", "volume"
+NODE, POD, BOUND, EDIT, VOLUME, BUDGET = "node", "pod", "bound", "edit", "volume", "budget"
 """What can happen: a node came or changed, a pod left its node, a pod was bound, a namespace was edited, a claim, a
-volume or what drivers say of nodes changed."""
+volume or what drivers say of nodes changed, a disruption budget or a priority class changed."""
 
 WAKES: dict[Reason, frozenset[str]] = {
     reasons.UNSCHEDULABLE: frozenset({NODE}),

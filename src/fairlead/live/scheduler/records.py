@@ -55,6 +55,9 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     claims: Claims = ()
     strategy: str = ""
     """What the workload asks to be levelled; empty is the scheduler's default."""
+    priority_class: str = ""
+    preempts: bool = True
+    """Whether it may make room for itself."""
 
     @property
     def key(self) -> Key:
@@ -99,6 +102,8 @@ class Records:
             broken=broken or _odd_strategy(meta.annotations.get(STRATEGY, "")),
             claims=claims_of(pod),
             strategy=self._shared(meta.annotations.get(STRATEGY, "")),
+            priority_class=self._shared(spec.priority_class_name),
+            preempts=spec.preemption_policy != "Never",
         )
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:

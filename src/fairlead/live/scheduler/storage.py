@@ -6,7 +6,7 @@ server confirms it or the attempt is given up.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from typing import Any, TypeVar
+from typing import Any
 
 from fairlead.kube.codec.shapes import selector, term
 from fairlead.kube.objects.storage import (
@@ -28,9 +28,9 @@ from fairlead.kube.resources import (
     VOLUME_ATTACHMENTS,
     Resource,
 )
-from fairlead.kube.watch import Change
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import ZONE_KEYS
+from fairlead.live.scheduler.kept import Kept
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.amounts import amount
 from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
@@ -45,15 +45,15 @@ WAITS_FOR_NODE = "WaitForFirstConsumer"
 ONE_POD = "ReadWriteOncePod"
 STORAGE = "storage"
 
-T = TypeVar("T")
 Attached = tuple[str, str]
 """A driver and what it calls the volume."""
 
 
-class Storage:
+class Storage(Kept):
     """Kept by watches like the nodes; `on_change` is called when something changed that may help a waiting pod."""
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
+        super().__init__(on_change)
         self.claims: dict[Key, PersistentVolumeClaim] = {}
         self.volumes: dict[Key, PersistentVolume] = {}
         self.classes: dict[Key, StorageClass] = {}
@@ -64,7 +64,6 @@ class Storage:
         self._users: dict[Key, dict[Key, str]] = defaultdict(dict)
         self._promised: dict[Key, str] = {}
         self._taken: dict[str, Key] = {}
-        self._on_change = on_change
 
     def kept(self) -> Iterator[tuple[Resource[Any], dict[Key, Any]]]:
         """Every resource that is followed, with what is known of it."""
@@ -75,22 +74,6 @@ class Storage:
         yield CSI_DRIVERS, self.drivers
         yield CSI_STORAGE_CAPACITIES, self.rooms
         yield VOLUME_ATTACHMENTS, self.attachments
-
-    def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
-        """Every resource to follow, with its sink."""
-        for resource, kept in self.kept():
-            yield resource, self._sink(kept)
-
-    def _sink(self, kept: dict[Key, T]) -> Callable[[Change[Any]], None]:
-        def sink(change: Change[Any]) -> None:
-            key = change.object.metadata.namespace, change.object.metadata.name
-            if change.kind == "deleted":
-                kept.pop(key, None)
-            else:
-                kept[key] = change.object
-            self._on_change()
-
-        return sink
 
     def count(self, pod: PodRecord, node: str) -> None:
         """The pod holds its claims on the node."""
