@@ -1,4 +1,4 @@
-"""Certificates made by ourselves: an authority, and server certificates signed by it."""
+"""Certificates made by ourselves: an authority, and what it signs for servers and users. Pure; `now` is given."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -25,31 +25,32 @@ class Pair:
     key: str
 
 
-def make_authority(now: datetime) -> Pair:
+def make_authority(
+    now: datetime, *, name: str = "fairlead webhook authority", life: timedelta = AUTHORITY_LIFE
+) -> Pair:
     """A new certificate authority."""
     key = ec.generate_private_key(ec.SECP256R1())
-    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "fairlead webhook authority")])
-    builder = _builder(name, name, key.public_key(), now, AUTHORITY_LIFE)
+    own = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, name)])
+    builder = _builder(own, own, key.public_key(), now, life)
     builder = builder.add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
     builder = builder.add_extension(_usage(authority=True), critical=True)
     return Pair(_text(builder.sign(key, hashes.SHA256())), _key_text(key))
 
 
-def issue(authority: Pair, names: Sequence[str], now: datetime) -> Pair:
+def issue(authority: Pair, names: Sequence[str], now: datetime, *, life: timedelta = SERVER_LIFE) -> Pair:
     """A server certificate for the given host names and addresses."""
-    issuer = _load(authority.certificate)
-    issuer_key = _load_key(authority.key)
-    key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, names[0][:64])])
-    builder = _builder(subject, issuer.subject, key.public_key(), now, SERVER_LIFE)
-    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-    builder = builder.add_extension(_usage(authority=False), critical=True)
-    builder = builder.add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
-    builder = builder.add_extension(x509.SubjectAlternativeName([_name(each) for each in names]), critical=False)
-    builder = builder.add_extension(
-        x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key()), critical=False
-    )
-    return Pair(_text(builder.sign(issuer_key, hashes.SHA256())), _key_text(key))
+    shown = x509.SubjectAlternativeName([_name(each) for each in names])
+    return _issue(authority, subject, ExtendedKeyUsageOID.SERVER_AUTH, now, life, shown)
+
+
+def issue_user(
+    authority: Pair, user: str, groups: Sequence[str], now: datetime, *, life: timedelta = SERVER_LIFE
+) -> Pair:
+    """A client certificate that an API server takes as `user` in `groups`."""
+    organisations = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, group) for group in groups]
+    subject = x509.Name([*organisations, x509.NameAttribute(NameOID.COMMON_NAME, user)])
+    return _issue(authority, subject, ExtendedKeyUsageOID.CLIENT_AUTH, now, life)
 
 
 def due(certificate: str, now: datetime) -> bool:
@@ -78,6 +79,25 @@ def first_of(bundle: str) -> str:
     end = "-----END CERTIFICATE-----\n"
     head, found, _ = bundle.partition(end)
     return head + found
+
+
+def _issue(
+    authority: Pair,
+    subject: x509.Name,
+    use: x509.ObjectIdentifier,
+    now: datetime,
+    life: timedelta,
+    *more: x509.ExtensionType,
+) -> Pair:
+    issuer, issuer_key = _load(authority.certificate), _load_key(authority.key)
+    key = ec.generate_private_key(ec.SECP256R1())
+    builder = _builder(subject, issuer.subject, key.public_key(), now, life)
+    builder = builder.add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+    builder = builder.add_extension(_usage(authority=False), critical=True)
+    signer = x509.AuthorityKeyIdentifier.from_issuer_public_key(issuer_key.public_key())
+    for extension in (x509.ExtendedKeyUsage([use]), signer, *more):
+        builder = builder.add_extension(extension, critical=False)
+    return Pair(_text(builder.sign(issuer_key, hashes.SHA256())), _key_text(key))
 
 
 def _builder(
