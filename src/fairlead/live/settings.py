@@ -122,11 +122,12 @@ class WebhookSettings(Section, frozen=True):
 class EvictionSettings(Section, frozen=True):
     """Whether pods may be evicted at all, and how many a minute, by whatever component.
 
-    `switch` names a ConfigMap in the component's namespace: with `stop: "true"` in its data nothing is evicted, from
-    one moment to the next.
+    `switch` names a ConfigMap in `namespace` that all components share: with `stop: "true"` in its data nothing is
+    evicted, from one moment to the next. The evictions of the last minute are counted there too.
     """
 
     allowed: bool = False
+    namespace: str = "fairlead-system"
     per_minute: Annotated[int, Meta(ge=1, le=6000)] = 6
     switch: str = "fairlead-evictions"
 

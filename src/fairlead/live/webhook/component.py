@@ -8,6 +8,7 @@ elected  ──► janitor; assigner (gated mode)
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any
@@ -96,11 +97,11 @@ class Webhook:
         )
         evictions = Evictions(
             client,
-            namespace=settings.namespace,
+            namespace=configuration.evictions.namespace,
             switch=configuration.evictions.switch,
             allowed=configuration.evictions.allowed and not settings.shadow,
             per_minute=configuration.evictions.per_minute,
-            clock=steady_clock,
+            clock=time.time,
         )
         self._repair = Repair(
             client,
