@@ -1,9 +1,10 @@
 """Volcano's Queues and PodGroups with their Pods, quotas, budgets and nodes as the tables of the queue level."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
+from fairlead.kube.codec.queues import DEFAULT, SYSTEM, marks_of, minimums, namespace_weights, queue_rows
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -17,23 +18,11 @@ from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.model.amounts import amounts
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
-from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_state, weight_of
+from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_state
 from fairlead.model.selectors import Taint, Term, tolerated
 from fairlead.model.shape import Shape
 
-GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
-"""Annotations by which a pod names its PodGroup."""
-TASK = "volcano.sh/task-spec"
-QUEUES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
-"""Annotations (the second is also a label) by which a pod without a group names its queue."""
-PREEMPTABLE = "volcano.sh/preemptable"
-WEIGHT = "volcano.sh/namespace.weight"
-DEFAULT = "default"
-ROOT = "root"
-"""The parent of all queues, which Volcano makes itself: it may be named without being there."""
 SCHEDULERS = ("volcano", "fairlead")
-SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
-"""Priority classes of the system itself, which are always there."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,28 +76,24 @@ class _Reader:
             self._nodes_of[wanted] = frozenset(node.metadata.name for node in self.nodes if _suits(node, wanted))
         return self._nodes_of[wanted]
 
-    def roles(self, pods: Sequence[Pod], minimums: dict[str, int]) -> tuple[Role, ...]:
-        """Pods that are alike, together; the minimum of a task is met by its first role as far as that goes."""
+    def roles(self, pods: Sequence[Pod], tasks: dict[str, int]) -> tuple[Role, ...]:
+        """Pods that are alike, together."""
         kinds: dict[_Kind, list[Pod]] = defaultdict(list)
         for pod in pods:
             asked = tuple(sorted(request_of_pod(pod).items()))
-            kinds[_Kind(pod.metadata.annotations.get(TASK, ""), asked, self.nodes_of(pod))].append(pod)
-        left = dict(minimums)
-        roles = []
-        for kind, alike in kinds.items():
-            least = min(left.get(kind.task, 0), len(alike))
-            left[kind.task] = left.get(kind.task, 0) - least
-            roles.append(
-                Role(
-                    name=kind.task,
-                    replicas=len(alike),
-                    request=dict(kind.request),
-                    minimum=least,
-                    held=self._held(pod for pod in alike if pod.spec.node_name),
-                    nodes=kind.nodes,
-                )
+            kinds[_Kind(marks_of(pod).task, asked, self.nodes_of(pod))].append(pod)
+        least, short = minimums(tasks, [(kind, kind.task, len(alike)) for kind, alike in kinds.items()])
+        roles = [
+            Role(
+                name=kind.task,
+                replicas=len(alike),
+                request=dict(kind.request),
+                minimum=least[kind],
+                held=self._held(pod for pod in alike if pod.spec.node_name),
+                nodes=kind.nodes,
             )
-        short = {task: number for task, number in left.items() if number > 0}
+            for kind, alike in kinds.items()
+        ]
         # A minimum that no pod can meet keeps the gang from starting, as it should.
         roles.extend(Role(name=task, replicas=0, request={}, minimum=number) for task, number in short.items())
         return tuple(roles)
@@ -116,11 +101,9 @@ class _Reader:
     def _held(self, pods: Iterable[Pod]) -> tuple[Held, ...]:
         alike: dict[tuple[str, int, bool, bool, int], list[str]] = defaultdict(list)
         for pod in pods:
-            marks = {**pod.metadata.annotations, **pod.metadata.labels}
-            protected = pod.metadata.namespace == "kube-system" or pod.spec.priority_class_name in SYSTEM
-            going = pod.metadata.deletion_timestamp is not None
-            free_to_go = marks.get(PREEMPTABLE, "true").lower() != "false" and not going
-            key = (pod.spec.node_name, self.priority(pod), free_to_go, protected, self.budget(pod))
+            marks = marks_of(pod)
+            free_to_go = marks.preemptable and pod.metadata.deletion_timestamp is None
+            key = (pod.spec.node_name, self.priority(pod), free_to_go, marks.protected, self.budget(pod))
             alike[key].append(f"{pod.metadata.namespace}/{pod.metadata.name}")
         return tuple(
             Held(
@@ -187,30 +170,13 @@ def queue_state_of(found: Catalogue) -> QueueState:
 
 
 def _group_of(pod: Pod) -> str:
-    native = pod.spec.scheduling_group.pod_group_name if pod.spec.scheduling_group is not None else ""
-    return named(pod.metadata.annotations, GROUPS) or native
+    marks = marks_of(pod)
+    return marks.group or marks.native
 
 
 def _ours(pod: Pod) -> bool:
     """Whether a pod without a group waits for the queues, or runs by them."""
-    return bool(_group_of(pod) or _queue_of(pod)) or pod.spec.scheduler_name in SCHEDULERS
-
-
-def _queue_of(pod: Pod) -> str:
-    return named({**pod.metadata.labels, **pod.metadata.annotations}, QUEUES)
-
-
-def named(marks: Mapping[str, str], keys: Iterable[str]) -> str:
-    """The first of the keys that is there and not empty; empty where none is."""
-    return next((marks[key] for key in keys if marks.get(key)), "")
-
-
-def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:
-    """The weight of every namespace that has a quota: its highest valid one."""
-    written: dict[str, list[object]] = defaultdict(list)
-    for quota in quotas:
-        written[quota.metadata.namespace].append(quota.spec.hard.get(WEIGHT, 1))
-    return {namespace: weight_of(values) for namespace, values in written.items()}
+    return bool(_group_of(pod) or marks_of(pod).queue) or pod.spec.scheduler_name in SCHEDULERS
 
 
 def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
@@ -233,7 +199,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
 def _single(reader: _Reader, pod: Pod) -> Job:
     return Job(
         name=f"{pod.metadata.namespace}/{pod.metadata.name}",
-        queue=_queue_of(pod) or DEFAULT,
+        queue=marks_of(pod).queue or DEFAULT,
         namespace=pod.metadata.namespace,
         roles=reader.roles([pod], {}),
         priority=reader.priority(pod),
@@ -249,29 +215,6 @@ def _may_preempt(reader: _Reader, pod: Pod) -> bool:
 
 def _created(meta: ObjectMeta) -> float | None:
     return None if meta.creation_timestamp is None else seconds(meta.creation_timestamp)
-
-
-def queue_rows(queues: Sequence[VolcanoQueue]) -> list[Queue]:
-    """The queues; what hangs below a root that is not there stands by itself."""
-    rooted = any(each.metadata.name == ROOT for each in queues)
-    rows = [queue_row(each) for each in queues]
-    return [row if rooted or row.parent != ROOT else replace(row, parent="") for row in rows]
-
-
-def queue_row(queue: VolcanoQueue) -> Queue:
-    """One queue. Amounts that cannot be read are `InputError`."""
-    spec, place = queue.spec, f"Queue {queue.metadata.name}: spec."
-    return Queue(
-        name=queue.metadata.name,
-        weight=1 if spec.weight is None else spec.weight,
-        priority=spec.priority,
-        parent=spec.parent,
-        open=queue.status.state in ("", "Open"),
-        reclaimable=spec.reclaimable is not False,
-        capability=amounts(spec.capability, f"{place}capability"),
-        guarantee=amounts(spec.guarantee.resource, f"{place}guarantee.resource"),
-        deserved=amounts(spec.deserved, f"{place}deserved"),
-    )
 
 
 def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

@@ -7,10 +7,10 @@ import numpy as np
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, node_records
+from fairlead.kube.codec.queues import namespace_weights, queue_row, queue_rows
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.disk import storage
 from fairlead.kube.manifests.fleet import division_ask
-from fairlead.kube.manifests.queue import namespace_weights, queue_row, queue_rows
 from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node

@@ -5,9 +5,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
 from fairlead.kube.admission.rules import MINIMUM, TierRules, requires_on_demand
+from fairlead.kube.codec.queues import GROUPS, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.queue import GROUPS, QUEUES, named
 from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodTemplate
 from fairlead.kube.objects.policy import PriorityClass

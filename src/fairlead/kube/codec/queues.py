@@ -1,0 +1,116 @@
+"""Queues, gangs and weights as people write them: Volcano's objects, marks on pods, quotas; one reading for all."""
+
+from collections import defaultdict
+from collections.abc import Hashable, Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import TypeVar
+
+import msgspec
+
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.policy import ResourceQuota
+from fairlead.kube.objects.volcano import Queue as VolcanoQueue
+from fairlead.model.amounts import amounts
+from fairlead.model.queuestate import Queue, weight_of
+
+GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
+"""Annotations by which a pod names its PodGroup."""
+TASK = "volcano.sh/task-spec"
+QUEUES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
+"""Annotations (the second is also a label) by which a pod without a group names its queue."""
+PREEMPTABLE = "volcano.sh/preemptable"
+WEIGHT = "volcano.sh/namespace.weight"
+DEFAULT = "default"
+"""The queue of those that name none."""
+ROOT = "root"
+"""The parent of all queues, which Volcano makes itself: it may be named without being there."""
+SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_000_001_000}
+"""Priority classes of the system itself, which are always there."""
+SYSTEM_NAMESPACE = "kube-system"
+
+K = TypeVar("K", bound=Hashable)
+
+
+class Marks(msgspec.Struct, frozen=True, gc=False):
+    """What a pod says of its place among others."""
+
+    group: str = ""
+    """The PodGroup of scheduling.volcano.sh that it names."""
+    native: str = ""
+    """The PodGroup of scheduling.k8s.io that it names."""
+    task: str = ""
+    queue: str = ""
+    """The queue it names where it has no group."""
+    preemptable: bool = True
+    protected: bool = False
+    """Part of the system itself."""
+
+
+def marks_of(pod: Pod) -> Marks:
+    """The marks of a pod."""
+    meta, spec = pod.metadata, pod.spec
+    labels, annotations = meta.labels, meta.annotations
+    protected = meta.namespace == SYSTEM_NAMESPACE or spec.priority_class_name in SYSTEM
+    native = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else ""
+    both = {**labels, **annotations}
+    return Marks(
+        group=named(annotations, GROUPS),
+        native=native,
+        task=annotations.get(TASK, ""),
+        queue=named(both, QUEUES),
+        preemptable={**annotations, **labels}.get(PREEMPTABLE, "true").lower() != "false",
+        protected=protected,
+    )
+
+
+def named(marks: Mapping[str, str], keys: Iterable[str]) -> str:
+    """The first of the keys that is there and not empty; empty where none is."""
+    return next((marks[key] for key in keys if marks.get(key)), "")
+
+
+def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> tuple[dict[K, int], dict[str, int]]:
+    """The minimum of each role (key, task, replicas), and what no replica can meet, by task.
+
+    The minimum of a task is met by its first role as far as that goes.
+    """
+    left = dict(tasks)
+    least: dict[K, int] = {}
+    for key, task, replicas in roles:
+        least[key] = min(left.get(task, 0), replicas)
+        left[task] = left.get(task, 0) - least[key]
+    return least, {task: number for task, number in left.items() if number > 0}
+
+
+def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:
+    """The weight of every namespace that has a quota: its highest valid one."""
+    written: dict[str, list[object]] = defaultdict(list)
+    for quota in quotas:
+        written[quota.metadata.namespace].append(quota.spec.hard.get(WEIGHT, 1))
+    return {namespace: weight_of(values) for namespace, values in written.items()}
+
+
+def queue_rows(queues: Sequence[VolcanoQueue]) -> list[Queue]:
+    """The queues; what hangs below a root that is not there stands by itself."""
+    return rooted([queue_row(each) for each in queues])
+
+
+def rooted(rows: Sequence[Queue]) -> list[Queue]:
+    """The rows; those below a root that is not there stand by themselves."""
+    there = any(row.name == ROOT for row in rows)
+    return [row if there or row.parent != ROOT else replace(row, parent="") for row in rows]
+
+
+def queue_row(queue: VolcanoQueue) -> Queue:
+    """One queue. Amounts that cannot be read are `InputError`."""
+    spec, place = queue.spec, f"Queue {queue.metadata.name}: spec."
+    return Queue(
+        name=queue.metadata.name,
+        weight=1 if spec.weight is None else spec.weight,
+        priority=spec.priority,
+        parent=spec.parent,
+        open=queue.status.state in ("", "Open"),
+        reclaimable=spec.reclaimable is not False,
+        capability=amounts(spec.capability, f"{place}capability"),
+        guarantee=amounts(spec.guarantee.resource, f"{place}guarantee.resource"),
+        deserved=amounts(spec.deserved, f"{place}deserved"),
+    )
