@@ -242,3 +242,18 @@ def test_job_that_started_by_eviction_and_wants_more_says_what_stops_it() -> Non
     assert (answer["jobs"]["high"]["admitted"], answer["jobs"]["high"]["reason"]) == (1, "NextCycle")
     tight = answered({"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3), high]})
     assert (tight["jobs"]["high"]["admitted"], tight["jobs"]["high"]["reason"]) == (1, "QueueShare")
+
+
+def test_evictions_say_by_what_the_allocation_became_better() -> None:
+    """A queue below its right takes from one above it: the queues' shares are more even from the bottom."""
+    value = {
+        "total": {"cpu": 4},
+        "queues": TWO,
+        "jobs": [runs("mine", 4, queue="a", minMember=1), job("theirs", 2, queue="b")],
+    }
+    decision = share.solve(strict({"preempt": True, **value}, share.Problem))
+    gain = decision.gains["theirs"]
+    assert gain is not None
+    assert gain.better
+    assert (gain.part, gain.before, gain.after) == ("queues' shares", (0, 1), (1, 1))
+    assert {victim.beneficiary for victim in decision.victims} == set(decision.gains)

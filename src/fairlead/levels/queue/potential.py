@@ -31,6 +31,20 @@ class Change:
         self.replicas += replicas
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Gain:
+    """The first part of the order in which two allocations differ, as it was before and after, lowest value first."""
+
+    part: str
+    before: tuple[Fraction, ...]
+    after: tuple[Fraction, ...]
+
+    @property
+    def better(self) -> bool:
+        """Whether the later allocation is the better one."""
+        return self.after > self.before
+
+
 class Standing:
     """The allocation of replicas of some priority and above: by queue, by namespace in a queue, by job."""
 
@@ -50,10 +64,15 @@ class Standing:
         """Whether the allocation after the change is better than the one before, and no mere swap of equals."""
         if not all(self._fair(change, winner, loser) for loser in change.by_job if loser != winner):
             return False
-        for before, after in self._tiers(change):
+        gain = self.gain(change)
+        return gain is not None and gain.better
+
+    def gain(self, change: Change) -> Gain | None:
+        """What the change alters first; None where it alters nothing that counts."""
+        for part, before, after in self._tiers(change):
             if before != after:
-                return after > before
-        return False
+                return Gain(part=part, before=tuple(before), after=tuple(after))
+        return None
 
     def _fair(self, change: Change, winner: int, loser: int) -> bool:
         """Whether the loser, of equal priority, is still better off than the winner was, where the two part.
@@ -84,7 +103,7 @@ class Standing:
                 result = _sum(result, amounts)
         return result
 
-    def _tiers(self, change: Change) -> list[tuple[list[Fraction], list[Fraction]]]:
+    def _tiers(self, change: Change) -> list[tuple[str, list[Fraction], list[Fraction]]]:
         """Before and after, tier by tier, sorted; what does not change cannot decide and is left out."""
         state = self.state
         queues: dict[int, list[int]] = {}
@@ -96,26 +115,24 @@ class Standing:
         depths: dict[int, list[int]] = {}
         for row in queues:
             depths.setdefault(-len(state.ledger.paths[row]), []).append(row)
-        tiers = []
+        tiers: list[tuple[str, list[Fraction], list[Fraction]]] = []
         for depth in sorted(depths, reverse=True):
             rows = depths[depth]
             both = [(self.queues[row], _sum(self.queues[row], queues[row]), row) for row in rows]
-            tiers.append(_sorted((self._queue(old, row), self._queue(new, row)) for old, new, row in both))
-            tiers.append(_sorted((-self._deficit(old, row), -self._deficit(new, row)) for old, new, row in both))
-        tiers.append(
-            _sorted(
-                (self._pair(self.pairs[pair], pair), self._pair(_sum(self.pairs[pair], gain), pair))
-                for pair, gain in pairs.items()
-            )
+            shares = _sorted((self._queue(old, row), self._queue(new, row)) for old, new, row in both)
+            short = _sorted((-self._deficit(old, row), -self._deficit(new, row)) for old, new, row in both)
+            tiers += [("queues' shares", *shares), ("queues' shortfalls", *short)]
+        held = _sorted(
+            (self._pair(self.pairs[pair], pair), self._pair(_sum(self.pairs[pair], gain), pair))
+            for pair, gain in pairs.items()
         )
         zero = [0] * len(state.world.whole)
-        tiers.append(
-            _sorted(
-                (self._job(self.jobs.get(job, zero)), self._job(_sum(self.jobs.get(job, zero), gain)))
-                for job, gain in change.by_job.items()
-            )
+        own = _sorted(
+            (self._job(self.jobs.get(job, zero)), self._job(_sum(self.jobs.get(job, zero), gain)))
+            for job, gain in change.by_job.items()
         )
-        tiers.append(([Fraction(0)], [Fraction(change.replicas)]))
+        tiers += [("namespaces' shares", *held), ("jobs' shares", *own)]
+        tiers.append(("replicas", [Fraction(0)], [Fraction(change.replicas)]))
         return tiers
 
     def _queue(self, amounts: list[int], row: int) -> Fraction:

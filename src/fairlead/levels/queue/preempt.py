@@ -12,7 +12,7 @@ from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, large
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Step, step_of
 from fairlead.levels.queue.grant import Block
-from fairlead.levels.queue.potential import Change, Standing
+from fairlead.levels.queue.potential import Change, Gain, Standing
 from fairlead.levels.queue.state import State
 from fairlead.levels.queue.victims import FRESH, Claim, Group, groups_of, votes
 from fairlead.model.jobs import RunningTable
@@ -41,6 +41,8 @@ class Preemption:
         self.allowed: list[int] = running.allowed.tolist()
         self.groups = groups_of(state, running, state.fresh())
         self.evictions: list[Eviction] = []
+        self.gains: dict[int, Gain | None] = {}
+        """By what the allocation became better, for each job that others made room for."""
 
     def run(self, blocks: dict[int, Block]) -> list[int]:
         """Try every blocked job that is not ready, in order; those that started."""
@@ -60,7 +62,11 @@ class Preemption:
         outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
         for scope in (inside, outside, limits):
             chosen = self._choose(claim, scope) if any(scope) else None
-            if chosen is not None and standing.better(self._change(claim, chosen), job):
+            if chosen is None:
+                continue
+            change = self._change(claim, chosen)
+            if standing.better(change, job):
+                self.gains[job] = standing.gain(change)
                 self._carry_out(claim, chosen)
                 return True
         return False

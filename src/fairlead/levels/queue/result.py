@@ -8,6 +8,7 @@ from fractions import Fraction
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.admit import by_queue
 from fairlead.levels.queue.fluid import distance
+from fairlead.levels.queue.potential import Gain
 from fairlead.levels.queue.preempt import Eviction
 from fairlead.levels.queue.state import State
 from fairlead.levels.queue.victims import FRESH
@@ -26,6 +27,7 @@ class Outcome:
     findings: Mapping[int, Finding]
     notes: Mapping[int, Finding]
     evictions: tuple[Eviction, ...]
+    gains: Mapping[int, Gain | None]
     reserved: int | None
     requested: Int
     """[job, resource]"""
@@ -95,6 +97,8 @@ class Sharing(Decision):
     namespaces: tuple[NamespaceRow, ...]
     jobs: tuple[JobRow, ...]
     victims: tuple[Victim, ...]
+    gains: Mapping[str, Gain | None]
+    """By what evictions make the allocation better, for each job that they make room for."""
     reserved: str | None
     """The gang that room is kept for."""
     spots: Mapping[int, Mapping[int, int]]
@@ -136,6 +140,7 @@ def sharing(state: State, outcome: Outcome) -> Sharing:
             for each in outcome.evictions
             if each.row != FRESH
         ),
+        gains={jobs.names[job]: gain for job, gain in outcome.gains.items()},
         reserved=jobs.names[outcome.reserved] if outcome.reserved is not None else None,
         spots={role: {n: c for n, c in spots.items() if c and n != UNSET} for role, spots in state.spots.items()},
         exact_deserved=state.world.deserved[:-1],

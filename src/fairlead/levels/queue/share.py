@@ -15,6 +15,7 @@ from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
 from fairlead.levels.queue.gang import Members
 from fairlead.levels.queue.grant import Block, run
 from fairlead.levels.queue.ledger import Ledger
+from fairlead.levels.queue.potential import Gain
 from fairlead.levels.queue.preempt import Eviction, Preemption
 from fairlead.levels.queue.reservation import Reservation, overdue, release, reserve
 from fairlead.levels.queue.result import Outcome, Sharing, sharing
@@ -71,10 +72,11 @@ def share(
     if reservation is not None:
         release(state, reservation, fits)
     evictions: list[Eviction] = []
+    gains: dict[int, Gain | None] = {}
     if policy.preempt:
         preemption = Preemption(state, fits, running if running is not None else running_of(jobs))
         started = preemption.run(blocks)
-        evictions = preemption.evictions
+        evictions, gains = preemption.evictions, preemption.gains
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(
         state,
@@ -82,6 +84,7 @@ def share(
             findings={**findings, **refused},
             notes=notes,
             evictions=tuple(evictions),
+            gains=gains,
             reserved=reservation.job if reservation is not None else None,
             requested=requested,
             queue_fair=queue_fair,
