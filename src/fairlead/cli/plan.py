@@ -8,7 +8,9 @@ import click
 from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.progress import progress
 from fairlead.model.errors import InputError
+from fairlead.model.progress import Told, nobody
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -75,16 +77,18 @@ def command(
     if not sources and not cluster:
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     live = collected(kubeconfig, context) if cluster else []
-    found, view = read(sources, strict=strict, live=live)
-    decided = plan(view)
+    with progress() as told:
+        found, view = read(sources, strict=strict, live=live, told=told)
+        changed = _what_if(view, drain, lose, add_nodes, like, scale, weight)
+        decided = plan(view, told=told)
+        then = plan(changed, told=told) if changed is not view else decided
     form = chosen(output)
     if form == "manifests":
-        return _manifests(found, plan(_what_if(view, drain, lose, add_nodes, like, scale, weight)))
+        return _manifests(found, then)
     if upgrade:
-        return _upgrade(view, decided, form)
-    changed = _what_if(view, drain, lose, add_nodes, like, scale, weight)
+        return _upgrade(changed, then, form)
     if changed is not view:
-        return _beside(decided, plan(changed), form)
+        return _beside(decided, then, form)
     if form == "table":
         from fairlead.cli.report import draw
 
@@ -95,7 +99,9 @@ def command(
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
-def read(sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = ()) -> tuple["Catalogue", "Snapshot"]:
+def read(
+    sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = (), told: Told = nobody
+) -> tuple["Catalogue", "Snapshot"]:
     """The snapshot of the sources and of what was read live.
 
     What is broken is told on standard error, and ends the command where it must.
@@ -106,10 +112,10 @@ def read(sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" =
 
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
-    manifests, errors = read_manifests(sources)
-    found = catalogue([*live, *manifests])
+    manifests, errors = read_manifests(sources, told, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
+    found = catalogue([*live, *manifests], told)
     found.errors[:0] = errors
-    view = snapshot(found)
+    view = snapshot(found, told=told)
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)
     if found.errors and (strict or not found.objects):

@@ -1,8 +1,6 @@
 """`fairlead simulate`: a scenario under one or more policies, side by side."""
 
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,12 +8,12 @@ import click
 
 from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.progress import progress
 from fairlead.cli.verb import read
 from fairlead.model.errors import InputError
+from fairlead.model.progress import Told
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from fairlead.model.snapshot import Site
     from fairlead.sim.events import Arrival, Story
     from fairlead.sim.policy import SimPolicy
@@ -64,8 +62,8 @@ def command(
     chosen_policies = _policies(policies)
     runs: list[Run] = []
     for policy in chosen_policies:
-        with _progress(policy.name, told.until_ms) as progress:
-            runs.append(run(told, policy, progress))
+        with progress() as drawn:
+            runs.append(run(told, policy, partial(_follow, drawn, policy.name, told.until_ms)))
         if runs[-1].interrupted:
             break
     _print(told, runs, chosen(output))
@@ -77,6 +75,10 @@ def command(
         click.echo("fairlead: interrupted; the numbers end where the simulation was", err=True)
         return EXIT_INTERRUPTED
     return EXIT_OK
+
+
+def _follow(drawn: Told, name: str, until_ms: int, now: int) -> None:
+    drawn(name, now, until_ms)
 
 
 def _story(source: str, trace: str, seed: int | None, until: str) -> "Story":
@@ -155,20 +157,6 @@ def _policies(names: tuple[str, ...]) -> "list[SimPolicy]":
             raise InputError("--policy", f"{policy.name!r} is there twice; expected distinct names")
         result.append(policy)
     return result
-
-
-@contextmanager
-def _progress(name: str, until_ms: int) -> "Iterator[Callable[[int], None]]":
-    """A bar on standard error where that is a terminal; nothing elsewhere."""
-    if not sys.stderr.isatty():
-        yield lambda now: None
-        return
-    from rich.console import Console
-    from rich.progress import Progress
-
-    with Progress(console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task(name, total=until_ms)
-        yield lambda now: bar.update(task, completed=now)
 
 
 def _print(told: "Story", runs: "list[Run]", form: str) -> None:

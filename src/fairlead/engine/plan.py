@@ -16,6 +16,7 @@ from fairlead.engine.site import SitePlan, plan_site
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.division import DivisionAsk
+from fairlead.model.progress import Told, nobody
 from fairlead.model.reasons import Finding, because
 from fairlead.model.snapshot import Snapshot
 from fairlead.model.workload import Workload
@@ -48,8 +49,11 @@ class Plan:
         )
 
 
-def plan(snapshot: Snapshot, tiers: Tiers | None = None) -> Plan:
-    """Decide everything that the snapshot asks for. The same snapshot gives the same plan."""
+def plan(snapshot: Snapshot, tiers: Tiers | None = None, told: Told = nobody) -> Plan:
+    """Decide everything that the snapshot asks for. The same snapshot gives the same plan.
+
+    `told` follows the workloads that are being placed.
+    """
     tiers = tiers or Tiers()
     names = {site.name for site in snapshot.sites}
     divided = tuple(_divide(workload, ask, names) for workload, ask in snapshot.divided)
@@ -61,6 +65,7 @@ def plan(snapshot: Snapshot, tiers: Tiers | None = None) -> Plan:
                 *((each.workload, each.division.placements.get(site.name, 0)) for each in divided),
             ],
             tiers,
+            told,
         )
         for site in snapshot.sites
     )

@@ -20,6 +20,7 @@ from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
+from fairlead.model.progress import Told, nobody
 from fairlead.model.reasons import Finding, because
 from fairlead.model.snapshot import Site
 from fairlead.model.workload import Workload
@@ -72,13 +73,13 @@ class SitePlan:
     after: NodeState
 
 
-def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers) -> SitePlan:
+def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers, told: Told = nobody) -> SitePlan:
     """Plan `asked` (each workload with its replicas here) on the site."""
     ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
     # 1. tier: which replicas must be on demand
     splits = [_split(site, workload, replicas, tiers) for workload, replicas in ordered]
     # 2. queue: how many of each may start; 3. node: where they go
-    sharing, placed, after = _share_and_place(site, splits)
+    sharing, placed, after = _share_and_place(site, splits, told)
     paths = tuple(
         Path(
             workload=workload,
@@ -102,7 +103,7 @@ class _Placed:
     refusal: Finding | None
 
 
-def _share_and_place(site: Site, splits: Sequence[Parts]) -> tuple[Sharing, list[_Placed], NodeState]:
+def _share_and_place(site: Site, splits: Sequence[Parts], told: Told) -> tuple[Sharing, list[_Placed], NodeState]:
     """Share by sums, place by nodes; what the nodes refuse is shared out again among the others.
 
     Each round asks for no more than the nodes took in the last one, so the rounds end; three are enough in practice,
@@ -118,7 +119,11 @@ def _share_and_place(site: Site, splits: Sequence[Parts]) -> tuple[Sharing, list
         ]
         sharing = share_site(site.nodes, jobs, site.queues, site.weights)
         ground = Ground(site.nodes, site.population)
-        placed = {row: _place(site, ground, splits[row], jobs[row][1], sharing.jobs[row]) for row in turns}
+        placed: dict[int, _Placed] = {}
+        for done, row in enumerate(turns):
+            if done % 50 == 0:
+                told("placing again" if last else "placing", done, len(turns))
+            placed[row] = _place(site, ground, splits[row], jobs[row][1], sharing.jobs[row])
         refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None}
         if not refused or last == ROUNDS - 1:
             break

@@ -1,7 +1,7 @@
 """Manifests as typed objects, sorted by kind; what is not understood is counted, what is broken is named."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -11,6 +11,7 @@ from fairlead.kube.decode import drop_nulls
 from fairlead.kube.manifests.reading import Manifest
 from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
 from fairlead.model.errors import InputError
+from fairlead.model.progress import Told, nobody
 
 T = TypeVar("T")
 
@@ -40,7 +41,22 @@ KINDS: dict[tuple[str, str], type[Any]] = {
     ("longhorn.io", "Replica"): longhorn.LonghornReplica,
     ("longhorn.io", "Setting"): longhorn.LonghornSetting,
 }
-"""Kinds that a plan reads. Versions of a group are told apart only by their fields."""
+"""Kinds that a plan reads. The versions of a group that are known differ in nothing that a plan reads."""
+
+VERSIONS: dict[str, tuple[str, ...]] = {
+    "": ("v1",),
+    "apps": ("v1", "v1beta2", "v1beta1"),
+    "batch": ("v1",),
+    "policy": ("v1", "v1beta1"),
+    "scheduling.k8s.io": ("v1", "v1beta1"),
+    "storage.k8s.io": ("v1", "v1beta1"),
+    "scheduling.volcano.sh": ("v1beta1", "v1alpha2"),
+    "cluster.karmada.io": ("v1alpha1",),
+    "policy.karmada.io": ("v1alpha1",),
+    "work.karmada.io": ("v1alpha2",),
+    "longhorn.io": ("v1beta2", "v1beta1"),
+}
+"""The versions of each group whose fields are known, the one to use first."""
 
 CLUSTER = "resource.karmada.io/cached-from-cluster"
 """The annotation by which Karmada marks an object with the cluster it was read from."""
@@ -70,16 +86,20 @@ def cluster_of(item: Any) -> str:
     return annotations.get(CLUSTER, "")
 
 
-def catalogue(manifests: Iterable[Manifest]) -> Catalogue:
+def catalogue(manifests: Sequence[Manifest], told: Told = nobody) -> Catalogue:
     """Decode every manifest; an object that is given twice is an error, the first one counts."""
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()
-    for manifest in manifests:
+    for row, manifest in enumerate(manifests):
+        if row % 1000 == 0:
+            told("decoding", row, len(manifests))
         kind = KINDS.get((manifest.group, manifest.kind))
         if kind is None:
             found.ignored[f"{manifest.kind}.{manifest.group}".rstrip(".")] += 1
             continue
         try:
+            if manifest.version not in VERSIONS[manifest.group]:
+                raise _unknown_version(manifest)
             decoded = _decode(manifest, kind)
         except InputError as error:
             found.errors.append(error)
@@ -93,6 +113,15 @@ def catalogue(manifests: Iterable[Manifest]) -> Catalogue:
             seen.add(identity)
             found.objects[kind].append(decoded)
     return found
+
+
+def _unknown_version(manifest: Manifest) -> InputError:
+    group, known = manifest.group, VERSIONS[manifest.group]
+    wanted = " or ".join(f"{group}/{version}" if group else version for version in known)
+    return InputError(
+        f"{manifest.place}: {manifest.kind} {manifest.name}",
+        f"the API version {manifest.value['apiVersion']} is not known; expected {wanted}",
+    )
 
 
 def _decode(manifest: Manifest, kind: type[Any]) -> Any:

@@ -5,7 +5,7 @@ decides whether that is fatal.
 """
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,9 +13,15 @@ from typing import Any
 import msgspec
 
 from fairlead.model.errors import InputError
+from fairlead.model.progress import Told, nobody
 from fairlead.text.documents import MOST_BYTES, documents
 
 SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = "standard input"
+LARGE = 2**20
+"""Bytes of one text from which on reading it is a step that nobody can look into."""
+MUCH_YAML = 4 * 2**20
+"""Bytes of YAML from which on its reader is worth a word: its parser takes about a second for each MiB or two."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,18 +57,37 @@ class Manifest:
         return str((self.value.get("metadata") or {}).get("namespace") or "")
 
 
-def read_manifests(sources: Sequence[str]) -> tuple[list[Manifest], list[InputError]]:
-    """Every object of the sources in order (files of a directory by path), and the errors met on the way."""
+def read_manifests(
+    sources: Sequence[str], told: Told = nobody, warn: Callable[[str], None] = lambda words: None
+) -> tuple[list[Manifest], list[InputError]]:
+    """Every object of the sources in order (files of a directory by path), and the errors met on the way.
+
+    `told` follows the bytes read; `warn` is given a sentence where YAML will take long.
+    """
     manifests: list[Manifest] = []
     errors: list[InputError] = []
-    for source in sources:
-        for path, raw in _files(source, errors):
-            for found in parse_manifests(raw, path):
-                if isinstance(found, InputError):
-                    errors.append(found)
-                else:
-                    manifests.append(found)
+    files = [file for source in sources for file in _files(source, errors)]
+    whole, done = sum(size for _, size in files), 0
+    for name, size in files:
+        told(f"reading {name}", done, whole if size < LARGE else None)
+        done += size
+        for found in _read(name, warn):
+            if isinstance(found, InputError):
+                errors.append(found)
+            else:
+                manifests.append(found)
     return manifests, errors
+
+
+def _read(name: str, warn: Callable[[str], None]) -> Iterator[Manifest | InputError]:
+    try:
+        raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        yield InputError(name, (error.strerror or str(error)).lower())
+        return
+    if len(raw) > MUCH_YAML and raw.lstrip()[:1] not in (b"{", b"["):
+        warn(f"{name}: {len(raw) >> 20} MiB of YAML takes its parser a while; JSON is read ten times as fast")
+    yield from parse_manifests(raw, name)
 
 
 def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
@@ -103,18 +128,14 @@ def _typed_item(item: Any, parent: dict[str, Any]) -> Any:
     return item
 
 
-def _files(source: str, errors: list[InputError]) -> Iterator[tuple[str, bytes]]:
+def _files(source: str, errors: list[InputError]) -> list[tuple[str, int]]:
+    """The files that a source stands for, with their sizes in bytes; 0 where that cannot be known."""
     if source == "-":
-        yield "standard input", sys.stdin.buffer.read()
-        return
+        return [(STDIN, 0)]
     path = Path(source)
-    files = [path]
-    if path.is_dir():
-        files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
-        if not files:
-            errors.append(InputError(source, "has no .yaml, .yml or .json file"))
-    for file in files:
-        try:
-            yield str(file), file.read_bytes()
-        except OSError as error:
-            errors.append(InputError(str(file), (error.strerror or str(error)).lower()))
+    if not path.is_dir():
+        return [(source, path.stat().st_size if path.is_file() else 0)]
+    files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+    if not files:
+        errors.append(InputError(source, "has no .yaml, .yml or .json file"))
+    return [(str(file), file.stat().st_size) for file in files]

@@ -1,6 +1,6 @@
 """A catalogue of objects to the snapshot that a plan is made from."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -21,14 +21,19 @@ from fairlead.model.columns import Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
+from fairlead.model.order import natural_sorted
 from fairlead.model.population import Population, Resident
+from fairlead.model.progress import Told, nobody
 from fairlead.model.queuestate import Queue
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
 
-def snapshot(found: Catalogue, rules: TierRules | None = None) -> Snapshot:
-    """Everything the objects say, ready for `engine.plan`. What cannot be used is added to the catalogue's errors."""
+def snapshot(found: Catalogue, rules: TierRules | None = None, told: Told = nobody) -> Snapshot:
+    """Everything the objects say, ready for `engine.plan`. What cannot be used is added to the catalogue's errors.
+
+    `told` follows the pods that are looked at.
+    """
     rules = rules or TierRules()
     reader = Reader(found, rules)
     names = sorted({cluster_of(each) for each in (*found.of(Node), *found.of(LonghornNode))}) or [""]
@@ -46,14 +51,18 @@ def snapshot(found: Catalogue, rules: TierRules | None = None) -> Snapshot:
             else:
                 why = f"{workload.kind} is in no cluster: no policy propagates it, and it names none"
                 found.errors.append(InputError(workload.title, why))
-    sites = tuple(_site(found, reader, name, homes[name], [workload for workload, _ in divided]) for name in names)
+    of_fleet = [workload for workload, _ in divided]
+    sites = tuple(_site(found, reader, name, homes[name], of_fleet, told) for name in names)
     return Snapshot(sites=sites, divided=tuple(divided))
 
 
-def _site(found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload]) -> Site:
+def _site(
+    found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload], told: Told
+) -> Site:
     shapes = Shapes()
-    pods = _readable(found, name, shapes)
+    pods = _readable(found, name, shapes, told)
     nodes = node_state(node_records(_sound(found, name), pods, shapes.request))
+    _name_lost(found, name, pods, nodes)
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     attached = reader.attach(found, name, [*own, *divided])
     of_fleet = {workload.key for workload in divided}
@@ -98,10 +107,13 @@ def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
     return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
 
 
-def _readable(found: Catalogue, name: str, shapes: Shapes) -> list[Pod]:
+def _readable(found: Catalogue, name: str, shapes: Shapes, told: Told) -> list[Pod]:
     """The pods whose spec can be read; the others are named among the errors, once, and left out of the catalogue."""
     good, bad = [], []
-    for pod in found.at(Pod, name):
+    pods = found.at(Pod, name)
+    for row, pod in enumerate(pods):
+        if row % 1000 == 0:
+            told("looking at pods", row, len(pods))
         try:
             shapes.request(pod)
             good.append(pod)
@@ -111,6 +123,23 @@ def _readable(found: Catalogue, name: str, shapes: Shapes) -> list[Pod]:
     if bad:
         found.objects[Pod] = [pod for pod in found.of(Pod) if pod not in bad]
     return good
+
+
+def _name_lost(found: Catalogue, name: str, pods: Iterable[Pod], nodes: NodeState) -> None:
+    """Pods on nodes that are not there are one mistake; what they belong to is planned without them."""
+    lost = [pod for pod in pods if pod.spec.node_name and pod.spec.node_name not in nodes.rows and not pod.finished]
+    if not lost:
+        return
+    titles = natural_sorted(f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}" for pod in lost)
+    gone = natural_sorted({pod.spec.node_name for pod in lost})
+    what = f"Pod {titles[0]} runs" if len(titles) == 1 else f"{len(titles)} pods ({_some(titles)}) run"
+    where = f"on node {gone[0]}, which is" if len(gone) == 1 else f"on {len(gone)} nodes ({_some(gone)}) that are"
+    message = f"{what} {where} not among the manifests; planned as if not running"
+    found.errors.append(InputError(f"cluster {name}" if name else "", message))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
 def _sound(found: Catalogue, name: str) -> list[Node]:

@@ -5,7 +5,7 @@ domains under soft spread, lower result of the strategy (`base + step × replica
 shape, natural order of names.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
@@ -74,8 +74,7 @@ def _bulk(constraints: Constraints, group: Group, rank: Int) -> Int:
     room = np.where(constraints.allowed(), constraints.left, 0)
     counts = np.zeros(len(room), dtype=np.int64)
     left = group.need
-    for preference in np.unique(constraints.preference[room > 0])[::-1]:
-        rows = np.flatnonzero((constraints.preference == preference) & (room > 0))
+    for rows in _preferred(constraints.preference, np.flatnonzero(room)):
         most = np.minimum(room[rows], left)
         counts[rows] = level(left, group.base[rows], group.step[rows], most, tie_rank=_roomiest(room[rows], rank[rows]))
         left = group.need - int(counts.sum())
@@ -83,6 +82,16 @@ def _bulk(constraints: Constraints, group: Group, rank: Int) -> Int:
             break
     constraints.left -= counts
     return counts
+
+
+def _preferred(preference: Int, rows: Int) -> Iterator[Int]:
+    """The rows by preference, highest first; most shapes prefer nothing, so all rows are alike."""
+    own = preference[rows]
+    if not len(rows) or own.min() == own.max():
+        yield rows
+        return
+    for value in np.unique(own)[::-1]:
+        yield rows[own == value]
 
 
 def _walk(constraints: Constraints, group: Group, rank: Int) -> Int:

@@ -1,0 +1,10 @@
+"""How far something long has come: told by whoever does it, drawn by whoever wants to know."""
+
+from collections.abc import Callable
+
+Told = Callable[[str, int, int | None], None]
+"""What is being done, how much of it is done, and of how much; None where nobody knows."""
+
+
+def nobody(what: str, done: int, of: int | None) -> None:
+    """Nobody wants to know."""
