@@ -7,6 +7,8 @@ import pytest
 from fairlead.levels.disk import balance as level
 from fairlead.levels.disk.balance import Charge, balance
 from fairlead.levels.disk.crowd import fraction_sum
+from fairlead.levels.disk.filters import refusals
+from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
 from fairlead.levels.disk.score import imbalance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
@@ -193,3 +195,24 @@ def test_disk_names_shared_by_nodes_are_told_apart() -> None:
     """`node/disk` only where a name is there twice."""
     table = cluster({"A": {"d": 1, "e": 1}, "B": {"d": 1}})
     assert [table.label(row) for row in range(3)] == ["A/d", "e", "B/d"]
+
+
+def test_replica_that_waits_under_a_name_is_not_replaced_by_a_failed_one() -> None:
+    """Two lack, one of them exists already: the failed one serves again for the other."""
+    table = cluster({"A": {"a": 1000}, "B": {"b": 900}})
+    held = (Held(name="old", node="A", disk="a", failed=True, reusable=True),)
+    lacking = Volume(name="v", size_bytes=100, replicas=2, waiting=("r1",), held=held)
+    decision = balance([lacking], table, PLAIN)
+    assert [(each.replica, each.reuses, each.node) for each in decision.placed] == [("", "old", "A"), ("r1", "", "B")]
+
+
+def test_refusals_are_those_of_one_more_replica() -> None:
+    """Its node has one already, the other disk is too small, the third takes it."""
+    table = cluster({"A": {"a": 1000}, "B": {"b": 50}, "C": {"c": 100}})
+    held = (Held(name="r", node="A", disk="a"), Held(name="f", node="C", disk="c", failed=True))
+    codes = refusals(Volume(name="v", size_bytes=100, held=held), table, PLAIN)
+    assert [REASONS_OF_A_DISK[code - 1].code if code else "" for code in codes.tolist()] == [
+        "NodeAntiAffinity",
+        "InsufficientUsable",
+        "",
+    ]

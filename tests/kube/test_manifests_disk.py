@@ -7,6 +7,7 @@ import pytest
 
 from fairlead.kube.manifests.disk import Storage, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
+from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.model.disks import Closed
 from fairlead.model.storage import AntiAffinity, Domain, Held, Locality, Strictness
 
@@ -259,3 +260,44 @@ def test_volume_of_no_size_is_told_and_the_rest_goes_on(size: str) -> None:
 def test_replica_of_a_volume_that_is_not_there_is_told() -> None:
     """With both names."""
     assert [str(error) for error in read(replica("r1", "n1")).errors] == ["Replica r1: its volume 'v' is not there"]
+
+
+def test_placements_that_the_status_does_not_count_yet_are_charged() -> None:
+    """r2 has its disk but the status names r1 only: 5 GiB less; named, or placed elsewhere, it is not charged."""
+    known = node(status={"diskStatus": {"d": seen(storageScheduled=5 * GIB, scheduledReplica={"r1": 5 * GIB})}})
+    placed = [replica(name, "n1", volumeSize=str(5 * GIB)) for name in ("r1", "r2")]
+    found = read(known, volume(), *placed)
+    assert (found.disks.usable_bytes.tolist(), found.in_flight) == ([60 * GIB], ("r2",))
+    assert found.disks.scheduled_bytes.tolist() == [10 * GIB]
+    both = seen(storageScheduled=10 * GIB, scheduledReplica={"r1": 5 * GIB, "r2": 5 * GIB})
+    assert read(node(status={"diskStatus": {"d": both}}), volume(), *placed).in_flight == ()
+    assert read(known, volume(), placed[0], replica("r2", "n1", volumeSize="5Gi", diskID="other")).in_flight == ()
+
+
+def test_status_that_names_nobody_tells_nothing_about_who_is_counted() -> None:
+    """20 GiB are counted for somebody; the replicas there are may well be among them. With an image it is not so."""
+    placed = replica("r1", "n1", volumeSize=str(5 * GIB))
+    assert read(node(), volume(), placed).in_flight == ()
+    image = seen(scheduledBackingImage={"image": 20 * GIB})
+    assert read(node(status={"diskStatus": {"d": image}}), volume(), placed).in_flight == ("r1",)
+
+
+def test_replica_of_unreadable_size_is_told_and_not_charged() -> None:
+    """With its name."""
+    found = read(
+        node(status={"diskStatus": {"d": seen(storageScheduled=0)}}), volume(), replica("r", "n1", volumeSize="?")
+    )
+    assert [error.path for error in found.errors] == ["Replica r: spec.volumeSize"]
+    assert found.in_flight == ()
+
+
+def test_what_is_being_deleted_asks_for_nothing() -> None:
+    """A volume that goes needs no replicas, a node that goes takes none, a disk without a UUID cannot be named."""
+    gone = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
+    leaving = msgspec.structs.replace(volume(), metadata=msgspec.convert({"name": "v", **gone}, ObjectMeta))
+    found = read(node(), leaving, replica("r"))
+    assert (found.volumes, found.errors) == ((), ())
+    left = msgspec.structs.replace(node(), metadata=msgspec.convert({"name": "n1", **gone}, ObjectMeta))
+    assert read(left).disks.closed.tolist() == [Closed.NODE_NOT_READY]
+    nameless = node(status={"diskStatus": {"d": seen(diskUUID="")}})
+    assert read(nameless).disks.closed.tolist() == [Closed.DISK_NOT_READY]

@@ -5,9 +5,10 @@ from typing import Annotated, Any, Literal
 
 import msgspec
 
-from fairlead.levels.disk.balance import Balance, Charge, Outcome, Placed, balance
-from fairlead.levels.disk.rebalance import Goal, Move, Rebalance, rebalance
-from fairlead.model.amounts import Quantity, amount, bytes_text
+from fairlead.engine.records_disk import imbalance_record, move_record, outcome_record, placement_record
+from fairlead.levels.disk.balance import Balance, Charge, balance
+from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
+from fairlead.model.amounts import Quantity, amount
 from fairlead.model.balancing import BalancePolicy, Rule
 from fairlead.model.decision import decision_record
 from fairlead.model.disks import DiskTable
@@ -140,49 +141,20 @@ def record(decision: Balance | Rebalance, *, by_volume: bool) -> dict[str, Any]:
         return _advice(decision)
     result = decision_record(decision)
     trace = result.pop("trace")
-    result["placements"] = [_placement(each, by_volume) for each in decision.placed]
+    result["placements"] = [placement_record(each, by_volume=by_volume) for each in decision.placed]
     result["scores"] = _scores(decision)
     if by_volume:
-        result["volumes"] = [_outcome(each) for each in decision.outcomes if each.finding]
+        result["volumes"] = [outcome_record(each) for each in decision.outcomes if each.finding]
     return {**result, "trace": trace}
-
-
-def _placement(each: Placed, by_volume: bool) -> dict[str, str]:
-    return {
-        **({"volume": each.volume} if by_volume else {}),
-        **({"replica": each.replica} if each.replica else {}),
-        "node": each.node,
-        "disk": each.disk,
-        **({"reuses": each.reuses} if each.reuses else {}),
-    }
 
 
 def _advice(decision: Rebalance) -> dict[str, Any]:
     result = decision_record(decision)
     trace = result.pop("trace")
     result["placements"] = []
-    result["moves"] = [_move(move, decision.disks) for move in decision.moves]
-    result["imbalance"] = {
-        stage: {"before": float(before), "after": float(after)}
-        for stage, before, after in zip(("nodes", "disks"), decision.before, decision.after, strict=True)
-    }
+    result["moves"] = [move_record(move, decision.disks) for move in decision.moves]
+    result["imbalance"] = imbalance_record(decision)
     return {**result, "trace": trace}
-
-
-def _move(move: Move, disks: DiskTable) -> dict[str, Any]:
-    return {
-        "volume": move.volume,
-        "replica": move.replica,
-        "size": bytes_text(move.size_bytes),
-        "from": _spot(disks, move.source),
-        "to": _spot(disks, move.target),
-        "stage": move.stage,
-        "imbalance": {"before": float(move.before), "after": float(move.after)},
-    }
-
-
-def _spot(disks: DiskTable, row: int) -> dict[str, str]:
-    return {"node": disks.nodes[int(disks.node_of[row])], "disk": disks.names[row]}
 
 
 def _goal(part: RebalancePart, disks: DiskTable) -> Goal:
@@ -206,15 +178,6 @@ def emptied(disks: DiskTable, node: str, disk: str, path: str) -> set[int]:
         if rows:
             return rows
     raise InputError(path, f"{node}/{disk or '*'} is not among the disks")
-
-
-def _outcome(outcome: Outcome) -> dict[str, Any]:
-    finding = outcome.finding
-    return {
-        "volume": outcome.volume.name,
-        "unplaced": outcome.unplaced,
-        **({"reason": finding.code, "message": finding.sentence, "cure": finding.reason.cure.value} if finding else {}),
-    }
 
 
 def _scores(decision: Balance) -> dict[str, dict[str, float]]:

@@ -34,13 +34,17 @@ _LOCALITY = {"best-effort": Locality.PREFER, "strict-local": Locality.REQUIRE}
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Storage:
-    """What the objects say. `paths` and `uuids` by `node/disk`: what a Replica is told besides the node."""
+    """What the objects say. `paths` and `uuids` by `node/disk`: what a Replica is told besides the node.
+
+    `in_flight` names the Replicas that have a disk whose status does not count them yet; the disk is charged for them.
+    """
 
     disks: DiskTable
     volumes: tuple[Volume, ...]
     policy: BalancePolicy
     paths: Mapping[str, str]
     uuids: Mapping[str, str]
+    in_flight: tuple[str, ...]
     errors: tuple[InputError, ...]
 
 
@@ -59,46 +63,94 @@ def storage(
     """
     errors: list[InputError] = []
     rules = Settings(settings, errors)
+    nodes = list(nodes)
+    placed = [each for each in replicas if each.metadata.deletion_timestamp is None]
+    flying = _in_flight(nodes, placed, errors)
     rows: list[Disk] = []
     paths: dict[str, str] = {}
     uuids: dict[str, str] = {}
     for node in nodes:
         for name, spec in node.spec.disks.items():
             status = node.status.disk_status.get(name)
-            disk = _disk(node, name, spec, status, by_maximum=by_maximum)
+            charged = sum(flying.get((node.metadata.name, status.disk_uuid), {}).values()) if status else 0
+            disk = _disk(node, name, spec, status, charged, by_maximum=by_maximum)
             rows.append(disk)
             if status is not None and status.disk_uuid:
                 paths[disk.place] = spec.path or status.disk_path
                 uuids[disk.place] = status.disk_uuid
+    return Storage(
+        disks=disk_table(rows),
+        volumes=_volumes(volumes, placed, {uuid: place for place, uuid in uuids.items()}, rules, now, errors),
+        policy=rules.policy(),
+        paths=paths,
+        uuids=uuids,
+        in_flight=tuple(sorted(name for names in flying.values() for name in names)),
+        errors=tuple(errors),
+    )
+
+
+def _in_flight(
+    nodes: Iterable[LonghornNode], replicas: Iterable[LonghornReplica], errors: list[InputError]
+) -> dict[tuple[str, str], dict[str, int]]:
+    """By node and disk UUID the Replicas, with their bytes, that the disk's status does not count yet.
+
+    A status that counts bytes but names nobody tells nothing about who is counted, so nobody is charged again.
+    """
+    seen: dict[tuple[str, str], Mapping[str, int]] = {}
+    for node in nodes:
+        for status in node.status.disk_status.values():
+            if status.scheduled_replica or status.scheduled_backing_image or not status.storage_scheduled:
+                seen[node.metadata.name, status.disk_uuid] = status.scheduled_replica
+    found: dict[tuple[str, str], dict[str, int]] = {}
+    for replica in replicas:
+        spec, name = replica.spec, replica.metadata.name
+        counted = seen.get((spec.node_id, spec.disk_id)) if spec.node_id and spec.disk_id else None
+        if counted is None or name in counted:
+            continue
+        try:
+            size = amount("storage", spec.volume_size, f"Replica {name}: spec.volumeSize")
+        except InputError as error:
+            errors.append(error)
+            continue
+        found.setdefault((spec.node_id, spec.disk_id), {})[name] = size
+    return found
+
+
+def _volumes(
+    volumes: Iterable[LonghornVolume],
+    replicas: Iterable[LonghornReplica],
+    places: Mapping[str, str],
+    rules: Settings,
+    now: float | None,
+    errors: list[InputError],
+) -> tuple[Volume, ...]:
+    """The volumes that stay, with their replicas; replicas of a volume that is not there are told."""
     by_volume: dict[str, list[LonghornReplica]] = defaultdict(list)
     for replica in replicas:
-        if replica.metadata.deletion_timestamp is None:
-            by_volume[replica.spec.volume_name].append(replica)
-    places = {uuid: place for place, uuid in uuids.items()}
+        by_volume[replica.spec.volume_name].append(replica)
     asked = []
     for volume in volumes:
+        own = by_volume.pop(volume.metadata.name, [])
+        if volume.metadata.deletion_timestamp is not None:
+            continue
         try:
-            asked.append(_volume(volume, by_volume.pop(volume.metadata.name, []), places, rules, now))
+            asked.append(_volume(volume, own, places, rules, now))
         except InputError as error:
             errors.append(error)
     for name, orphans in sorted(by_volume.items()):
         names = ", ".join(sorted(each.metadata.name for each in orphans))
         errors.append(InputError(f"Replica {names}", f"its volume {name!r} is not there"))
-    return Storage(
-        disks=disk_table(rows),
-        volumes=tuple(asked),
-        policy=rules.policy(),
-        paths=paths,
-        uuids=uuids,
-        errors=tuple(errors),
-    )
+    return tuple(asked)
 
 
-def _disk(node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | None, *, by_maximum: bool) -> Disk:
+def _disk(
+    node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | None, charged: int, *, by_maximum: bool
+) -> Disk:
     seen = status or DiskStatus()
     reserved, maximum = max(spec.storage_reserved, 0), max(seen.storage_maximum, 0)
+    scheduled = seen.storage_scheduled + charged
     base = maximum if by_maximum else seen.storage_available
-    usable = base - reserved - seen.storage_scheduled
+    usable = base - reserved - scheduled
     return Disk(
         node=node.metadata.name,
         name=name,
@@ -106,7 +158,7 @@ def _disk(node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | No
         short_bytes=max(-usable, 0),
         total_bytes=max(maximum - reserved, 0),
         free_bytes=seen.storage_available - reserved,
-        scheduled_bytes=seen.storage_scheduled,
+        scheduled_bytes=scheduled,
         reserved_bytes=reserved,
         available_bytes=max(seen.storage_available, 0),
         maximum_bytes=maximum,
@@ -121,10 +173,17 @@ def _disk(node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | No
 
 def _closed(node: LonghornNode, spec: DiskSpec, status: DiskStatus | None) -> Closed:
     checks = (
-        (_denied(node.status.conditions, "Ready", "Schedulable"), Closed.NODE_NOT_READY),
+        (
+            node.metadata.deletion_timestamp is not None or _denied(node.status.conditions, "Ready", "Schedulable"),
+            Closed.NODE_NOT_READY,
+        ),
         (not node.spec.allow_scheduling, Closed.NODE_DISABLED),
         (node.spec.eviction_requested, Closed.NODE_EVICTING),
-        (status is None or _denied(status.conditions, "Ready", "Schedulable"), Closed.DISK_NOT_READY),
+        (
+            # Without a UUID the disk cannot be named by a Replica.
+            status is None or not status.disk_uuid or _denied(status.conditions, "Ready", "Schedulable"),
+            Closed.DISK_NOT_READY,
+        ),
         (not spec.allow_scheduling, Closed.DISK_DISABLED),
         (spec.eviction_requested, Closed.DISK_EVICTING),
         (status is not None and status.storage_maximum <= 0, Closed.NO_CAPACITY),

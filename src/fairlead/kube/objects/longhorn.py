@@ -15,13 +15,14 @@ class DiskSpec(Shape, frozen=True):
 
 
 class DiskStatus(Shape, frozen=True):
-    """All sizes in bytes. `scheduled_replica` maps the replicas on the disk to their sizes."""
+    """All sizes in bytes. `scheduled_replica` maps the replicas on the disk to their sizes, the other the images."""
 
     conditions: tuple[Condition, ...] = ()
     storage_available: int = 0
     storage_scheduled: int = 0
     storage_maximum: int = 0
     scheduled_replica: dict[str, int] = field(default_factory=dict)
+    scheduled_backing_image: dict[str, int] = field(default_factory=dict)
     disk_uuid: str = field(name="diskUUID", default="")
     disk_path: str = ""
     disk_type: str = ""
@@ -97,6 +98,8 @@ class LonghornReplicaSpec(Shape, frozen=True):
     disk_path: str = ""
     data_directory_name: str = ""
     data_engine: str = ""
+    backing_image: str = ""
+    linked_clone_src_replica_name: str = ""
     hard_node_affinity: str = ""
     failed_at: str = ""
     healthy_at: str = ""

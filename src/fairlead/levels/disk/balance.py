@@ -11,7 +11,7 @@ import numpy as np
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.bulk import Kind, Shelf, kind
 from fairlead.levels.disk.choose import Choice, choose
-from fairlead.levels.disk.filters import Uses, apart, room, static_codes
+from fairlead.levels.disk.filters import Uses, apart, room, static_codes, uses_of
 from fairlead.levels.disk.grouped import GroupShelf
 from fairlead.levels.disk.ledger import Ledger
 from fairlead.model.balancing import BalancePolicy, Rule
@@ -243,11 +243,14 @@ class _Run:
         self.placed.append(Placed(volume=volume.name, row=row, node=node, disk=disk, replica=replica, reuses=reuses))
 
     def _reuse(self, volume: Volume) -> int:
-        """How many failed replicas serve again: those whose disk is there and open. Their space is charged already."""
-        reused = 0
+        """How many failed replicas serve again: those whose disk is there and open. Their space is charged already.
+
+        Replicas that wait under a name exist already, so none of them is replaced in this way.
+        """
+        reused, most = 0, volume.replicas - len(volume.waiting)
         for held in sorted(volume.held, key=lambda each: natural_key(each.name)):
             row = self.disks.row(held.node, held.disk)
-            if reused == volume.replicas or not (held.failed and held.reusable) or row is None:
+            if reused == most or not (held.failed and held.reusable) or row is None:
                 continue
             if self.disks.closed[row] == Closed.OPEN:
                 self._record(volume, row, reuses=held.name)
@@ -256,15 +259,10 @@ class _Run:
 
     def _uses(self, volume: Volume) -> Uses:
         """Where the volume's replicas are: those that work, and those that serve again from now on."""
-        uses = Uses()
         if not volume.held:
-            return uses
+            return Uses()
         again = {each.reuses for each in self.placed if each.volume == volume.name and each.reuses}
-        for held in volume.held:
-            node = self.disks.node_rows.get(held.node)
-            if node is not None and (not held.failed or held.name in again):
-                uses.add(self.disks, node, self.disks.row(held.node, held.disk), leaving=held.evicting)
-        return uses
+        return uses_of(volume, self.disks, again)
 
 
 def _charge_pending(ledger: Ledger, disks: DiskTable, pending: Sequence[Charge]) -> list[str]:

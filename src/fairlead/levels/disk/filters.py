@@ -1,5 +1,6 @@
 """The filters: for each disk the first reason why it does not take a replica of a volume, 0 where it does."""
 
+from collections.abc import Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -35,6 +36,23 @@ class Uses:
             self.zones[disks.zones[node]] = max(self.zones.get(disks.zones[node], 0), level)
         if disk is not None:
             self.disks[disk] = max(self.disks.get(disk, 0), level)
+
+
+def uses_of(volume: Volume, disks: DiskTable, again: Set[str] = frozenset()) -> Uses:
+    """Where a volume's replicas are: those that work, and of the failed ones those named in `again`."""
+    uses = Uses()
+    for held in volume.held:
+        node = disks.node_rows.get(held.node)
+        if node is not None and (not held.failed or held.name in again):
+            uses.add(disks, node, disks.row(held.node, held.disk), leaving=held.evicting)
+    return uses
+
+
+def refusals(volume: Volume, disks: DiskTable, policy: BalancePolicy) -> Codes:
+    """For each disk why it does not take one more replica of the volume as things are, 0 where it does."""
+    rule = volume.anti_affinity or policy.anti_affinity
+    codes, _ = apart(static_codes(volume, disks, policy), uses_of(volume, disks), disks, rule)
+    return room(codes, volume.size_bytes, Ledger(disks, policy))
 
 
 def static_codes(volume: Volume, disks: DiskTable, policy: BalancePolicy) -> Codes:
