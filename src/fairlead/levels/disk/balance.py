@@ -147,7 +147,7 @@ class _Run:
 
     def place(self, volume: Volume) -> None:
         """All replicas of one volume: failed ones that can serve again first, then new ones one by one."""
-        need = volume.replicas - self._reuse(volume)
+        need = new = volume.replicas - self._reuse(volume)
         if need and volume.awaits_reuse and any(held.failed and held.reusable for held in volume.held):
             awaiting = because(why.AWAITING_REUSE, volume=volume.name)
             self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=awaiting, codes=self.disks.closed))
@@ -157,7 +157,7 @@ class _Run:
             disk = self._next(ask)
             if disk is None:
                 break
-            self._take(volume, disk, volume.replicas - need)
+            self._take(volume, disk, new - need)
             ask.uses.add(self.disks, int(self.disks.node_of[disk]), disk)
             need -= 1
         finding = _no_disk(volume, need, ask.codes) if need else None
