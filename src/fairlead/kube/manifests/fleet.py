@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.last_result import prior_of
-from fairlead.kube.manifests.placement import Knobs, affinity_of, knobs_of, policy_of, table_of
+from fairlead.kube.manifests.placement import MOST, Knobs, affinity_of, knobs_of, policy_of, table_of
 from fairlead.kube.moments import seconds
 from fairlead.kube.objects.karmada import (
     Cluster,
@@ -39,8 +39,8 @@ def binding_ask(binding: ResourceBinding, clusters: Sequence[Cluster], knobs: Kn
     who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
     if spec.placement is None:
         raise InputError(f"{who}: spec.placement", "is missing; expected the placement of a policy")
-    if spec.replicas < 0:
-        raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 or more")
+    if not 0 <= spec.replicas <= MOST:
+        raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 to 2^48")
     own = knobs_of(binding.metadata.annotations, who)
     knobs = own if knobs is None or own != Knobs() else knobs
     request = amounts(
@@ -59,8 +59,17 @@ def binding_ask(binding: ResourceBinding, clusters: Sequence[Cluster], knobs: Kn
 
 def wants_fresh(binding: ResourceBinding) -> bool:
     """Whether a new start was triggered after the last division; one that never was divided needs none."""
-    triggered, last = binding.spec.reschedule_triggered_at, binding.status.last_scheduled_time
-    return triggered is not None and last is not None and seconds(triggered) > seconds(last)
+    triggered = _moment(binding, "spec.rescheduleTriggeredAt", binding.spec.reschedule_triggered_at)
+    last = _moment(binding, "status.lastScheduledTime", binding.status.last_scheduled_time)
+    return triggered is not None and last is not None and triggered > last
+
+
+def _moment(binding: ResourceBinding, field: str, text: str | None) -> float | None:
+    try:
+        return None if text is None else seconds(text)
+    except InputError as error:
+        who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
+        raise InputError(f"{who}: {field}", error.message) from None
 
 
 def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.kube.manifests.placement import mode_of, weights_of
+from fairlead.kube.manifests.placement import MOST, mode_of, weights_of
 from fairlead.kube.objects.karmada import ReplicaScheduling, ResourceBinding, TargetCluster
 from fairlead.kube.objects.meta import Shape
 from fairlead.levels.fleet.divide import Division
@@ -74,6 +74,10 @@ def prior_of(binding: ResourceBinding) -> PriorDivision | None:
     """
     running = {each.name: each.replicas for each in binding.spec.clusters}
     stored = _stored(binding)
+    for count in (*running.values(), stored.replicas if stored else 0):
+        if not 0 <= count <= MOST:
+            who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
+            raise InputError(f"{who}: the last result", f"{count} replicas; expected 0 to 2^48")
     if stored is None or not stored.clusters:
         return PriorDivision(mode=Mode.WEBSTER, replicas=sum(running.values()), counts=running) if running else None
     names = [each.name for each in stored.clusters]
@@ -81,7 +85,7 @@ def prior_of(binding: ResourceBinding) -> PriorDivision | None:
     who = f"{binding.metadata.namespace}/{binding.metadata.name}: last schedule result"
     return PriorDivision(
         mode=mode,
-        replicas=max(stored.replicas, 0),
+        replicas=stored.replicas,
         weights=weights_of(stored.replica_scheduling, dict.fromkeys(names, Traits()), who),
         counts={**dict.fromkeys(names, 0), **running},
     )

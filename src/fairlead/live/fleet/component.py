@@ -31,7 +31,7 @@ from fairlead.kube.resources import (
 from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Key, Reflector
 from fairlead.live.fleet import report
-from fairlead.live.fleet.decide import Verdict, decide
+from fairlead.live.fleet.decide import Verdict, decide, way_to
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
 
@@ -191,6 +191,9 @@ class Fleet:
     def _act(self, verdict: Verdict) -> None:
         known = self.verdicts.get(verdict.key)
         self.verdicts[verdict.key] = verdict
+        if verdict.defect is not None:
+            self.measures.defects.inc()
+            log.error("a defect", binding="/".join(verdict.key), what=verdict.message, way=way_to(verdict.defect))
         field = self.writer.field(verdict.binding)
         if report.spec_patch(verdict, field=field) is None and report.status_is_right(verdict, field=field):
             return

@@ -1,8 +1,11 @@
 """Bindings to verdicts: what each shall look like. Pure; nothing is written here."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import traceback
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, ParamSpec, TypeVar
+
+import structlog
 
 from fairlead.kube.manifests import last_result
 from fairlead.kube.manifests.fleet import binding_ask
@@ -18,6 +21,10 @@ from fairlead.model.errors import InputError
 from fairlead.model.reasons import Cure
 
 SCHEDULED = "Scheduled"
+P = ParamSpec("P")
+T = TypeVar("T")
+
+log = structlog.get_logger("fleet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,6 +33,7 @@ class Verdict:
 
     `stored` is the last schedule result; `mark` the text of what was decided; `group` the affinity group taken.
     `settled`: its clusters and what is stored with them are right already, only the status is not.
+    `defect`: what our own code raised on it, where it did.
     """
 
     binding: ResourceBinding
@@ -37,6 +45,7 @@ class Verdict:
     group: str = ""
     waits_for_room: bool = False
     settled: bool = False
+    defect: Exception | None = None
 
     @property
     def key(self) -> tuple[str, str]:
@@ -72,37 +81,64 @@ def decide(
     verdicts: list[Verdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
-        try:
-            whole = binding_ask(binding, clusters, knobs_of(binding))
-            settled = _settled(binding, whole)
-            if not (settled and says_so(binding)):
-                waiting.append(_Open(place=place, whole=whole, ask=narrowed(whole), settled=settled))
-        except InputError as error:
-            verdicts[place] = Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=str(error))
-    for each, division in zip(waiting, _divided(waiting), strict=True):
+        opened = _tried(_opened, place, binding, clusters, knobs_of)
+        if isinstance(opened, Exception):
+            verdicts[place] = _failed(binding, opened)
+        elif opened is not None:
+            waiting.append(opened)
+    for each, division in zip(waiting, _divided([each.ask for each in waiting]), strict=True):
         binding = bindings[each.place]
-        if isinstance(division, Division):
-            verdicts[each.place] = _verdict(binding, each, division)
-        else:
-            message = f"the division failed: {division}"
-            verdicts[each.place] = Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=message)
+        told = _tried(_verdict, binding, each, division) if isinstance(division, Division) else division
+        verdicts[each.place] = told if isinstance(told, Verdict) else _failed(binding, told)
     return verdicts
 
 
-def _divided(waiting: Iterable[_Open]) -> list[Division | Exception]:
-    """All at once; if that fails, one by one, so that only the culprit fails."""
-    asks = [each.ask for each in waiting]
-    try:
-        return list(divide_all(asks))
-    except Exception:
-        return [_alone(ask) for ask in asks]
+def _tried(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | Exception:
+    """The result, or what was raised instead.
 
-
-def _alone(ask: DivisionAsk) -> Division | Exception:
+    Anybody may write a binding, and they are decided together, so what one of them raises must end with it and not
+    with the process: whatever it is. `InputError` is the binding's fault; anything else is a defect of ours, goes
+    into the verdict, and from there into the log, a metric and the binding's condition.
+    """
     try:
-        return divide(ask.workload, ask.clusters, ask.policy, prior=ask.prior)
+        return work(*arguments, **named)
     except Exception as error:
         return error
+
+
+def _failed(binding: ResourceBinding, error: Exception) -> Verdict:
+    if isinstance(error, InputError):
+        return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=str(error))
+    message = f"a defect of the scheduler, not of this binding: {place_of(error)}; nothing was changed"
+    return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=message, defect=error)
+
+
+def place_of(error: Exception) -> str:
+    """What was raised and where: `OverflowError at one.py:41: too large`."""
+    return f"{type(error).__name__} at {way_to(error)[-1]}: {error}"
+
+
+def way_to(error: Exception) -> list[str]:
+    """The calls that led to what was raised, the innermost last: `decide.py:80`, `batch.py:33`."""
+    return [f"{each.filename.rpartition('/')[2]}:{each.lineno}" for each in traceback.extract_tb(error.__traceback__)]
+
+
+def _opened(place: int, binding: ResourceBinding, clusters: Sequence[Cluster], knobs_of: KnobsOf) -> "_Open | None":
+    """The question a binding asks; None where it is answered and says so."""
+    whole = binding_ask(binding, clusters, knobs_of(binding))
+    settled = _settled(binding, whole)
+    if settled and says_so(binding):
+        return None
+    return _Open(place=place, whole=whole, ask=narrowed(whole), settled=settled)
+
+
+def _divided(asks: Sequence[DivisionAsk]) -> Sequence[Division | Exception]:
+    """All at once; if that fails, one by one, so that only the culprit fails."""
+    together = _tried(divide_all, asks)
+    if not isinstance(together, Exception):
+        return together
+    log.error("a defect: not divided together but one by one", what=place_of(together), way=way_to(together))
+    return [_tried(divide, ask.workload, ask.clusters, ask.policy, prior=ask.prior) for ask in asks]
 
 
 def running(binding: ResourceBinding) -> dict[str, int]:

@@ -13,6 +13,9 @@ class Measures:
         self.decisions = Counter(
             "fairlead_fleet_decisions", "Bindings decided, by the reason told.", ["reason"], registry=self.registry
         )
+        self.defects = Counter(
+            "fairlead_fleet_defects", "Bindings on which this program itself failed.", registry=self.registry
+        )
         self.seconds = Histogram(
             "fairlead_fleet_decide_seconds", "Seconds one batch took.", buckets=BUCKETS, registry=self.registry
         )
