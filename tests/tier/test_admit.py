@@ -167,7 +167,7 @@ def test_unresolved_slots_ask_for_a_retry() -> None:
     got = admit.answer(_request(web_pod()), None, decision, RULES)["response"]
     assert got["allowed"] is False
     assert (got["status"]["code"], got["status"]["reason"]) == (429, "TooManyRequests")
-    assert got["status"]["details"] == {"retryAfterSeconds": 1}
+    assert "details" not in got["status"], "a delay would keep a worker of the controller waiting"
 
 
 def test_second_call_for_a_granted_pod_changes_nothing() -> None:

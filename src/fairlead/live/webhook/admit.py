@@ -24,7 +24,6 @@ from fairlead.model.owners import Newcomer, Owner, OwnerKind
 from fairlead.model.reasons import Finding, because
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
-RETRY_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -107,13 +106,8 @@ def answer(request: Request, asking: Asking | None, decision: Split, rules: Tier
     A granted slot is named after the request, which is unique.
     """
     if decision.verdict is Verdict.RETRY:
-        return refuse(
-            request.uid,
-            code=429,
-            reason="TooManyRequests",
-            message=decision.rule.sentence,
-            retry_seconds=RETRY_SECONDS,
-        )
+        # Without a Retry-After: with one, a controller's client would wait and hold one of its few workers meanwhile.
+        return refuse(request.uid, code=429, reason="TooManyRequests", message=decision.rule.sentence)
     warnings = list(decision.warnings)
     patch: Patch = []
     if asking is not None and decision.verdict is Verdict.ON_DEMAND:
