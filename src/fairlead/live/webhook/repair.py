@@ -23,8 +23,8 @@ from fairlead.live.webhook.census import Member, Standing, census
 from fairlead.live.webhook.reading import read_objects
 from fairlead.model.owners import OwnerKind
 
-REST_SECONDS = 600.0
-"""How long a workload is left alone after an eviction that did not help."""
+FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 30.0, 600.0
+"""How long a workload is left alone after an eviction that did not help: twice as long each time in a row."""
 
 ROLLOUT_WAITS = (
     "new replicas wait for on-demand nodes that its old replicas hold; more such nodes or maxUnavailable help"
@@ -79,6 +79,14 @@ class _Tried:
     at: float
 
 
+@dataclass(frozen=True, slots=True)
+class _Rest:
+    """A workload left alone until then, after so many evictions in a row that did not help."""
+
+    until: float
+    failures: int
+
+
 class Repair:
     """Runs in every replica and acts in the elected one."""
 
@@ -105,7 +113,7 @@ class Repair:
         self._period = period
         self._back = back
         self._tried: dict[str, _Tried] = {}
-        self._resting: dict[str, float] = {}
+        self._resting: dict[str, _Rest] = {}
 
     async def run(self) -> None:
         """Look round again and again, until cancelled."""
@@ -128,17 +136,15 @@ class Repair:
             await self._mend(standing)
         known = {each.uid for each in standings}
         self._tried = {uid: tried for uid, tried in self._tried.items() if uid in known}
-        self._resting = {uid: until for uid, until in self._resting.items() if until > self._clock()}
+        self._resting = {uid: rest for uid, rest in self._resting.items() if uid in known}
 
     async def _mend(self, standing: Standing) -> None:
         tried = self._tried.get(standing.uid)
         if tried is not None and standing.settled:
-            del self._tried[standing.uid]
-            if _distance(standing, standing.held) >= _distance(standing, tried.held):
-                self._resting[standing.uid] = self._clock() + REST_SECONDS
-                self._say(standing, "RepairDidNotHelp", "its replacement was not given the slot", warning=True)
+            self._judge(standing, tried)
         member = candidate(standing, back=self._back)
-        if member is None or self._resting.get(standing.uid, 0.0) > self._clock():
+        rest = self._resting.get(standing.uid)
+        if member is None or (rest is not None and rest.until > self._clock()):
             return
         refusal = await self._evictions.evict(standing.namespace, member.name, member.uid)
         if refusal is None:
@@ -147,6 +153,17 @@ class Repair:
             self._say(standing, "Repairing", note)
         elif refusal is not Refusal.OFF:
             log.info("not repaired", workload=f"{standing.namespace}/{standing.name}", why=refusal.value)
+
+    def _judge(self, standing: Standing, tried: _Tried) -> None:
+        """Whether the last eviction brought the workload nearer to its target; if not, it gets a rest."""
+        del self._tried[standing.uid]
+        before = self._resting.pop(standing.uid, None)
+        if _distance(standing, standing.held) >= _distance(standing, tried.held):
+            failures = 1 if before is None else before.failures + 1
+            seconds = min(FIRST_REST_SECONDS * 2 ** min(failures - 1, 10), LONGEST_REST_SECONDS)
+            self._resting[standing.uid] = _Rest(self._clock() + seconds, failures)
+            note = f"its replacement was not given the slot; it is left alone for {seconds:.0f} seconds"
+            self._say(standing, "RepairDidNotHelp", note, warning=True)
 
     def _say(self, standing: Standing, reason: str, note: str, *, warning: bool = False) -> None:
         regarding = ObjectReference(
