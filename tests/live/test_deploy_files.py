@@ -3,11 +3,13 @@
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import yaml
 
 from fairlead.live.settings import DEFAULTS, read_configuration
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "webhook"
+CERT_MANAGER = DEPLOY.parent / "webhook-cert-manager"
 
 
 def _objects() -> list[dict[str, Any]]:
@@ -46,7 +48,8 @@ def test_names_are_those_of_the_settings() -> None:
         for webhook in _one(kind, settings.configuration)["webhooks"]:
             service = webhook["clientConfig"]["service"]
             assert (service["name"], service["namespace"]) == (settings.service, settings.namespace)
-    named = [rule.get("resourceNames") for rule in _one("Role")["rules"] if "secrets" in rule["resources"]]
+    rules = _one("Role", "fairlead-webhook-certificate")["rules"]
+    named = [rule.get("resourceNames") for rule in rules if "secrets" in rule["resources"]]
     assert [settings.secret] in named
 
 
@@ -79,7 +82,7 @@ def test_rights_are_no_more_than_needed() -> None:
         if "verbs" in rule
     )
     bound = {each["roleRef"]["name"] for each in _objects() if each["kind"].endswith("RoleBinding")}
-    assert bound == {"fairlead-webhook"}
+    assert bound == {"fairlead-webhook", "fairlead-webhook-certificate"}
 
 
 def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
@@ -93,3 +96,35 @@ def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
     assert container["securityContext"]["readOnlyRootFilesystem"]
     assert pod["terminationGracePeriodSeconds"] > DEFAULTS.webhook.drain_seconds + DEFAULTS.webhook.budget_seconds
     assert _one("PodDisruptionBudget")["spec"]["minAvailable"] == 1
+
+
+def test_cert_manager_variant_fits_the_files_it_changes() -> None:
+    """Its patches name objects that are there; the Secret that it makes is mounted where the configuration reads."""
+    variant = yaml.safe_load((CERT_MANAGER / "kustomization.yaml").read_text())
+    assert variant["resources"] == ["../webhook", "certificate.yaml"]
+    patches = [
+        each
+        for patch in variant["patches"]
+        if "path" in patch
+        for each in yaml.safe_load_all((CERT_MANAGER / patch["path"]).read_text())
+    ]
+    for each in patches:
+        assert _one(each["kind"], each["metadata"]["name"])
+    removed = next(patch["target"]["name"] for patch in variant["patches"] if "target" in patch)
+    rights = sorted(each["kind"] for each in _objects() if each["metadata"]["name"] == removed)
+    assert rights == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
+    _, certificate = yaml.safe_load_all((CERT_MANAGER / "certificate.yaml").read_text())
+    settings = DEFAULTS.webhook
+    assert f"{settings.service}.{settings.namespace}.svc" in certificate["spec"]["dnsNames"]
+    by_kind = {each["kind"]: each for each in patches}
+    pod = by_kind["Deployment"]["spec"]["template"]["spec"]
+    assert pod["volumes"][0]["secret"]["secretName"] == certificate["spec"]["secretName"]
+    read = read_configuration(by_kind["ConfigMap"]["data"]["fairlead.yaml"].encode(), "fairlead.yaml")
+    folder = read.webhook.certificate_folder
+    assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == folder
+    assert read == msgspec.structs.replace(
+        DEFAULTS, webhook=msgspec.structs.replace(settings, certificate_folder=folder)
+    )
+    for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
+        source = by_kind[kind]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+        assert source == f"{settings.namespace}/{certificate['metadata']['name']}"
