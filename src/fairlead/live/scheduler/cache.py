@@ -178,9 +178,13 @@ class Cache:
     def _place(self, record: PodRecord) -> None:
         """Count the pod where it is now, and nowhere else."""
         key = record.key
-        if key in self._counted:
-            self._uncount(key)
         node = record.node or self.assumed.get(key, "")
+        known = self._counted.get(key)
+        if known is not None:
+            if known[1] == node and _takes_the_same(known[0], record):
+                self._counted[key] = record, node
+                return
+            self._uncount(key)
         if node and not record.finished:
             self.waiting.pop(key, None)
             if node in self._nodes.rows:
@@ -215,6 +219,19 @@ class Cache:
             del counts[node]
             if not counts:
                 del self._per_workload[record.workload]
+
+
+def _takes_the_same(old: PodRecord, new: PodRecord) -> bool:
+    """Whether the pod counts now as it did before: most news of a pod that has its node is of this kind."""
+    return (
+        old.metadata.uid == new.metadata.uid
+        and old.request == new.request
+        and old.resident is new.resident
+        and old.workload == new.workload
+        and old.claims == new.claims
+        and old.leaving == new.leaving
+        and not new.finished
+    )
 
 
 def _compare(mine: Mapping[str, object], fresh: Mapping[str, object]) -> list[str]:

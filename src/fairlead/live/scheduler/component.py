@@ -83,7 +83,7 @@ class Scheduler:
             self._refused,
             patience=options.volume_seconds,
         )
-        self._teller = Teller(client, recorder, wall)
+        self._teller = Teller(client, recorder, wall, monotonic)
         self._reflectors: tuple[Reflector[Any], ...] = (
             Reflector(client, NAMESPACES, self.cache.on_namespace),
             Reflector(client, NODES, self.cache.on_node),
@@ -193,6 +193,7 @@ class Scheduler:
         return explanation(pod, self.cache.assumed.get(pod.key, ""), self.waits.get(pod.metadata.uid))
 
     def _act(self, outcome: Outcome, now: float) -> None:
+        self._teller.decided(outcome)
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
             if self.options.shadow:

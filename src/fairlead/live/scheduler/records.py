@@ -4,8 +4,10 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.kube.codec.queues import Marks, marks_of
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import shape
+from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.model.errors import InputError
 from fairlead.model.population import Resident, resident
@@ -58,6 +60,10 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     priority_class: str = ""
     preempts: bool = True
     """Whether it may make room for itself."""
+    owner: OwnerReference | None = None
+    """Its controller."""
+    marks: Marks = Marks()
+    succeeded: bool = False
 
     @property
     def key(self) -> Key:
@@ -81,6 +87,8 @@ class Records:
     def __init__(self) -> None:
         self._shapes: dict[tuple[str, tuple[tuple[str, str], ...], bytes], tuple[Shape, Resident, str]] = {}
         self._texts: dict[str, str] = {}
+        self._owners: dict[OwnerReference, OwnerReference] = {}
+        self._known: dict[Marks, Marks] = {}
 
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
@@ -104,6 +112,9 @@ class Records:
             strategy=self._shared(meta.annotations.get(STRATEGY, "")),
             priority_class=self._shared(spec.priority_class_name),
             preempts=spec.preemption_policy != "Never",
+            owner=self._owner(meta.controller),
+            marks=self._marks(pod),
+            succeeded=pod.status.phase == "Succeeded",
         )
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
@@ -135,6 +146,13 @@ class Records:
             return tuple(sorted(request_of_pod(pod).items()))
         except InputError:
             return formed.request
+
+    def _marks(self, pod: Pod) -> Marks:
+        made = marks_of(pod)
+        return self._known.setdefault(made, made)
+
+    def _owner(self, owner: OwnerReference | None) -> OwnerReference | None:
+        return None if owner is None else self._owners.setdefault(owner, owner)
 
     def _shared(self, text: str) -> str:
         return self._texts.setdefault(text, text)

@@ -27,6 +27,14 @@ def message(outcome: Outcome) -> str:
     return f"0/{outcome.considered} nodes can take this pod: {parts}; {', or '.join(filter(None, helps))}"
 
 
+def summary(outcome: Outcome) -> str:
+    """Such as `5 of 12 replicas placed on 2 nodes; the others wait: 0/3 nodes can take …`."""
+    nodes = len({node for _, node in outcome.placed})
+    where = f" on {nodes} node{'s' * (nodes != 1)}" if nodes else ""
+    text = f"{len(outcome.placed)} of {len(outcome.group.pods)} replicas placed{where}"
+    return f"{text}; the others wait: {message(outcome)}" if outcome.waiting else text
+
+
 def _part(rejection: Rejection) -> str:
     names = ", ".join(rejection.names)
     more = ", …" if rejection.count > len(rejection.names) else ""

@@ -1,0 +1,99 @@
+"""What workloads and pods are told: one Event a decision for the owner, a bounded number for single pods."""
+
+from typing import Any
+
+import msgspec
+import pytest
+
+from fairlead.kube.client import Client
+from fairlead.kube.events import Recorder
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.resources import EVENTS
+from fairlead.levels.node.constraints.reasons import NO_ROOM
+from fairlead.live.scheduler.decide import Group, Outcome
+from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.scheduler.teller import BURST, PER_SECOND, Pace, Teller
+from fairlead.live.scheduler.words import summary
+from fairlead.model.decision import Rejection
+from tests.kube.virtual import run
+
+RECORDS = Records()
+OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "w1", "controller": True}
+
+
+def pod(name: str, **more: Any) -> PodRecord:
+    """A pod of a workload."""
+    meta = {"name": name, "namespace": "shop", "uid": f"{name}-1", "ownerReferences": [OWNER], **more}
+    return RECORDS.record(msgspec.convert({"metadata": meta, "spec": {}}, Pod))
+
+
+def outcome(placed: list[str], waiting: int = 0, **more: Any) -> Outcome:
+    """A group of which some pods go to these nodes."""
+    pods = tuple(pod(f"p{number}", **more) for number in range(len(placed) + waiting))
+    return Outcome(
+        group=Group(workload="ReplicaSet/shop/web", shape=pods[0].shape, pods=pods),
+        placed=tuple(zip(pods, placed, strict=False)),
+        waiting=pods[len(placed) :],
+        considered=3,
+        rejected=(Rejection(reason=NO_ROOM, count=3, names=("n1", "n2", "n3")),) if waiting else (),
+    )
+
+
+@pytest.mark.parametrize(
+    ("made", "want"),
+    [
+        (outcome(["n1", "n1"]), "2 of 2 replicas placed on 1 node"),
+        (outcome(["n1", "n2"], 1), "2 of 3 replicas placed on 2 nodes; the others wait: 0/3 nodes can take this pod"),
+        (outcome([], 1), "0 of 1 replicas placed; the others wait: 0/3 nodes can take this pod"),
+    ],
+    ids=["all", "some", "none"],
+)
+def test_summary_says_how_many_and_why_not_more(made: Outcome, want: str) -> None:
+    """One line for the workload."""
+    assert summary(made).startswith(want)
+
+
+def written(*outcomes: Outcome, bound: int = 0) -> list[dict[str, Any]]:
+    """The events at the server after these decisions and so many binds at one moment."""
+    api = FakeApi()
+
+    async def story() -> list[dict[str, Any]]:
+        recorder = Recorder(Client(api), component="c", instance="i", clock=lambda: 0.0)
+        teller = Teller(Client(api), recorder, lambda: 0.0, lambda: 0.0)
+        for each in outcomes:
+            teller.decided(each)
+        for number in range(bound):
+            teller.bound(pod(f"b{number}"), "n1")
+        await recorder.flush()
+        return (await Client(api).list(EVENTS.raw)).items
+
+    return run(story())
+
+
+def test_owner_is_told_of_its_workload() -> None:
+    """Placed and waiting are two things; said again they are a series, not more events."""
+    found = written(outcome(["n1"]), outcome(["n1"]), outcome(["n1"], 1))
+    assert sorted((each["reason"], each["regarding"]["kind"], each["regarding"]["uid"]) for each in found) == [
+        ("FailedScheduling", "ReplicaSet", "w1"),
+        ("Scheduled", "ReplicaSet", "w1"),
+    ]
+
+
+def test_pod_without_an_owner_makes_no_event_of_a_workload() -> None:
+    """There is nobody to tell it to."""
+    assert written(outcome(["n1"], ownerReferences=[])) == []
+
+
+def test_events_of_single_pods_are_bounded() -> None:
+    """Of a thousand binds at once the first have an event each."""
+    assert len(written(bound=1000)) == BURST
+
+
+def test_pace_recovers_with_time() -> None:
+    """After the burst so many a second."""
+    now = [0.0]
+    pace = Pace(lambda: now[0])
+    assert sum(pace.may() for _ in range(500)) == BURST
+    now[0] = 2.0
+    assert sum(pace.may() for _ in range(500)) == 2 * PER_SECOND
