@@ -9,7 +9,6 @@ from msgspec import Meta, Struct
 from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.match import OPERATORS
-from fairlead.levels.fleet.room import room_of
 from fairlead.model.amounts import Quantity, amounts
 from fairlead.model.clusters import NO_LIMIT, NO_TRAITS, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.decision import decision_record
@@ -28,11 +27,8 @@ from fairlead.model.division import (
 )
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Taint, Toleration
+from fairlead.problems.divide_room import MOST, Count, ModelIn, SummaryIn, room
 
-MOST = 2**48
-"""More replicas than this are refused (a request) or mean "no limit" (room, maximum): sums of them stay exact."""
-
-Count = Annotated[int, Meta(ge=0, le=MOST)]
 Large = Annotated[int, Meta(ge=0)]
 Weight = Annotated[int, Meta(ge=0, lt=2**62)]
 
@@ -113,14 +109,6 @@ class TaintIn(_Strict, kw_only=True, frozen=True):
     effect: Literal["NoSchedule", "PreferNoSchedule", "NoExecute"] = "NoSchedule"
 
 
-class SummaryIn(_Strict, kw_only=True, frozen=True):
-    """Amounts of a whole cluster, from which its room for the workload's request is reckoned."""
-
-    allocatable: dict[str, Quantity] = {}
-    allocated: dict[str, Quantity] = {}
-    allocating: dict[str, Quantity] = {}
-
-
 class ClusterIn(_Strict, kw_only=True, frozen=True):
     """A cluster."""
 
@@ -140,6 +128,7 @@ class ClusterIn(_Strict, kw_only=True, frozen=True):
     deleting: bool = False
     evicting: bool = False
     resource_summary: SummaryIn | None = None
+    resource_models: list[ModelIn] = []
 
 
 class PreviousClusterIn(_Strict, kw_only=True, frozen=True):
@@ -316,14 +305,8 @@ def _capacity(problem: Problem, place: int) -> int:
     path = f"$.clusters[{place}].resourceSummary"
     if given.capacity is not None:
         raise InputError(path, "is there beside capacity; expected one of the two")
-    summary = given.resource_summary
-    room = room_of(
-        amounts(summary.allocatable, f"{path}.allocatable"),
-        amounts(summary.allocated, f"{path}.allocated"),
-        amounts(summary.allocating, f"{path}.allocating"),
-        amounts(problem.workload.request or {}, "$.workload.request"),
-    )
-    return min(room, MOST)
+    request = amounts(problem.workload.request or {}, "$.workload.request")
+    return min(room(given.resource_summary, given.resource_models, request, f"$.clusters[{place}]"), MOST)
 
 
 def _maximum(given: ClusterIn, place: int) -> int:

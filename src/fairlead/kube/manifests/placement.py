@@ -14,7 +14,7 @@ from fairlead.kube.objects.affinity import Toleration as TolerationShape
 from fairlead.kube.objects.karmada import Cluster, ClusterAffinity, Placement, ReplicaScheduling, SpreadConstraint
 from fairlead.kube.objects.meta import LabelSelector, Requirement
 from fairlead.levels.fleet.match import OPERATORS, suits
-from fairlead.levels.fleet.room import PODS, room_of
+from fairlead.levels.fleet.room import PODS, Grade, room_of
 from fairlead.model.amounts import amount
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
@@ -218,4 +218,21 @@ def _room(cluster: Cluster, request: Mapping[str, int]) -> int:
         given = getattr(summary, part)
         return {name: amount(name, given[name], f"{who}.{part}.{name}") for name in (PODS, *request) if name in given}
 
-    return min(room_of(read("allocatable"), read("allocated"), read("allocating"), request), MOST)
+    sums = (read("allocatable"), read("allocated"), read("allocating"))
+    return min(room_of(*sums, request, _grades(cluster)), MOST)
+
+
+def _grades(cluster: Cluster) -> list[Grade]:
+    """The grades of the cluster's nodes, by its resource models; none where it counts no nodes by grade."""
+    summary = cluster.status.resource_summary
+    counts = {each.grade: each.count for each in summary.allocatable_modelings} if summary else {}
+    if not counts:
+        return []
+    who = f"Cluster {cluster.metadata.name}: spec.resourceModels"
+    return [
+        Grade(
+            nodes=counts.get(model.grade, 0),
+            least={each.name: amount(each.name, each.min, f"{who}.{each.name}.min") for each in model.ranges},
+        )
+        for model in cluster.spec.resource_models
+    ]

@@ -9,6 +9,7 @@ from fairlead.kube.objects.meta import (
     LocalReference,
     ObjectMeta,
     Quantities,
+    Quantity,
     Raw,
     Requirement,
     Shape,
@@ -152,6 +153,21 @@ class ResourceBinding(Shape, frozen=True):
     status: ResourceBindingStatus = ResourceBindingStatus()
 
 
+class ModelRange(Shape, frozen=True):
+    """What a node of the grade has free of a resource: at least `min`, less than `max`."""
+
+    name: str = ""
+    min: Quantity = 0
+    max: Quantity = 0
+
+
+class ResourceModel(Shape, frozen=True):
+    """A grade of nodes."""
+
+    grade: int = 0
+    ranges: tuple[ModelRange, ...] = ()
+
+
 class ClusterSpec(Shape, frozen=True):
     provider: str = ""
     region: str = ""
@@ -159,12 +175,21 @@ class ClusterSpec(Shape, frozen=True):
     zones: tuple[str, ...] = ()
     taints: tuple[Taint, ...] = ()
     secret_ref: LocalReference | None = None
+    resource_models: tuple[ResourceModel, ...] = ()
+
+
+class AllocatableModeling(Shape, frozen=True):
+    """How many nodes of a grade there are."""
+
+    grade: int = 0
+    count: int = 0
 
 
 class ResourceSummary(Shape, frozen=True):
     allocatable: Quantities = field(default_factory=dict)
     allocated: Quantities = field(default_factory=dict)
     allocating: Quantities = field(default_factory=dict)
+    allocatable_modelings: tuple[AllocatableModeling, ...] = ()
 
 
 class ApiEnablement(Shape, frozen=True):

@@ -1,0 +1,78 @@
+"""Room from what clusters report: sums, and grades of nodes."""
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.kube.manifests.fleet import binding_ask
+from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.levels.fleet.room import Grade, room_of
+from fairlead.model.errors import InputError
+
+GIB = 2**30
+PODS = {"pods": 100}
+GRADES = (
+    Grade(nodes=5, least={"cpu": 0, "memory": 0}),
+    Grade(nodes=3, least={"cpu": 1000, "memory": GIB}),
+    Grade(nodes=2, least={"cpu": 4000, "memory": 16 * GIB}),
+)
+
+CASES = {
+    "every node counts with the least of its grade": ({"cpu": 1000}, 3 * 1 + 2 * 4),
+    "a node that may be too small does not count": ({"cpu": 1500}, 2 * 2),
+    "the tightest resource of each grade": ({"cpu": 1000, "memory": 8 * GIB}, 2 * 2),
+    "no grade is large enough": ({"cpu": 5000}, 0),
+    "pods are the limit": ({"cpu": 10}, 100),
+    "what is not asked for does not matter": ({"cpu": 0, "memory": 16 * GIB}, 2),
+    "a resource no grade tells of: the sums decide": ({"cpu": 1000, "gpu": 1}, 7),
+    "nothing is asked for: pods alone": ({}, 100),
+}
+
+
+@pytest.mark.parametrize(("request_", "room"), CASES.values(), ids=CASES)
+def test_room_by_grades(request_: dict[str, int], room: int) -> None:
+    """Node by node where the grades can tell, as Karmada estimates it."""
+    sums = {**PODS, "cpu": 900_000, "memory": 900 * GIB, "gpu": 7}
+    assert room_of(sums, {}, {}, request_, GRADES) == room
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 9), st.integers(0, 20)), min_size=1, max_size=5),
+    st.integers(1, 10),
+)
+def test_grades_never_promise_more_than_their_nodes_hold(grades: list[tuple[int, int]], cpu: int) -> None:
+    """The plain count: each node by itself, whole replicas only, as many as pods allow."""
+    nodes = [least for count, least in grades for _ in range(count)]
+    found = room_of(PODS, {}, {}, {"cpu": cpu}, [Grade(nodes=count, least={"cpu": least}) for count, least in grades])
+    assert found == min(100, sum(least // cpu for least in nodes))
+
+
+def cluster(minimum: str) -> Cluster:
+    """One cluster with two grades of nodes."""
+    models = [
+        {"grade": 0, "ranges": [{"name": "cpu", "min": "0", "max": minimum}]},
+        {"grade": 1, "ranges": [{"name": "cpu", "min": minimum, "max": "64"}]},
+    ]
+    modelings = [{"grade": 1, "count": 3}, {"grade": 0, "count": 9}]
+    summary = {"allocatable": {"pods": "50", "cpu": "90"}, "allocatableModelings": modelings}
+    body = {"metadata": {"name": "a"}, "spec": {"resourceModels": models}, "status": {"resourceSummary": summary}}
+    return msgspec.convert(body, Cluster)
+
+
+def binding(cpu: str) -> ResourceBinding:
+    """Six replicas that ask for so much."""
+    spec = {"replicas": 6, "placement": {}, "replicaRequirements": {"resourceRequest": {"cpu": cpu}}}
+    return msgspec.convert({"metadata": {"name": "b"}, "spec": spec}, ResourceBinding)
+
+
+def test_resource_models_of_a_karmada_cluster_are_read() -> None:
+    """Three nodes with 4 cpu at least hold two replicas of 2 cpu each, whatever the sum says."""
+    assert binding_ask(binding("2"), [cluster("4")]).clusters.capacity.tolist() == [6]
+    assert binding_ask(binding("5"), [cluster("4")]).clusters.capacity.tolist() == [0]
+
+
+def test_bad_model_is_told_with_its_place() -> None:
+    """The amount that cannot be read."""
+    with pytest.raises(InputError, match=r"Cluster a: spec.resourceModels.cpu.min"):
+        binding_ask(binding("2"), [cluster("much")])
