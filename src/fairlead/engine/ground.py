@@ -63,6 +63,17 @@ class Ground:
             self._add(shape, counts, -1)
             self._people.remove(int(counts.sum()))
 
+    def shift(self, shape: Shape, counts: Int, sign: int) -> None:
+        """So many replicas of the shape are on each node now too (sign 1), or are gone from there (−1).
+
+        Not to be called between a mark and its undo.
+        """
+        self._add(shape, counts, sign)
+        if sign > 0:
+            self._people.add(resident(shape), counts)
+        else:
+            self._people.lose(resident(shape), counts)
+
     def _add(self, shape: Shape, counts: Int, sign: int) -> None:
         rows = np.flatnonzero(counts)
         for name, amount in shape.request:
@@ -102,6 +113,18 @@ class _People:
     def remove(self, count: int) -> None:
         """Forget the last so many."""
         self._count -= count
+
+    def lose(self, who: Resident, counts: Int) -> None:
+        """So many replicas of a kind are gone from each node, as far as they were there."""
+        codes, rows = self._codes[: self._count], self._rows[: self._count]
+        alike = np.flatnonzero(codes == self._known.get(who, -1))
+        order = alike[np.argsort(rows[alike], kind="stable")]
+        nodes = rows[order]
+        place = np.arange(len(order)) - np.searchsorted(nodes, nodes)
+        gone = order[place < counts[nodes]]
+        self._codes, self._rows = np.delete(codes, gone), np.delete(rows, gone)
+        self._leaving = np.delete(self._leaving[: self._count], gone)
+        self._count -= len(gone)
 
     def view(self) -> Population:
         """The replicas now; valid until the next change."""

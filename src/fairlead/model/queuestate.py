@@ -103,8 +103,12 @@ def queue_state(
     whole: Amounts,
     free: Mapping[str, Amounts] | None = None,
     allowed: Sequence[int] = (),
+    node_rows: Mapping[str, int] | None = None,
 ) -> QueueState:
-    """The rows as tables. `weights` and `past` are by namespace; `free` is by node, None without nodes."""
+    """The rows as tables. `weights` and `past` are by namespace; `free` is by node, None without nodes.
+
+    `node_rows` are the rows of nodes that the caller keeps itself; running replicas are then told by those.
+    """
     resources = _resources(jobs, queues, whole)
     namespaces = tuple(dict.fromkeys([*weights, *(job.namespace for job in jobs)]))
     nodes = sorted(free, key=natural_key) if free is not None else []
@@ -118,7 +122,7 @@ def queue_state(
             past=_matrix([past.get(name, {}) for name in namespaces], resources, 0),
         ),
         whole=ints([whole.get(resource, 0) for resource in resources]),
-        running=_running(jobs, lookup(nodes), allowed),
+        running=_running(jobs, lookup(nodes) if node_rows is None else node_rows, allowed),
         room=_room(jobs, nodes, free, resources) if free is not None else None,
     )
 

@@ -8,6 +8,7 @@ def _reason(code: str, sentence: str, cure: Cure) -> Reason:
 
 
 UNKNOWN_QUEUE = _reason("UnknownQueue", "queue {queue} does not exist", Cure.EDIT)
+UNKNOWN_GROUP = _reason("UnknownGroup", "PodGroup {group} does not exist", Cure.EDIT)
 QUEUE_CLOSED = _reason("QueueClosed", "queue {queue} is not open", Cure.EDIT)
 QUEUE_NOT_LEAF = _reason("QueueNotLeaf", "queue {queue} has queues below it; jobs go to those", Cure.EDIT)
 UNKNOWN_PARENT = _reason("UnknownParent", "queue {queue} names the parent {parent}, which does not exist", Cure.EDIT)
@@ -72,6 +73,7 @@ UNFINISHED = _reason("SomeJobsWait", "{pending} replicas of {jobs} jobs wait; mo
 
 REASONS: tuple[Reason, ...] = (
     UNKNOWN_QUEUE,
+    UNKNOWN_GROUP,
     QUEUE_CLOSED,
     QUEUE_NOT_LEAF,
     UNKNOWN_PARENT,

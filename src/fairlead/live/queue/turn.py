@@ -124,3 +124,5 @@ class FairTurn:
     """Room that the evictions make, for whom; not to be bound before it is there."""
     reserved: str = ""
     """The key of the job that room is kept for."""
+    released: tuple[LiveJob, ...] = ()
+    """Gangs that were begun, could not be completed in time, and are given up."""

@@ -23,6 +23,7 @@ from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
 from fairlead.model.order import natural_key
+from fairlead.model.reasons import Finding
 from fairlead.model.shape import Shape
 
 GroupKey = tuple[str, Shape, str, str]
@@ -64,6 +65,8 @@ class Outcome:
     rejected: tuple[Rejection, ...]
     volumes: Mapping[str, str] = field(default_factory=dict)
     """Claims that get a volume on the pod's node: the volume's name, or empty where one is made."""
+    finding: Finding | None = None
+    """The stage of the queue level that stops it; None where only nodes do."""
 
 
 def grouped(pods: Iterable[PodRecord]) -> list[Group]:

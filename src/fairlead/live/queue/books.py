@@ -1,0 +1,205 @@
+"""The books: pods as jobs, queues and weights, kept by watches. What did not change is not put together again.
+
+Which job a pod belongs to is written on the pod; what that job may ask for is written on its PodGroup, which may come
+before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
+"""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import structlog
+
+from fairlead.kube.codec.queues import DEFAULT, namespace_weights, queue_row, rooted
+from fairlead.kube.objects.policy import ResourceQuota
+from fairlead.kube.objects.volcano import Queue as VolcanoQueue
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
+from fairlead.kube.watch import Change
+from fairlead.live.queue.entries import Entry
+from fairlead.live.queue.groups import Group, group_of, native_group_of
+from fairlead.live.queue.intents import promised
+from fairlead.live.queue.turn import LiveJob, Promise, Source
+from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.scheduler.rules import Rules
+from fairlead.model.errors import InputError
+from fairlead.model.queuestate import Queue
+
+log = structlog.get_logger("queue")
+
+
+class Books:
+    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has."""
+
+    def __init__(
+        self,
+        rules: Rules,
+        *,
+        scheduler: str = "fairlead",
+        on_change: Callable[[], None] = lambda: None,
+        served: Callable[[Resource[Any]], bool] = lambda resource: True,
+    ) -> None:
+        self.entries: dict[str, Entry] = {}
+        self.groups: dict[tuple[Source, str, str], Group] = {}
+        self.intents: dict[str, Promise] = {}
+        """Gangs that are being started, by job."""
+        self.weights: dict[str, int] = {}
+        self.generation = 0
+        self._queues: dict[str, Queue] = {}
+        self._quotas: dict[Key, ResourceQuota] = {}
+        self._at: dict[Key, str] = {}
+        self._rules = rules
+        self._name = scheduler
+        self._on_change = on_change
+        self._served = served
+
+    def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
+        """Every resource to follow, with its sink."""
+        yield QUEUES, self._on_queue
+        yield RESOURCE_QUOTAS, self._on_quota
+        yield POD_GROUPS, lambda change: self._on_group(Source.GROUP, group_of, change)
+        yield NATIVE_POD_GROUPS, lambda change: self._on_group(Source.NATIVE, native_group_of, change)
+
+    @property
+    def queues(self) -> list[Queue]:
+        """The queues there are; `default` is there whether anybody made it or not."""
+        rows = dict(self._queues) if self._served(QUEUES) else {}
+        rows.setdefault(DEFAULT, Queue(name=DEFAULT))
+        return rooted(list(rows.values()))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some queue may refuse a job although there is room."""
+        return any(
+            row.capability or row.guarantee or row.parent or not row.open or not row.reclaimable
+            for row in self._queues.values()
+        )
+
+    def jobs(self) -> list[LiveJob]:
+        """Every job, as it is now; one that did not change is the same object as before."""
+        return [entry.live(self._group(entry), self._queue(entry), self._rules) for entry in self.entries.values()]
+
+    def job(self, key: str) -> LiveJob | None:
+        """One job as it is now."""
+        entry = self.entries.get(key)
+        return None if entry is None else entry.live(self._group(entry), self._queue(entry), self._rules)
+
+    def job_of(self, pod: PodRecord) -> str:
+        """The key of the job that a pod belongs to."""
+        marks, namespace = pod.marks, pod.metadata.namespace
+        if marks.group:
+            return f"{Source.GROUP}/{namespace}/{marks.group}"
+        if marks.native:
+            return f"{Source.NATIVE}/{namespace}/{marks.native}"
+        return f"{pod.workload}@{marks.queue}" if marks.queue else pod.workload
+
+    def astray(self, key: str) -> str:
+        """The PodGroup that the pods of a job name and that does not exist; empty where all is well.
+
+        It is not missed where the server knows no PodGroups.
+        """
+        entry = self.entries[key]
+        if entry.source == Source.WORKLOAD or self._group(entry) is not None:
+            return ""
+        resource = POD_GROUPS if entry.source == Source.GROUP else NATIVE_POD_GROUPS
+        return f"{entry.namespace}/{entry.name}" if self._served(resource) else ""
+
+    def see(self, pod: PodRecord, assumed: str) -> None:
+        """A pod as it is now, with the node it is about to be bound to."""
+        if pod.scheduler != self._name or pod.broken:
+            return
+        key = self.job_of(pod)
+        if self._at.get(pod.key, key) != key:
+            self.gone(pod.key)
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = self._entry(key, pod)
+        self._at[pod.key] = key
+        if entry.put(pod, pod.node or assumed):
+            self.generation += 1
+
+    def gone(self, key: Key) -> None:
+        """A pod is no more."""
+        job = self._at.pop(key, None)
+        if job is None:
+            return
+        entry = self.entries[job]
+        entry.drop(key)
+        self.generation += 1
+        if entry.empty:
+            del self.entries[job]
+
+    def rules_changed(self) -> None:
+        """Priority classes or disruption budgets are others now."""
+        for entry in self.entries.values():
+            entry.forget()
+
+    def _entry(self, key: str, pod: PodRecord) -> Entry:
+        marks, namespace = pod.marks, pod.metadata.namespace
+        if marks.group:
+            return Entry(key, Source.GROUP, namespace, marks.group)
+        if marks.native:
+            return Entry(key, Source.NATIVE, namespace, marks.native)
+        return Entry(key, Source.WORKLOAD, namespace, pod.workload.rpartition("/")[2], queue=marks.queue or DEFAULT)
+
+    def _group(self, entry: Entry) -> Group | None:
+        if entry.source == Source.WORKLOAD:
+            return None
+        return self.groups.get((entry.source, entry.namespace, entry.name))
+
+    def _queue(self, entry: Entry) -> str:
+        if not self._served(QUEUES):
+            return DEFAULT
+        group = self._group(entry)
+        return entry.queue if group is None else group.queue
+
+    def _on_queue(self, change: Change[VolcanoQueue]) -> None:
+        name = change.object.metadata.name
+        before = self._queues.get(name)
+        if change.kind == "deleted":
+            self._queues.pop(name, None)
+        else:
+            try:
+                self._queues[name] = queue_row(change.object)
+            except InputError as error:
+                log.warning("queue not read; what was known of it stays", queue=name, why=str(error))
+        if self._queues.get(name) != before:
+            self._edited()
+
+    def _on_quota(self, change: Change[ResourceQuota]) -> None:
+        meta = change.object.metadata
+        if change.kind == "deleted":
+            self._quotas.pop((meta.namespace, meta.name), None)
+        else:
+            self._quotas[meta.namespace, meta.name] = change.object
+        own = [quota for (namespace, _), quota in self._quotas.items() if namespace == meta.namespace]
+        weight = namespace_weights(own).get(meta.namespace, 1)
+        if self.weights.get(meta.namespace, 1) != weight:
+            self.weights[meta.namespace] = weight
+            self._edited()
+
+    def _on_group(self, source: Source, read: Callable[[Any], Group], change: Change[Any]) -> None:
+        meta = change.object.metadata
+        key = source, meta.namespace, meta.name
+        before = self.groups.get(key)
+        if change.kind == "deleted":
+            self.groups.pop(key, None)
+        else:
+            self.groups[key] = read(change.object)
+        if self.groups.get(key) == before:
+            return
+        job = f"{source}/{meta.namespace}/{meta.name}"
+        self._intend(job, meta.namespace, self.groups.get(key))
+        entry = self.entries.get(job)
+        if entry is not None:
+            entry.forget()
+        self._edited()
+
+    def _intend(self, job: str, namespace: str, group: Group | None) -> None:
+        promise = promised(job, namespace, group.intent) if group is not None and group.intent else None
+        if promise is None:
+            self.intents.pop(job, None)
+        else:
+            self.intents[job] = promise
+
+    def _edited(self) -> None:
+        self.generation += 1
+        self._on_change()

@@ -1,0 +1,87 @@
+"""Whose turn it is on a live cluster: the books as tables of the queue level, and what is promised to whom."""
+
+from collections.abc import Collection, Mapping
+from dataclasses import replace
+
+from fairlead.levels.queue.share import SharePolicy, share
+from fairlead.live.queue.books import Books
+from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
+from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
+from fairlead.live.scheduler.records import PodRecord
+from fairlead.live.scheduler.rules import Cover
+from fairlead.model.columns import Int
+from fairlead.model.nodestate import NodeState
+from fairlead.model.queuestate import QueueState, queue_state
+
+DEADLINE = 300.0
+"""Seconds after which a gang that is not complete is released."""
+
+
+class Fairness:
+    """Makes turns of the books. `covers` tells the disruption budget over a pod."""
+
+    def __init__(
+        self, books: Books, covers: Covers, policy: SharePolicy | None = None, *, deadline: float = DEADLINE
+    ) -> None:
+        self.books = books
+        self.policy = policy or SharePolicy()
+        self.deadline = deadline
+        self.spared: set[str] = set()
+        """Uids of pods that may not be chosen for eviction."""
+        self.barred: set[str] = set()
+        """Keys of jobs that may not evict."""
+        self._covers = covers
+        self._held: dict[str, Promise] = {}
+
+    @property
+    def promises(self) -> Mapping[str, Promise]:
+        """What is promised, by job: gangs that have begun, and room that others have to leave first."""
+        return {**self._held, **self.books.intents}
+
+    def promise(self, promise: Promise) -> None:
+        """Keep these places for a job until it takes them or the promise is withdrawn."""
+        self._held[promise.job] = promise
+
+    def withdraw(self, job: str) -> None:
+        """The places are for anybody again."""
+        self._held.pop(job, None)
+
+    def look(self, nodes: NodeState, now: float) -> FairTurn:
+        """Who would deserve and get what by sums alone; nothing is granted, nobody is evicted."""
+        jobs = self.books.jobs()
+        rows = [self.row(job, None, ()) for job in jobs]
+        state = self.tables(rows, nodes, jobs, None)
+        policy = replace(self.policy, preempt=False)
+        shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy, now=int(now))
+        return FairTurn(sharing=shared, jobs=tuple(jobs), grants=(), reserved=shared.reserved or "")
+
+    def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str]) -> Row:
+        """A job as a row; pods whose PodGroup does not exist ask for nothing. `fixed` are uids of pods that stay."""
+        made = row_of(job, budgets, fixed, only_running=bool(self.books.astray(job.key)))
+        if job.key in self.barred:
+            return replace(made, wanted=replace(made.wanted, preempts=False))
+        return made
+
+    def tables(
+        self, rows: Collection[Row], nodes: NodeState, holders: Collection[LiveJob], budgets: Budgets | None
+    ) -> QueueState:
+        """The tables of the level. The whole is what is free on open nodes and what the holders hold."""
+        return queue_state(
+            jobs=[row.wanted for row in rows],
+            queues=self.books.queues,
+            weights=self.books.weights,
+            past={},
+            whole=_whole(nodes, usage(holders)),
+            allowed=budgets.allowed if budgets is not None else (),
+            node_rows=nodes.rows,
+        )
+
+    def cover(self, pod: PodRecord) -> Cover | None:
+        """The disruption budget over a pod."""
+        return self._covers(pod)
+
+
+def _whole(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
+    open_rows = ~nodes.unschedulable
+    free: Int = (nodes.allocatable[open_rows] - nodes.used[open_rows]).sum(axis=0)
+    return {name: max(0, int(amount) + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}

@@ -1,0 +1,169 @@
+"""`Fits` on the snapshot of a cycle: every constraint of the node level, the strategy of the workload, claims too.
+
+What `room` has found is kept until the next question, so that the `take` that follows costs nothing.
+"""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from fairlead.engine.ground import Ground
+from fairlead.levels.node.constraints.claims import reach
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
+from fairlead.levels.node.constraints.reasons import VOLUME_ELSEWHERE
+from fairlead.levels.node.heights import use
+from fairlead.levels.queue.fits import Spots
+from fairlead.live.scheduler.cache import View
+from fairlead.live.scheduler.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
+from fairlead.model.claims import ClaimDemand
+from fairlead.model.columns import Bool, Int
+from fairlead.model.decision import Rejection
+from fairlead.model.jobs import UNSET
+from fairlead.model.reasons import Reason
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Site:
+    """What the node level needs besides the snapshot; as in `scheduler.decide.decide`."""
+
+    view: View
+    per_node: Callable[[str], Int]
+    demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand()
+    strategy: str = COMMUNISM
+
+
+class SnapshotFits:
+    """One working copy for one turn. `likes` has one pod of each role, None for a role without pods.
+
+    Roles of `asleep` get nothing: nothing has happened that could help them since they were refused.
+    """
+
+    def __init__(self, site: Site, likes: Sequence[PodRecord | None], asleep: frozenset[int] = frozenset()) -> None:
+        view = site.view
+        self.ground = Ground(view.nodes, view.population, view.rank)
+        self._site = site
+        self._likes = likes
+        self._asleep = asleep
+        self._step = np.ones(len(view.nodes.names), dtype=np.int64)
+        self._there: dict[str, Int] = {}
+        self._also: dict[int, Mapping[Reason, Bool]] = {}
+        self._kept: dict[int, Int] = {}
+        self._mark = 0
+
+    def room(self, roles: Mapping[int, int]) -> Mapping[int, int]:
+        """See `Fits`; roles are placed one after the other, and each keeps its places until the next question."""
+        self._release()
+        if any(role in self._asleep for role in roles):
+            return dict.fromkeys(roles, 0)
+        found: dict[int, int] = {}
+        for role, count in roles.items():
+            counts = self._place(role, count)
+            found[role] = int(counts.sum())
+            if found[role]:
+                self._kept[role] = counts
+        return found
+
+    def take(self, role: int, count: int) -> Spots:
+        """See `Fits`."""
+        counts = self._kept.pop(role, None)
+        if counts is None or int(counts.sum()) != count:
+            if counts is not None:
+                self._kept[role] = counts
+            self._release()
+            counts = self._place(role, count)
+        if not self._kept:
+            self._mark = self.ground.mark()
+        return {int(row): int(counts[row]) for row in np.flatnonzero(counts)}
+
+    def give(self, role: int, spots: Spots) -> None:
+        """See `Fits`."""
+        self._shift(role, spots, -1)
+
+    def put(self, role: int, spots: Spots) -> None:
+        """See `Fits`."""
+        self._shift(role, spots, 1)
+
+    def why(self, role: int) -> str:
+        """How many nodes refuse one more replica for which reason, most first."""
+        found = ", ".join(f"{each.count} {each.reason.code}" for each in self.refusals(role))
+        return f"of {len(self._site.view.nodes.rows)} nodes {found}" if found else "others of the gang take the room"
+
+    def refusals(self, role: int) -> tuple[Rejection, ...]:
+        """Why the nodes that refuse one more replica refuse it; empty where a node would take one."""
+        self._release()
+        pod = self._likes[role]
+        if pod is None:
+            return ()
+        grouping = self.ground.place(pod.shape, 1, *self._heights(pod), self._filters(role, pod))
+        placed = int(grouping.counts.sum())
+        self.ground.undo(self._mark)
+        if placed:
+            return ()
+        names = self._site.view.nodes.names
+        there = np.array([bool(name) for name in names], dtype=np.bool_)
+        return rejections(np.where(there, grouping.codes, 0).astype(np.uint8), names)
+
+    def at(self, role: int, row: int) -> bool:
+        """Place one replica on this very node, if it fits there."""
+        self._release()
+        pod = self._likes[role]
+        assert pod is not None  # a role with a waiting pod
+        only = np.zeros(len(self._step), dtype=np.bool_)
+        only[row] = True
+        filters = self._filters(role, pod)
+        also = {**filters, VOLUME_ELSEWHERE: filters.get(VOLUME_ELSEWHERE, only) & only}
+        grouping = self.ground.place(pod.shape, 1, *self._heights(pod), also)
+        self._mark = self.ground.mark()
+        self._count(pod.workload, grouping.counts)
+        return bool(grouping.counts.sum())
+
+    def _place(self, role: int, count: int) -> Int:
+        pod = self._likes[role]
+        if pod is None:
+            return np.zeros(len(self._step), dtype=np.int64)
+        counts = self.ground.place(pod.shape, count, *self._heights(pod), self._filters(role, pod)).counts
+        self._count(pod.workload, counts)
+        return counts
+
+    def _release(self) -> None:
+        """Take back what `room` found and nobody took."""
+        for role, counts in self._kept.items():
+            pod = self._likes[role]
+            assert pod is not None  # it was placed
+            self._count(pod.workload, -counts)
+        self._kept.clear()
+        self.ground.undo(self._mark)
+
+    def _shift(self, role: int, spots: Spots, sign: int) -> None:
+        self._release()
+        pod = self._likes[role]
+        if pod is None:
+            return
+        counts = np.zeros(len(self._step), dtype=np.int64)
+        for row, number in spots.items():
+            if row != UNSET:
+                counts[row] += number
+        self.ground.shift(pod.shape, counts, sign)
+        self._count(pod.workload, sign * counts)
+
+    def _heights(self, pod: PodRecord) -> tuple[Int, Int]:
+        if (pod.strategy or self._site.strategy) == GLOBAL_GREEDY:
+            return use(self.ground.state, pod.shape)
+        return self._base(pod.workload), self._step
+
+    def _base(self, workload: str) -> Int:
+        found = self._there.get(workload)
+        if found is None:
+            found = self._there[workload] = self._site.per_node(workload)
+        return found
+
+    def _count(self, workload: str, counts: Int) -> None:
+        self._there[workload] = self._base(workload) + counts
+
+    def _filters(self, role: int, pod: PodRecord) -> Mapping[Reason, Bool]:
+        if not pod.claims:
+            return NOTHING_MORE
+        if role not in self._also:
+            self._also[role] = reach(self._site.view.nodes, self._site.demand(pod)).passing
+        return self._also[role]

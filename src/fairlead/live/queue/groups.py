@@ -1,0 +1,77 @@
+"""PodGroups of either kind, read as one: what a gang needs before it starts, and what was intended for it."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from fairlead.kube.codec.queues import DEFAULT
+from fairlead.kube.moments import seconds
+from fairlead.kube.objects.meta import Quantities
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup
+from fairlead.model.amounts import amounts
+from fairlead.model.errors import InputError
+
+INTENT = "fairlead.io/intent"
+"""Annotation of a PodGroup: where its pods are being bound to."""
+
+EMPTY: Mapping[str, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Group:
+    """What a PodGroup asks for; `intent` is the text of its annotation."""
+
+    uid: str
+    queue: str = DEFAULT
+    min_member: int = 1
+    min_tasks: Mapping[str, int] = EMPTY
+    min_resources: Mapping[str, int] = EMPTY
+    priority_class: str = ""
+    priority: int | None = None
+    created: float = 0.0
+    intent: str = ""
+
+
+def group_of(found: PodGroup) -> Group:
+    """A PodGroup of scheduling.volcano.sh."""
+    spec, meta = found.spec, found.metadata
+    return Group(
+        uid=meta.uid,
+        queue=spec.queue or DEFAULT,
+        min_member=1 if spec.min_member is None else spec.min_member,
+        min_tasks=spec.min_task_member,
+        min_resources=_amounts(spec.min_resources),
+        priority_class=spec.priority_class_name,
+        created=moment(meta.creation_timestamp),
+        intent=meta.annotations.get(INTENT, ""),
+    )
+
+
+def native_group_of(found: NativePodGroup) -> Group:
+    """A PodGroup of scheduling.k8s.io."""
+    spec, meta = found.spec, found.metadata
+    gang = spec.scheduling_policy.gang
+    return Group(
+        uid=meta.uid,
+        min_member=1 if gang is None else gang.min_count,
+        priority_class=spec.priority_class_name,
+        priority=spec.priority,
+        created=moment(meta.creation_timestamp),
+        intent=meta.annotations.get(INTENT, ""),
+    )
+
+
+def _amounts(written: Quantities) -> Mapping[str, int]:
+    """Amounts that the API server has checked; what can still not be read asks for nothing."""
+    try:
+        return amounts(written, "spec.minResources")
+    except InputError:
+        return EMPTY
+
+
+def moment(text: str | None) -> float:
+    """Seconds since 1970; 0 for what is no time."""
+    try:
+        return seconds(text) if text else 0.0
+    except InputError:
+        return 0.0

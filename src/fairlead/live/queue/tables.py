@@ -1,0 +1,139 @@
+"""Jobs of the books as rows of the queue level, and its answers as pods again."""
+
+from collections import defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from fairlead.kube.codec.queues import minimums
+from fairlead.live.queue.turn import LiveJob, LiveRole, Place
+from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.scheduler.rules import Cover
+from fairlead.model.jobs import UNSET
+from fairlead.model.order import natural_key
+from fairlead.model.queuestate import Held, Job, Role
+
+Covers = Callable[[PodRecord], Cover | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Row:
+    """A job as the level sees it, with a pod of each of its roles (None: a minimum that no pod can meet)."""
+
+    job: LiveJob
+    wanted: Job
+    likes: tuple[PodRecord | None, ...]
+
+
+class Budgets:
+    """Disruption budgets by row, in the order in which they are met."""
+
+    def __init__(self, covers: Covers) -> None:
+        self._covers = covers
+        self._rows: dict[Cover, int] = {}
+
+    def row(self, pod: PodRecord) -> int:
+        """The row of the budget over a pod, UNSET where there is none."""
+        cover = self._covers(pod)
+        return UNSET if cover is None else self._rows.setdefault(cover, len(self._rows))
+
+    @property
+    def allowed(self) -> list[int]:
+        """Evictions that each row still allows."""
+        return [cover.allowed for cover in self._rows]
+
+
+def row_of(
+    job: LiveJob, budgets: Budgets | None = None, fixed: Collection[str] = (), *, only_running: bool = False
+) -> Row:
+    """The job as a row. With `budgets` its running pods are told apart for eviction; uids in `fixed` stay.
+
+    `only_running` leaves out the pods that wait.
+    """
+    roles = job.roles
+    sizes = [(number, role.task, _size(role, only_running)) for number, role in enumerate(roles)]
+    least, short = minimums(job.min_tasks, sizes)
+    rows = [
+        Role(
+            name=role.task,
+            replicas=size,
+            request=dict(_like(role).shape.request),
+            minimum=least[number],
+            held=_held(role.running, budgets, fixed),
+        )
+        for (number, _, size), role in zip(sizes, roles, strict=True)
+    ]
+    # A minimum that no pod can meet keeps the gang from starting, as it should.
+    rows.extend(Role(name=task, replicas=0, request={}, minimum=number) for task, number in short.items())
+    return Row(
+        job=job,
+        wanted=Job(
+            name=job.key,
+            queue=job.queue,
+            namespace=job.namespace,
+            roles=tuple(rows),
+            min_member=job.min_member,
+            min_resources=job.min_resources,
+            priority=job.priority,
+            created=job.created,
+            since=job.since,
+            preempts=job.preempts,
+        ),
+        likes=(*(_like(role) for role in roles), *([None] * len(short))),
+    )
+
+
+def _size(role: LiveRole, only_running: bool) -> int:
+    return len(role.running) + (0 if only_running else len(role.waiting))
+
+
+def _like(role: LiveRole) -> PodRecord:
+    return role.waiting[0] if role.waiting else role.running[0][0]
+
+
+def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[str]) -> tuple[Held, ...]:
+    if budgets is None:
+        return (Held(count=len(running)),) if running else ()
+    alike: dict[tuple[str, int, bool, bool, int], list[PodRecord]] = defaultdict(list)
+    for pod, node in running:
+        free_to_go = pod.marks.preemptable and not pod.leaving and pod.metadata.uid not in fixed
+        alike[node, pod.priority, free_to_go, pod.marks.protected, budgets.row(pod)].append(pod)
+    return tuple(
+        Held(
+            count=len(pods),
+            node=node,
+            priority=priority,
+            preemptable=free_to_go,
+            protected=protected,
+            budget=budget,
+            names=tuple("/".join(pod.key) for pod in sorted(pods, key=_youngest_first)),
+        )
+        for (node, priority, free_to_go, protected, budget), pods in alike.items()
+    )
+
+
+def _youngest_first(pod: PodRecord) -> tuple[object, ...]:
+    return tuple(-ord(letter) for letter in pod.created), natural_key(pod.metadata.name)
+
+
+def usage(jobs: Iterable[LiveJob]) -> dict[str, int]:
+    """What the running pods of these jobs hold in sum."""
+    sums: dict[str, int] = defaultdict(int)
+    for job in jobs:
+        for role in job.roles:
+            if role.running:
+                for name, amount in role.running[0][0].shape.request:
+                    sums[name] += amount * len(role.running)
+    return dict(sums)
+
+
+def settled(job: LiveJob, places: Mapping[Key, str]) -> LiveJob:
+    """The job with these of its waiting pods counted as running there."""
+    roles = tuple(
+        replace(
+            role,
+            waiting=tuple(pod for pod in role.waiting if pod.key not in places),
+            running=(*role.running, *((pod, places[pod.key]) for pod in role.waiting if pod.key in places)),
+        )
+        for role in job.roles
+    )
+    return replace(job, roles=roles)
