@@ -85,7 +85,7 @@ def picture(screen: "Console", problem: Any, decision: "Balance | Rebalance") ->
     from fairlead.levels.disk.rebalance import Rebalance
 
     if isinstance(decision, Rebalance):
-        _moves(screen, decision)
+        draw_moves(screen, decision)
     else:
         _placements(screen, decision)
     disks = decision.disks
@@ -119,7 +119,7 @@ def _placements(screen: "Console", decision: "Balance") -> None:
         screen.print(f"  {name} → {each.node}/{each.disk}{again}", markup=False)
 
 
-def _moves(screen: "Console", decision: "Rebalance") -> None:
+def draw_moves(screen: "Console", decision: "Rebalance") -> None:
     disks = decision.disks
     nodes = " → ".join(f"{float(each[0]):.3f}" for each in (decision.before, decision.after))
     inside = " → ".join(f"{float(each[1]):.3f}" for each in (decision.before, decision.after))

@@ -24,7 +24,9 @@ COMMANDS = {
     "tiers": "Show on-demand and spot replicas of every workload of a cluster (tier).",
     "config": "Check the configuration of the live components.",
     "scheduler": "Run the live scheduler.",
+    "queue": "Show what queues deserve and use, who waits and why, in a live cluster (queue).",
     "fleet": "Run the live scheduler of Karmada's bindings (fleet).",
+    "storage": "Advise on Longhorn's storage replicas, or place them (disk).",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""

@@ -12,6 +12,7 @@ from fairlead.kube.admission.rules import CAPACITY, TierRules
 from fairlead.kube.objects.affinity import Toleration
 from fairlead.kube.objects.meta import Requirement
 from fairlead.levels.tier.split import Policy
+from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents, strict
 
@@ -164,6 +165,37 @@ class SchedulerSettings(Section, frozen=True):
     volume_seconds: Annotated[float, Meta(gt=0)] = 600.0
 
 
+class StorageSettings(Section, frozen=True):
+    """How the storage component runs: `longhornNamespace` is watched, `namespace` has the lease.
+
+    It advises; with `act` it also gives waiting Replicas their disk; in `shadow` it writes nothing at all. `alpha` and
+    `usableAs` are those of the disk level. Moves are advised down to an imbalance of `target`, at most `maxMoves` that
+    copy at most `maxBytes`, and not more often than every `adviseSeconds`.
+    """
+
+    namespace: str = "fairlead-system"
+    longhorn_namespace: Annotated[str, Meta(min_length=1)] = "longhorn-system"
+    health: str = "0.0.0.0:8080"
+    act: bool = False
+    shadow: bool = False
+    alpha: Annotated[float, Meta(ge=0, le=1)] = 1
+    usable_as: Literal["available", "maximum"] = "available"
+    target: Annotated[float, Meta(ge=0)] = 0.2
+    max_moves: Annotated[int, Meta(ge=0)] = 5
+    max_bytes: str | int = "1Ti"
+    advise_seconds: Annotated[float, Meta(ge=1)] = 60.0
+
+    def __post_init__(self) -> None:
+        try:
+            self.move_bytes()
+        except InputError as error:
+            raise ValueError(f"maxBytes {error.message}") from None
+
+    def move_bytes(self) -> int:
+        """`maxBytes` as a number."""
+        return amount("storage", self.max_bytes, "maxBytes")
+
+
 class Configuration(Section, frozen=True):
     """The whole file."""
 
@@ -175,6 +207,7 @@ class Configuration(Section, frozen=True):
     repair: RepairSettings = RepairSettings()
     fleet: FleetSettings = FleetSettings()
     scheduler: SchedulerSettings = SchedulerSettings()
+    storage: StorageSettings = StorageSettings()
 
 
 DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")

@@ -1,0 +1,275 @@
+"""The storage component: watches in, advice out, and where it may act, a disk for every Replica that waits.
+
+watches ──► what is known ──► outlook (aside) ──► Events, report, metrics
+                ▲                   │ --act
+                │                   ▼
+                └── assumed ◄── node read again ──► patch of the Replica (many in flight)
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from dataclasses import dataclass
+from typing import Any
+
+import msgspec
+import structlog
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.events import Recorder
+from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
+from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, LONGHORN_SETTINGS, LONGHORN_VOLUMES
+from fairlead.kube.retry import Backoff
+from fairlead.kube.watch import Change, Reflector
+from fairlead.levels.disk.rebalance import Rebalance
+from fairlead.live.storage import words
+from fairlead.live.storage.decide import Outlook, Rules, advise, fits, outlook
+from fairlead.live.storage.known import Known, Placement, Seen
+from fairlead.live.storage.measures import Measures
+from fairlead.live.storage.report import Report
+from fairlead.live.storage.teller import Teller
+from fairlead.live.storage.writer import Writer
+
+GATHER = 0.05
+"""Seconds to wait after a change, so that a burst becomes one look."""
+WAITED = 15.0
+"""Seconds after which volumes that wait for a failed replica are looked at again."""
+PATIENCE = 30.0
+"""Seconds that Longhorn has for a replica before its volume is told that there is a disk for it."""
+BACKOFF = Backoff(first=0.1, cap=30.0)
+
+log = structlog.get_logger("storage")
+
+Aside = Callable[..., Awaitable[Any]]
+"""Calls a pure function without holding up the loop."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """`namespace` is Longhorn's. Without `act` nothing is written but Events, in `shadow` nothing at all."""
+
+    namespace: str = "longhorn-system"
+    rules: Rules = Rules()
+    act: bool = False
+    shadow: bool = False
+    advise_seconds: float = 60.0
+
+    @property
+    def writes(self) -> bool:
+        """Whether Replicas are written."""
+        return self.act and not self.shadow
+
+    @property
+    def mode(self) -> str:
+        """In a word."""
+        return "shadow" if self.shadow else "act" if self.act else "advise"
+
+
+class StorageKeeper:
+    """One instance. It follows the cluster and reports from the start, and speaks and acts while `leads()` is true."""
+
+    def __init__(
+        self,
+        client: Client,
+        options: Options,
+        *,
+        recorder: Recorder | None,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        leads: Callable[[], bool] = lambda: True,
+        aside: Aside = asyncio.to_thread,
+    ) -> None:
+        self.options = options
+        self.measures = Measures()
+        self.report: Report | None = None
+        self._client = client
+        self._now = monotonic
+        self._wall = wall
+        self._leads = leads
+        self._aside = aside
+        self._changed = asyncio.Event()
+        self._failures: dict[str, int] = {}
+        self._later: dict[str, float] = {}
+        self._since: dict[str, float] = {}
+        self._looks_at: float | None = None
+        self._advises_at = 0.0
+        self._stale_advice = True
+        self._advice: Rebalance | None = None
+        self._teller = Teller(recorder)
+        where = options.namespace
+        self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where)
+        self._volumes = Reflector[LonghornVolume](client, LONGHORN_VOLUMES, self._on_other, namespace=where)
+        self._replicas = Reflector[LonghornReplica](client, LONGHORN_REPLICAS, self._on_replica, namespace=where)
+        self._settings = Reflector[LonghornSetting](client, LONGHORN_SETTINGS, self._on_other, namespace=where)
+        self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
+        self._known = Known(self._volumes.objects, self._settings.objects)
+        self.writer = Writer(client, self._known, self.measures, self._written, leads=leads, fits=self._fits)
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first lists are in, or their kinds known not to be served."""
+        return all(each.synced.is_set() for each in self._reflectors)
+
+    def nudge(self) -> None:
+        """Look at everything now: this instance has just begun to lead."""
+        self._changed.set()
+
+    def page(self, query: Any = None) -> bytes:
+        """The report as JSON, with who made it."""
+        head = {"mode": self.options.mode, "leading": self._leads()}
+        return msgspec.json.encode({**head, **(self.report.record() if self.report else {})})
+
+    async def run(self) -> None:
+        """Follow, report and act until cancelled; then the writes under way are finished."""
+        async with asyncio.TaskGroup() as group:
+            work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
+            tasks = [group.create_task(each) for each in (*work, self.writer.run())]
+            try:
+                for each in self._reflectors:
+                    await each.synced.wait()
+                self._changed.set()
+                while True:
+                    await self._wait()
+                    await asyncio.sleep(GATHER)
+                    self._changed.clear()
+                    self.measures.leading.set(self._leads())
+                    began = self._now()
+                    await self.look()
+                    # A look that takes long is not repeated in a hurry: at most half of the time goes to looking.
+                    await asyncio.sleep(self._now() - began)
+            except asyncio.CancelledError:
+                await asyncio.shield(self.writer.drain())
+                raise
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _wait(self) -> None:
+        """Until something changed, advice is due, or what was put off may be tried again."""
+        times = [*self._later.values()]
+        if self._looks_at is not None:
+            times.append(self._looks_at)
+        if self._stale_advice:
+            times.append(self._advises_at)
+        try:
+            async with asyncio.timeout(max(min(times) - self._now(), 0) if times else None):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
+
+    async def look(self) -> None:
+        """One look: outlook, advice if it is due, then report, Events and writes."""
+        seen, rules = self._known.seen(), self.options.rules
+        began = self._now()
+        self._later = {name: time for name, time in self._later.items() if time > began}
+        found: Outlook = await self._aside(outlook, seen, rules, self._wall())
+        if self._advice is None or (self._stale_advice and began >= self._advises_at):
+            self._advice = await self._advise(seen)
+        self.measures.seconds.observe(self._now() - began)
+        self._looks_at = self._now() + WAITED if found.awaiting else None
+        self._show(found, self._advice)
+        if self._leads():
+            self._say(found)
+            if self.options.writes:
+                self._act(found)
+
+    async def _advise(self, seen: Seen) -> Rebalance:
+        self._stale_advice = False
+        advice: Rebalance = await self._aside(advise, seen, self.options.rules, self._wall())
+        self._advises_at = self._now() + self.options.advise_seconds
+        self.measures.advised(advice)
+        if self._leads():
+            topics = set()
+            for move in advice.moves:
+                volume = self._volume(move.volume)
+                if volume is not None:
+                    theme, note = advice.disks.place(move.target), words.move(move, advice.disks)
+                    topics.add(self._teller.tell(volume, words.MOVE, theme, note, replica=move.replica))
+            self._teller.settle([words.MOVE], topics)
+        return advice
+
+    def _show(self, found: Outlook, advice: Rebalance) -> None:
+        missing = tuple(each.resource.label for each in self._reflectors if not each.served)
+        self.report = Report(outlook=found, advice=advice, missing=missing)
+        unreadable = sum(each.unreadable for each in self._reflectors)
+        self.measures.unscheduled.set(found.unscheduled)
+        self.measures.placeable.set(len(found.placements))
+        self.measures.in_flight.set(len(found.storage.in_flight))
+        self.measures.errors.set(len(found.storage.errors) + unreadable)
+
+    def _say(self, found: Outlook) -> None:
+        topics = set()
+        for short in found.short:
+            volume = self._volume(short.volume)
+            if volume is not None:
+                topics.add(self._teller.tell(volume, words.UNSCHEDULED, short.theme, short.note, kind="Warning"))
+        for volume, places in self._overdue(found):
+            topics.add(self._teller.tell(volume, words.PLACEABLE, str(len(places)), words.placeable(places)))
+        self._teller.settle([words.UNSCHEDULED, words.PLACEABLE], topics)
+
+    def _overdue(self, found: Outlook) -> list[tuple[LonghornVolume, list[str]]]:
+        """Volumes whose replicas have waited for long though there is a disk, where this instance does not act."""
+        places: dict[str, list[str]] = {}
+        for each in found.placements if not self.options.act else ():
+            name = each.replica.spec.volume_name
+            places.setdefault(name, []).append(words.scheduled(each.name, each.node, each.disk))
+        now = self._now()
+        self._since = {name: self._since.get(name, now) for name in places}
+        due = {name: since + PATIENCE for name, since in self._since.items()}
+        later = [time for time in due.values() if time > now]
+        if later:
+            self._looks_at = min(*later, self._looks_at or later[0])
+        volumes = ((self._volume(name), own) for name, own in places.items() if due[name] <= now)
+        return [(volume, own) for volume, own in volumes if volume is not None]
+
+    def _act(self, found: Outlook) -> None:
+        for placement in found.placements:
+            # What changed while the outlook was made is decided anew in the next look, which its change has caused.
+            if placement.name not in self._later and self._known.still(placement):
+                self._known.assume(placement)
+                self.writer.write(placement)
+                # Replicas of the volume that wait behind these have not been asked for yet.
+                self._changed.set()
+
+    def _written(self, placement: Placement, newest: LonghornReplica | None, error: KubeError | None) -> None:
+        name = placement.name
+        if newest is not None:
+            self._failures.pop(name, None)
+            self._known.written(newest)
+            volume = self._volume(newest.spec.volume_name)
+            if volume is not None:
+                note = words.scheduled(name, placement.node, placement.disk)
+                self._teller.happened(volume, words.SCHEDULED, note, newest)
+            return
+        self._known.undo(placement)
+        if isinstance(error, ApiError) and error.not_found:
+            return
+        self._failures[name] = failures = self._failures.get(name, 0) + 1
+        if error is not None and not (isinstance(error, ApiError) and error.conflict):
+            log.warning("not written, tried again later", replica=name, why=str(error))
+        self._later[name] = self._now() + BACKOFF.wait(failures, self._client.jitter)
+        self._changed.set()
+
+    def _fits(self, placement: Placement) -> bool:
+        return fits(placement, self._known.around(placement), self.options.rules, self._wall())
+
+    def _volume(self, name: str) -> LonghornVolume | None:
+        return self._volumes.objects.get((self.options.namespace, name))
+
+    def _on_node(self, change: Change[LonghornNode]) -> None:
+        if self._known.on_node(change):
+            self._news()
+
+    def _on_replica(self, change: Change[LonghornReplica]) -> None:
+        if change.kind == "deleted":
+            for memory in (self._failures, self._later):
+                memory.pop(change.object.metadata.name, None)
+        if self._known.on_replica(change):
+            self._news()
+
+    def _on_other(self, change: Change[Any]) -> None:
+        self._news()
+
+    def _news(self) -> None:
+        self._stale_advice = True
+        self._changed.set()

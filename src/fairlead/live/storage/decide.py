@@ -1,0 +1,137 @@
+"""Objects to an outlook: where each waiting replica goes or why nowhere, and the moves worth making. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from fractions import Fraction
+
+from fairlead.kube.manifests.disk import Storage, storage
+from fairlead.kube.objects.longhorn import LonghornReplica
+from fairlead.levels.disk.balance import Balance, Charge, Outcome, Placed, balance
+from fairlead.levels.disk.filters import refusals
+from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
+from fairlead.live.storage import words
+from fairlead.live.storage.known import Placement, Seen
+from fairlead.model.storage import Volume
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Rules:
+    """How a disk is chosen beyond Longhorn's settings, and what advice on moves aims at and may cost."""
+
+    alpha: Fraction = Fraction(1)
+    by_maximum: bool = False
+    target: Fraction = Fraction(1, 5)
+    moves: int = 5
+    move_bytes: int | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Short:
+    """A volume that lacks replicas: how many have no disk and why. `theme` changes when the reason does, not with
+    every byte."""
+
+    volume: str
+    outcome: Outcome
+    theme: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outlook:
+    """What becomes of the replicas that wait. `made` are Replicas there are, `unmade` those that volumes still lack."""
+
+    storage: Storage
+    made: Balance
+    unmade: Balance
+    placements: tuple[Placement, ...]
+    short: tuple[Short, ...]
+    foreign: Mapping[str, str]
+    awaiting: bool
+
+    @property
+    def unscheduled(self) -> int:
+        """Storage replicas that have no disk and get none."""
+        return self.made.unplaced + self.unmade.unplaced
+
+
+def outlook(seen: Seen, rules: Rules, now: float) -> Outlook:
+    """The objects as an outlook. `now` in seconds since 1970.
+
+    Replicas that exist come first; for replicas that a volume lacks but nobody has made yet, advice is given on top.
+    """
+    stored = _stored(seen, rules, now)
+    foreign = {
+        each.spec.volume_name: words.foreign(each)
+        for each in seen.replicas
+        if not each.spec.node_id and words.foreign(each)
+    }
+    asked = [each for each in stored.volumes if each.replicas and each.name not in foreign]
+    named = [replace(each, replicas=len(each.waiting)) for each in asked if each.waiting]
+    made = balance(named, stored.disks, stored.policy)
+    charges = [
+        Charge(node=each.node, disk=each.disk, size_bytes=size) for each, size in _sizes(made.placed, stored.volumes)
+    ]
+    unmade = balance([each for each in asked if not each.waiting], stored.disks, stored.policy, pending=charges)
+    outcomes = (*made.outcomes, *unmade.outcomes)
+    return Outlook(
+        storage=stored,
+        made=made,
+        unmade=unmade,
+        placements=_placements(stored, made, seen.replicas),
+        short=tuple(_short(each, stored) for each in outcomes if each.finding is not None),
+        foreign=foreign,
+        awaiting=any(each.awaits_reuse for each in asked),
+    )
+
+
+def advise(seen: Seen, rules: Rules, now: float) -> Rebalance:
+    """The moves worth making within the budget."""
+    stored = _stored(seen, rules, now)
+    goal = Goal(target=rules.target, moves=rules.moves, bytes=rules.move_bytes)
+    return rebalance(stored.volumes, stored.disks, stored.policy, goal)
+
+
+def fits(placement: Placement, around: Seen, rules: Rules, now: float) -> bool:
+    """Whether a placement that was decided earlier is still one that may be made.
+
+    `around` has its node and disk as they are now; they must be the same disk, open to the replica and with room.
+    """
+    stored = _stored(around, rules, now)
+    place = f"{placement.node}/{placement.disk}"
+    volume = next((each for each in stored.volumes if each.waiting), None)
+    row = stored.disks.row(placement.node, placement.disk)
+    if volume is None or row is None or stored.uuids.get(place) != placement.uuid:
+        return False
+    return not refusals(volume, stored.disks, stored.policy)[row] and stored.paths[place] == placement.path
+
+
+def _stored(seen: Seen, rules: Rules, now: float) -> Storage:
+    stored = storage(seen.nodes, seen.volumes, seen.replicas, seen.settings, now=now, by_maximum=rules.by_maximum)
+    return replace(stored, policy=replace(stored.policy, alpha=rules.alpha))
+
+
+def _sizes(placed: Sequence[Placed], volumes: Sequence[Volume]) -> list[tuple[Placed, int]]:
+    sizes = {each.name: each.size_bytes for each in volumes}
+    return [(each, sizes[each.volume]) for each in placed if not each.reuses]
+
+
+def _placements(stored: Storage, made: Balance, replicas: Sequence[LonghornReplica]) -> tuple[Placement, ...]:
+    by_name = {each.metadata.name: each for each in replicas}
+    found = []
+    for each in made.placed:
+        place = f"{each.node}/{each.disk}"
+        found.append(
+            Placement(
+                replica=by_name[each.replica],
+                node=each.node,
+                disk=each.disk,
+                uuid=stored.uuids[place],
+                path=stored.paths[place],
+            )
+        )
+    return tuple(found)
+
+
+def _short(outcome: Outcome, stored: Storage) -> Short:
+    theme, note = words.refused(outcome, stored.disks)
+    return Short(volume=outcome.volume.name, outcome=outcome, theme=theme, note=note)

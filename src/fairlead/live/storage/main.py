@@ -1,0 +1,97 @@
+"""The storage component's process: connection, lease, events, health, and the component itself; or one look."""
+
+import time
+from collections.abc import Callable, Coroutine
+from typing import Any, TypeVar
+
+from fairlead.kube.client import Client
+from fairlead.kube.config import load
+from fairlead.kube.decode import convert
+from fairlead.kube.errors import AnswerError, ApiError
+from fairlead.kube.events import Recorder
+from fairlead.kube.http import connect
+from fairlead.kube.lease import own_identity
+from fairlead.kube.resources import (
+    LONGHORN_NODES,
+    LONGHORN_REPLICAS,
+    LONGHORN_SETTINGS,
+    LONGHORN_VOLUMES,
+    Resource,
+)
+from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.storage.component import Options, StorageKeeper
+from fairlead.live.storage.decide import advise, outlook
+from fairlead.live.storage.known import Seen
+from fairlead.live.storage.report import Report
+from fairlead.model.errors import InputError
+
+NAME = "fairlead-storage"
+T = TypeVar("T")
+
+
+async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
+    """Serve until a signal says stop."""
+    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    try:
+        quiet = options.shadow or not events
+        recorder = None if quiet else Recorder(client, component=NAME, instance=own_identity())
+        keeper = StorageKeeper(
+            client,
+            options,
+            recorder=recorder,
+            monotonic=time.monotonic,
+            wall=time.time,
+            leads=lambda: leadership(),
+        )
+        leadership = Leadership(client, process, keeper.nudge)
+        work: list[Callable[[], Coroutine[Any, Any, None]]] = [keeper.run, leadership.run]
+        if recorder:
+            work.append(recorder.run)
+        await serve(process, keeper.measures.registry, lambda: keeper.synced, work, extra={"/report": keeper.page})
+    finally:
+        await client.close()
+
+
+async def once(options: Options, *, kubeconfig: str, context: str) -> Report:
+    """The report on a cluster as it is now; nothing is written."""
+    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    try:
+        return await look(client, options, time.time())
+    finally:
+        await client.close()
+
+
+async def look(client: Client, options: Options, now: float) -> Report:
+    """Read the objects, decide, report. An object that cannot be read is told; kinds that are not served are empty."""
+    missing: list[str] = []
+    unreadable: list[InputError] = []
+
+    async def read(resource: Resource[T]) -> tuple[T, ...]:
+        try:
+            page = await client.list(resource.raw, namespace=options.namespace)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            missing.append(resource.label)
+            return ()
+        found = []
+        for raw in page.items:
+            what = f"{resource.kind} {raw.get('metadata', {}).get('name', '')}"
+            try:
+                found.append(convert(raw, resource.shape, what))
+            except AnswerError as error:
+                unreadable.append(InputError(what, str(error).removeprefix(f"{what}: ")))
+        return tuple(found)
+
+    seen = Seen(
+        nodes=await read(LONGHORN_NODES),
+        volumes=await read(LONGHORN_VOLUMES),
+        replicas=await read(LONGHORN_REPLICAS),
+        settings=await read(LONGHORN_SETTINGS),
+    )
+    return Report(
+        outlook=outlook(seen, options.rules, now),
+        advice=advise(seen, options.rules, now),
+        missing=tuple(missing),
+        unreadable=tuple(unreadable),
+    )

@@ -1,0 +1,126 @@
+"""Placements written, many in flight: the node is read again, the placement checked once more, then it is patched.
+
+The patch names the version that was decided on, so a Replica that somebody else gave a node is never overwritten.
+"""
+
+import asyncio
+from collections.abc import Callable
+
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
+from fairlead.kube.objects.meta import Raw
+from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
+from fairlead.live.storage.known import Known, Placement
+from fairlead.live.storage.measures import Measures
+
+IN_FLIGHT = 16
+"""More than this many writes at once only queue up inside the API server."""
+NODE_LABEL, DISK_LABEL = "longhornnode", "longhorndiskuuid"
+"""Labels by which Longhorn finds the replicas of a node and of a disk."""
+FOLDER_CHARS = 8
+
+Done = Callable[[Placement, LonghornReplica | None, KubeError | None], None]
+
+
+def patch_of(placement: Placement) -> Raw:
+    """The merge patch: node, disk, path, the folder of its data where it has none yet, and Longhorn's labels.
+
+    The folder is named after the Replica's uid, so that the same placement written twice is the same.
+    """
+    meta, spec = placement.replica.metadata, placement.replica.spec
+    folder = spec.data_directory_name or f"{spec.volume_name}-{meta.uid[:FOLDER_CHARS]}"
+    return {
+        "metadata": {
+            "uid": meta.uid,
+            "resourceVersion": meta.resource_version,
+            "labels": {NODE_LABEL: placement.node, DISK_LABEL: placement.uuid},
+        },
+        "spec": {
+            "nodeID": placement.node,
+            "diskID": placement.uuid,
+            "diskPath": placement.path,
+            "dataDirectoryName": folder,
+        },
+    }
+
+
+class Writer:
+    """`done(placement, newest, error)` is told of each placement: the Replica as it is now, or why it was not written.
+
+    Neither a Replica nor an error: the lead was lost, or the placement does not fit any more.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        known: Known,
+        measures: Measures,
+        done: Done,
+        *,
+        leads: Callable[[], bool],
+        fits: Callable[[Placement], bool],
+    ) -> None:
+        self._client = client
+        self._known = known
+        self._measures = measures
+        self._done = done
+        self._leads = leads
+        self._fits = fits
+        self._queue: asyncio.Queue[Placement] = asyncio.Queue()
+
+    def write(self, placement: Placement) -> None:
+        """Write this as soon as there is a place in flight."""
+        self._queue.put_nowait(placement)
+
+    async def run(self) -> None:
+        """Write until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            for _ in range(IN_FLIGHT):
+                group.create_task(self._work())
+
+    async def drain(self) -> None:
+        """Give up what has not begun, and wait until what has begun is complete."""
+        while not self._queue.empty():
+            self._queue.get_nowait()
+            self._queue.task_done()
+        await self._queue.join()
+
+    async def _work(self) -> None:
+        while True:
+            placement = await self._queue.get()
+            newest: LonghornReplica | None = None
+            error: KubeError | None = None
+            try:
+                newest = await self._write(placement)
+            except KubeError as raised:
+                error = raised
+                conflict = isinstance(raised, ApiError) and raised.conflict
+                self._measures.refusals.labels("conflict" if conflict else "other").inc()
+            finally:
+                self._queue.task_done()
+            self._done(placement, newest, error)
+
+    async def _write(self, placement: Placement) -> LonghornReplica | None:
+        if not self._leads():
+            return None
+        namespace = placement.replica.metadata.namespace
+        self._known.read_again(placement.node, await self._node(placement.node, namespace))
+        if not self._fits(placement):
+            self._measures.refusals.labels("changed").inc()
+            return None
+        if not self._leads():
+            return None
+        newest = await self._client.patch(
+            LONGHORN_REPLICAS, placement.name, patch_of(placement), namespace=namespace, kind="merge"
+        )
+        self._measures.writes.inc()
+        return newest
+
+    async def _node(self, name: str, namespace: str) -> LonghornNode | None:
+        try:
+            return await self._client.get(LONGHORN_NODES, name, namespace=namespace)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            return None
