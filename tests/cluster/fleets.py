@@ -1,6 +1,7 @@
 """Deployments whose pods the webhook splits, and what became of them."""
 
 import random
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
@@ -33,6 +34,8 @@ class Fleet:
         self.api = api
         self.path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
         self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
+        self.quiet_points: list[int] = []
+        """Versions of the store at which everything was quiet."""
 
     def create(self, *bodies: dict[str, Any]) -> None:
         self.api.create_many(self.path, bodies)
@@ -40,28 +43,41 @@ class Fleet:
     def patch(self, name: str, body: dict[str, Any]) -> None:
         self.api.patch(f"{self.path}/{name}", body)
 
-    def quiet(self) -> None:
-        """Wait for a quiet point and check it."""
-        self.settled(seconds=1800)
-        self.check()
-
     def settled(self, *, seconds: float = 180) -> None:
         """Wait until every Deployment has exactly its pods, all of the current template, all available."""
-        self.api.wait(
-            "all Deployments are complete", lambda: all(map(_complete, self.api.items(self.path))), seconds=seconds
-        )
+        self.api.wait("all Deployments are complete", lambda: self._quiet() is not None, seconds=seconds)
+
+    def quiet(self, *, mended: bool) -> None:
+        """Wait for a quiet point and check it; where repair is at work, until it has nothing more to do."""
+        if mended:
+            self.api.wait("everything is mended", lambda: self._quiet() and not self.off(), seconds=1800)
+        self.settled(seconds=1800)
+        self.check()
+        version = self._quiet()
+        if version is not None:
+            self.quiet_points.append(version)
 
     def required(self, name: str) -> int:
         """Active pods of the Deployment that are bound to on-demand nodes."""
-        pods = self.api.items(self.pods_path, labelSelector=f"app={name}")
-        return sum(required(pod) for pod in pods if not pod["metadata"].get("deletionTimestamp"))
+        return self._required()[name]
 
     def check(self) -> None:
-        """Exactly min(M, N) pods of every Deployment are bound to on-demand nodes, and run there."""
-        for each in self.api.items(self.path):
-            name, replicas = each["metadata"]["name"], each["spec"]["replicas"]
-            minimum = int((each["metadata"].get("annotations") or {}).get(MINIMUM, replicas == 1))
-            assert self.required(name) == min(minimum, replicas), name
+        """Exactly min(M, N) pods of every Deployment are bound to on-demand nodes."""
+        assert self.off() == {}
+
+    def off(self) -> dict[str, tuple[int, int]]:
+        """Deployments with more or fewer pods bound to on-demand nodes than they ask for, and both numbers."""
+        found, wanted = self._required(), {each["metadata"]["name"]: target(each) for each in self.api.items(self.path)}
+        return {name: (found[name], count) for name, count in wanted.items() if found[name] != count}
+
+    def _quiet(self) -> int | None:
+        """The version of the store if all Deployments are complete in it."""
+        found = self.api.get(self.path)
+        return int(found["metadata"]["resourceVersion"]) if all(map(_complete, found["items"])) else None
+
+    def _required(self) -> Counter[str]:
+        pods = self.api.items(self.pods_path)
+        return Counter(pod["metadata"]["labels"]["app"] for pod in pods if active(pod) and required(pod))
 
 
 def _complete(found: dict[str, Any]) -> bool:
@@ -70,6 +86,18 @@ def _complete(found: dict[str, Any]) -> bool:
         return False
     counts = [status.get(each, 0) for each in ("replicas", "updatedReplicas", "availableReplicas")]
     return counts == [replicas] * 3 and not status.get("terminatingReplicas")
+
+
+def target(found: dict[str, Any]) -> int:
+    """min(M, N) of a Deployment with a whole number as its minimum; one replica alone is on demand anyway."""
+    replicas: int = found["spec"]["replicas"]
+    minimum = (found["metadata"].get("annotations") or {}).get(MINIMUM, "0")
+    return 1 if replicas == 1 else min(int(minimum), replicas)
+
+
+def active(pod: dict[str, Any]) -> bool:
+    """Neither going nor over."""
+    return not pod["metadata"].get("deletionTimestamp") and pod["status"].get("phase") not in ("Succeeded", "Failed")
 
 
 def required(pod: dict[str, Any]) -> bool:
@@ -95,27 +123,24 @@ def minimum_of(number: int, size: Size) -> int:
     return 1 + number * (size.replicas // 2 - 1) // max(size.deployments - 1, 1)
 
 
-def tell(fleet: Fleet, size: Size, disturb: Callable[[], None]) -> int:
-    """All at once, then rolled, then scaled at random while `disturb` happens: exact at each quiet point.
+def tell(fleet: Fleet, size: Size, disturb: Callable[[], None], *, mended: bool = False) -> None:
+    """All at once, then rolled, then scaled at random; `disturb` happens in the middle of each: exact at quiet points.
 
-    Returns the least number of pods that were admitted on the way.
+    With `mended`, where repair is on, Deployments are scaled twice before it is quiet, so that pods that were given a
+    slot and not a node yet are removed again.
     """
     chance = random.Random(size.deployments)
     names = [f"web-{number}" for number in range(size.deployments)]
-    bodies = (deployment(name, size.replicas, str(minimum_of(row, size))) for row, name in enumerate(names))
-    fleet.create(*bodies)
-    fleet.quiet()
+    fleet.create(*(deployment(name, size.replicas, str(minimum_of(row, size))) for row, name in enumerate(names)))
+    disturb()
+    fleet.quiet(mended=mended)
     for name in names:
         fleet.patch(name, {"spec": {"template": {"metadata": {"labels": {"turn": "2"}}}}})
-    fleet.quiet()
-    admitted = 2 * size.deployments * size.replicas
-    replicas = dict.fromkeys(names, size.replicas)
+    disturb()
+    fleet.quiet(mended=mended)
     for _ in range(size.rounds):
-        for name in names:
-            wanted = chance.randint(1, size.replicas)
-            admitted += max(wanted - replicas[name], 0)
-            replicas[name] = wanted
-            fleet.patch(name, {"spec": {"replicas": wanted}})
+        for _ in range(1 + mended):
+            for name in names:
+                fleet.patch(name, {"spec": {"replicas": chance.randint(1, size.replicas)}})
         disturb()
-        fleet.quiet()
-    return admitted
+        fleet.quiet(mended=mended)

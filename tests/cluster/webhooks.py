@@ -1,6 +1,7 @@
 """Webhook processes for cluster tests: started as a user would start them, behind one address like a Service."""
 
 import asyncio
+import base64
 import itertools
 import json
 import re
@@ -12,6 +13,7 @@ import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -19,10 +21,15 @@ import yaml
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
+from fairlead.live.webhook.certificates import issue, make_authority
+
 DEPLOY = Path(__file__).parents[2] / "deploy" / "webhook"
 NAMESPACE = "fairlead-system"
 HERE = {"fairlead.test/webhook": "on"}
 """Only namespaces with this label are served, so that other tests are left alone."""
+
+CERTIFICATE_ROLE = "fairlead-webhook-certificate"
+"""Left out where somebody else provides the certificate."""
 
 _PATHS = {
     "Namespace": "/api/v1/namespaces",
@@ -72,7 +79,8 @@ class Replica:
 
     def end(self, number: int = signal.SIGTERM) -> int:
         """Stop it and wait for its end."""
-        self.process.send_signal(number)
+        if self.process.poll() is None:
+            self.process.send_signal(number)
         code = self.process.wait(60)
         if self.process.stdout is not None:
             self.process.stdout.close()
@@ -124,6 +132,62 @@ async def _pipe(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> N
         writer.close()
 
 
+START = """
+import sys
+import msgspec
+from pathlib import Path
+from fairlead.live.settings import read_configuration
+from fairlead.live.webhook.start import start
+
+kubeconfig, config, lapse = sys.argv[1:]
+found = read_configuration(Path(config).read_bytes(), config)
+settings = {"listen": "127.0.0.1:0", "health": "127.0.0.1:0", "lapse_seconds": float(lapse)}
+start(msgspec.structs.replace(found, webhook=msgspec.structs.replace(found.webhook, **settings)), kubeconfig, "")
+"""
+"""Starts a replica whose reservations lapse sooner than a configuration may say: sooner than all creations end."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the replicas run: their mode, what the API server does without them, whether repair is on, how many."""
+
+    mode: str
+    policy: str = "Fail"
+    repair: bool = False
+    back: bool = False
+    own_certificate: bool = True
+    lapse_seconds: float = 45.0
+    count: int = 3
+
+    @property
+    def sections(self) -> dict[str, Any]:
+        """The configuration of a replica."""
+        webhook = {"mode": self.mode, "names": ["127.0.0.1"], "drainSeconds": 0.5}
+        found: dict[str, Any] = {"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration", "webhook": webhook}
+        if self.repair:
+            found["evictions"] = {"allowed": True, "perMinute": 6000}
+            found["repair"] = {"periodSeconds": 1, "back": self.back}
+        return found
+
+    @property
+    def roles(self) -> list[tuple[str, str]]:
+        """Kind and name of the roles that have to be bound besides."""
+        gated = [("ClusterRole", "fairlead-webhook-gated")] if self.mode == "gated" else []
+        repair = [(kind, "fairlead-webhook-repair") for kind in ("ClusterRole", "Role")] if self.repair else []
+        return gated + repair
+
+
+SETTINGS = {
+    "webhook": Setting("webhook"),
+    "gated": Setting("gated"),
+    "webhook-repair": Setting("webhook", policy="Ignore", repair=True),
+    "gated-repair": Setting("gated", policy="Ignore", repair=True),
+    "back": Setting("webhook", repair=True, back=True, count=1),
+    "files": Setting("webhook", own_certificate=False, count=1),
+    "hasty": Setting("webhook", lapse_seconds=8.0, count=2),
+}
+
+
 @dataclass
 class Webhooks:
     """The replicas with what they need in the cluster."""
@@ -132,88 +196,121 @@ class Webhooks:
     kubeconfig: Path
     folder: Path
     balancer: Balancer
-    mode: str
+    setting: Setting
     replicas: list[Replica] = field(default_factory=list)
+    numbers: Iterator[int] = field(default_factory=itertools.count)
 
-    def start(self) -> Replica:
-        """Start one more replica and wait until it is ready."""
-        config = self.folder / f"{self.mode}.json"
-        mode = "gated" if self.mode == "gated" else "webhook"
-        sections: dict[str, Any] = {"webhook": {"mode": mode, "names": ["127.0.0.1"], "drainSeconds": 0.5}}
-        if self.mode == "repair":
-            sections |= {"evictions": {"allowed": True, "perMinute": 600}, "repair": {"periodSeconds": 1}}
-        head = {"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration"}
-        config.write_text(json.dumps(head | sections))
-        arguments = ["webhook", "--kubeconfig", str(self.kubeconfig), "--config", str(config)]
+    def start(self, count: int = 1) -> None:
+        """Start replicas, all at once, and wait until they are ready."""
+        started = [self._spawn() for _ in range(count)]
+        for replica in map(_listening, started):
+            self.api.wait("the webhook is ready", lambda each=replica: each.get("/readyz")[0] == 200)
+            self.replicas.append(replica)
+        self._route()
+
+    def _spawn(self) -> "subprocess.Popen[str]":
+        config = self.folder / "configuration.json"
+        sections = self.setting.sections
+        if not self.setting.own_certificate:
+            sections["webhook"]["certificateFolder"] = str(self.folder)
+        config.write_text(json.dumps(sections))
+        arguments = ["-m", "fairlead", "webhook", "--kubeconfig", str(self.kubeconfig), "--config", str(config)]
         arguments += ["--listen", "127.0.0.1:0", "--health", "127.0.0.1:0"]
-        log = (self.folder / f"webhook-{len(list(self.folder.iterdir()))}.log").open("w")
-        process = subprocess.Popen(
-            [sys.executable, "-m", "fairlead", *arguments], stdout=subprocess.PIPE, stderr=log, text=True
-        )
-        log.close()
-        assert process.stdout is not None
-        line = process.stdout.readline()
-        found = re.search(r"reviews on port (\d+), health on port (\d+)", line)
-        assert found, f"the webhook did not start: {line!r}; see {log.name}"
-        replica = Replica(process, int(found[1]), int(found[2]))
-        self.api.wait("the webhook is ready", lambda: replica.get("/readyz")[0] == 200, seconds=60)
-        self.replicas.append(replica)
-        self._route()
-        return replica
+        if self.setting.lapse_seconds != SETTINGS["webhook"].lapse_seconds:
+            arguments = ["-c", START, str(self.kubeconfig), str(config), str(self.setting.lapse_seconds)]
+        with (self.folder / f"webhook-{next(self.numbers)}.log").open("w") as log:
+            return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
 
-    def kill(self, replica: Replica) -> None:
-        """End one without warning."""
-        replica.end(signal.SIGKILL)
-        self.replicas.remove(replica)
+    def kill(self, *replicas: Replica, number: int = signal.SIGKILL) -> None:
+        """End some, without warning by default."""
+        for replica in replicas:
+            replica.process.send_signal(number)
+        for replica in replicas:
+            replica.end(number)
+            self.replicas.remove(replica)
         self._route()
+
+    @property
+    def leader(self) -> Replica | None:
+        """The elected one, if there is one now."""
+        return next((each for each in self.replicas if "\nfairlead_leader 1.0" in each.get("/metrics")[1]), None)
 
     def _route(self) -> None:
         self.balancer.ports = [each.port for each in self.replicas]
 
-    def serve(self, *, policy: str) -> None:
-        """Put the configurations into force, with the address of the balancer."""
+    def serve(self, port: int) -> None:
+        """Put the configurations into force, with an address on this machine."""
         for manifest in manifests():
             if manifest["kind"] not in CONFIGURATIONS:
                 continue
             for webhook in manifest["webhooks"]:
                 path = webhook["clientConfig"].pop("service")["path"]
-                webhook["clientConfig"]["url"] = f"https://127.0.0.1:{self.balancer.port}{path}"
-                webhook["failurePolicy"] = policy
+                webhook["clientConfig"]["url"] = f"https://127.0.0.1:{port}{path}"
+                webhook["failurePolicy"] = self.setting.policy
                 webhook["namespaceSelector"]["matchLabels"] = HERE
+                if not self.setting.own_certificate:
+                    bundle = (self.folder / "ca.crt").read_bytes()
+                    webhook["clientConfig"]["caBundle"] = base64.b64encode(bundle).decode()
             apply(self.api, manifest)
 
 
-@contextmanager
-def webhooks(plane: ControlPlane, folder: Path, *, count: int, mode: str = "webhook") -> Iterator[Webhooks]:
-    """Replicas that run under the ServiceAccount of the deployment files, serving labelled namespaces.
+def _listening(process: "subprocess.Popen[str]") -> Replica:
+    """The replica, once it says where it listens."""
+    assert process.stdout is not None
+    line = process.stdout.readline()
+    found = re.search(r"reviews on port (\d+), health on port (\d+)", line)
+    assert found, f"the webhook did not start: {line!r}; see its log"
+    return Replica(process, int(found[1]), int(found[2]))
 
-    `mode` is `webhook`, `gated`, or `repair`: webhook mode with evictions allowed.
-    """
+
+@contextmanager
+def webhooks(plane: ControlPlane, folder: Path, setting: Setting, *, count: int | None = None) -> Iterator[Webhooks]:
+    """Replicas that run under the ServiceAccount of the deployment files, serving labelled namespaces."""
     for manifest in manifests():
         if manifest["kind"] == "Deployment":
             apply(plane.api, manifest, dryRun="All")  # its image is not here: the processes are started by hand
+        elif not setting.own_certificate and manifest["metadata"]["name"] == CERTIFICATE_ROLE:
+            with suppress(ApiError):
+                plane.api.delete(f"{_PATHS[manifest['kind']]}/{CERTIFICATE_ROLE}")
         elif manifest["kind"] not in CONFIGURATIONS:
             apply(plane.api, manifest)
     path = "/apis/fairlead.io/v1alpha1/tierledgers"
     plane.api.wait("the ledgers are served", lambda: plane.api.items(path) is not None)
     kubeconfig = plane.kubeconfig_for_service_account(NAMESPACE, "fairlead-webhook")
-    if mode != "webhook":
-        name = f"fairlead-webhook-{mode}"
-        subjects = [{"kind": "ServiceAccount", "name": "fairlead-webhook", "namespace": NAMESPACE}]
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": name}
-        binding = {"metadata": {"name": name}, "roleRef": role, "subjects": subjects}
-        head = {"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "ClusterRoleBinding"}
-        apply(plane.api, head | binding)
+    if not setting.own_certificate:
+        certify(folder)
+    bindings = [_binding(kind, name) for kind, name in setting.roles]
+    for binding in bindings:
+        apply(plane.api, binding)
     with Balancer().running() as balancer:
-        these = Webhooks(plane.api, kubeconfig, folder, balancer, mode)
+        these = Webhooks(plane.api, kubeconfig, folder, balancer, setting)
         try:
-            these.serve(policy="Fail")
-            for _ in range(count):
-                these.start()
+            these.serve(balancer.port)
+            these.start(setting.count if count is None else count)
             yield these
         finally:
             for kind in CONFIGURATIONS:
                 with suppress(ApiError):
                     plane.api.delete(f"{_PATHS[kind]}/fairlead-webhook")
-            for replica in these.replicas:
-                replica.end()
+            these.kill(*these.replicas, number=signal.SIGTERM)
+            for binding in bindings:
+                plane.api.delete(f"{_PATHS[binding['kind']]}/{binding['metadata']['name']}")
+
+
+def certify(folder: Path) -> None:
+    """What cert-manager keeps in the Secret that is mounted."""
+    now = datetime.now(UTC)
+    authority = make_authority(now)
+    pair = issue(authority, ["127.0.0.1"], now)
+    for name, text in (("ca.crt", authority.certificate), ("tls.crt", pair.certificate), ("tls.key", pair.key)):
+        (folder / name).write_text(text)
+
+
+def _binding(kind: str, name: str) -> dict[str, Any]:
+    return {
+        "apiVersion": "rbac.authorization.k8s.io/v1",
+        "kind": f"{kind}Binding",
+        "metadata": {"name": name} | ({"namespace": NAMESPACE} if kind == "Role" else {}),
+        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
+        "subjects": [{"kind": "ServiceAccount", "name": "fairlead-webhook", "namespace": NAMESPACE}],
+    }

@@ -23,6 +23,7 @@ from fairlead.live.webhook.tls import Certificate, Files
 from fairlead.live.webhook.validate import validate
 from fairlead.model.errors import InputError
 from tests.live.cluster_of_pods import Process
+from tests.live.fuzz import fuzzed
 from tests.tier.pods import pod, reference, review, web_pod, workload
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -150,20 +151,6 @@ async def test_missing_certificate_files_are_told(tmp_path: Path) -> None:
         await Certificate(Files(tmp_path)).refresh()
 
 
-JUNK: tuple[Any, ...] = (None, 0, -1, 1.5, True, "", "x", "٢", [], {}, [None], {"a": None}, "9" * 400)
-
-
-def _mangled(value: Any, chance: random.Random) -> Any:
-    """The value with something in it replaced, removed or put where it does not belong."""
-    if chance.random() < 0.08:
-        return chance.choice(JUNK)
-    if isinstance(value, dict):
-        return {key: _mangled(each, chance) for key, each in value.items() if chance.random() > 0.05}
-    if isinstance(value, list):
-        return [_mangled(each, chance) for each in value] * chance.choice((1, 1, 1, 2))
-    return value
-
-
 SEEDS = (
     review(web_pod(labels={"a": "b"}, spec={"nodeSelector": {"a": "b"}, "tolerations": [{"key": "x"}]})),
     review(pod(name="db-1", owner=reference("StatefulSet", "db", "s"))),
@@ -177,9 +164,7 @@ async def _fuzz(rounds: int, answers: dict[str, Callable[[Request], Awaitable[di
     server = AdmissionServer(answers, Measures(), budget=5)
     async with server.listening("127.0.0.1:0", None) as port, aiohttp.ClientSession() as session:
         for number in range(rounds):
-            body = json.dumps(_mangled(chance.choice(SEEDS), chance)).encode()
-            if chance.random() < 0.1:
-                body = body[: chance.randrange(len(body) + 1)]
+            body = fuzzed(chance, SEEDS)
             path = ("/mutate", "/validate")[number % 2]
             async with session.post(f"http://127.0.0.1:{port}{path}", data=body, headers=JSON) as answer:
                 statuses[answer.status] = statuses.get(answer.status, 0) + 1
