@@ -6,12 +6,12 @@ watches ──► changed bindings ──► decide (together) ──► write s
 """
 
 import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import msgspec
 import structlog
+from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
@@ -34,6 +34,8 @@ from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict, decide, way_to
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
+from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.rounds import Rounds
 
 GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
@@ -72,12 +74,11 @@ class Fleet:
     ) -> None:
         self.options = options
         self.measures = Measures()
+        self.measures.leading.set_function(lambda: float(leads()))
         self.verdicts: dict[Key, Verdict] = {}
         self._client = client
         self._recorder = recorder
         self._now = monotonic
-        self._leads = leads
-        self._changed = asyncio.Event()
         self._dirty: set[Key] = set()
         self._writing: set[Key] = set()
         self._failures: dict[Key, int] = {}
@@ -93,12 +94,23 @@ class Fleet:
             Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy),
             Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy),
         )
-        self._reflectors: tuple[Reflector[Any], ...] = (self._clusters, *self._policies, *self._bindings)
+        reflectors = (self._clusters, *self._policies, *self._bindings)
+        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic)
 
     @property
     def synced(self) -> bool:
         """Whether the first lists are in."""
-        return all(each.synced.is_set() for each in self._reflectors)
+        return self._rounds.synced
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Its metrics."""
+        return self.measures.registry
+
+    @property
+    def pages(self) -> Mapping[str, Content]:
+        """The last verdicts."""
+        return {"/decisions": self.decisions}
 
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
@@ -120,30 +132,19 @@ class Fleet:
 
     async def run(self) -> None:
         """Schedule until cancelled; then the writes under way are finished."""
-        async with asyncio.TaskGroup() as group:
-            work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            tasks = [group.create_task(each) for each in (*work, self.writer.run())]
-            try:
-                for each in self._reflectors:
-                    await each.synced.wait()
-                await self._learn_fields()
-                self._all()
-                while True:
-                    await self._wait()
-                    await asyncio.sleep(GATHER)
-                    self._changed.clear()
-                    self.measures.leading.set(self._leads())
-                    if self._leads():
-                        await self.cycle()
-                    else:
-                        # Whoever leads looks at everything when its time begins.
-                        self._later.clear()
-            except asyncio.CancelledError:
-                await asyncio.shield(self.writer.drain())
-                raise
-            finally:
-                for task in tasks:
-                    task.cancel()
+        await self._rounds.run(
+            self.cycle,
+            begin=self._begin,
+            # Whoever leads looks at everything when its time begins.
+            idle=lambda: self._later.clear(),
+            due=lambda: min(self._later.values(), default=None),
+            beside=[self.writer.run],
+            drain=self.writer.drain,
+        )
+
+    async def _begin(self) -> None:
+        await self._learn_fields()
+        self._all()
 
     async def _learn_fields(self) -> None:
         failures = 0
@@ -155,15 +156,6 @@ class Fleet:
                 failures += 1
                 log.warning("the definitions of bindings cannot be read yet", why=str(error))
                 await asyncio.sleep(BACKOFF.wait(failures, self._client.jitter))
-
-    async def _wait(self) -> None:
-        """Until something changed, or a refused binding may be tried again."""
-        timeout = max(min(self._later.values()) - self._now(), 0) if self._later else None
-        try:
-            async with asyncio.timeout(timeout):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
 
     async def cycle(self) -> None:
         """Decide every changed binding that is not being written right now."""
@@ -215,7 +207,7 @@ class Fleet:
             self._say(verdict)
             # What was seen while it was being written has had no turn yet.
             if key in self._dirty:
-                self._changed.set()
+                self._rounds.wake()
             return
         if isinstance(error, ApiError) and error.not_found:
             return
@@ -223,7 +215,7 @@ class Fleet:
         if error is not None and not (isinstance(error, ApiError) and error.conflict):
             log.warning("not written, tried again later", binding="/".join(key), why=str(error))
         self._later[key] = self._now() + BACKOFF.wait(failures, self._client.jitter)
-        self._changed.set()
+        self._rounds.wake()
 
     def _say(self, verdict: Verdict) -> None:
         if self._recorder is None:
@@ -273,13 +265,13 @@ class Fleet:
             self._dirty.discard(key)
         else:
             self._dirty.add(key)
-            self._changed.set()
+            self._rounds.wake()
 
     def _on_cluster(self, change: Change[Cluster]) -> None:
         """Room wakes those who wait for it; anything else may matter to everybody."""
         if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
             self._dirty |= {key for key, each in self.verdicts.items() if each.waits_for_room}
-            self._changed.set()
+            self._rounds.wake()
         else:
             self._all()
 
@@ -293,7 +285,7 @@ class Fleet:
 
     def _all(self) -> None:
         self._dirty |= {key for reflector in self._bindings for key in reflector.objects}
-        self._changed.set()
+        self._rounds.wake()
 
 
 def _same(one: Cluster, other: Cluster) -> bool:

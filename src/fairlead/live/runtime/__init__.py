@@ -1,4 +1,4 @@
-"""What the live components share: the health and metrics server, signals, the clock.
+"""What the live components share: watching in rounds, leading, the health and metrics server, signals.
 
 Here belongs nothing that knows what a component decides.
 """

@@ -1,0 +1,85 @@
+"""The life of a component that follows the cluster: watch, wait for a change, act while leading, finish what began."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from typing import Any
+
+from fairlead.kube.watch import Reflector
+
+Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+class Rounds:
+    """Watches, and a round of work after each change they or anybody else tells of with `wake`.
+
+    Changes within `gather` seconds make one round. Who does not lead follows the cluster all the same, so that it can
+    take over with all it needs known.
+    """
+
+    def __init__(
+        self,
+        reflectors: Sequence[Reflector[Any]],
+        *,
+        gather: float,
+        leads: Callable[[], bool],
+        monotonic: Callable[[], float],
+    ) -> None:
+        self._reflectors = tuple(reflectors)
+        self._gather = gather
+        self._leads = leads
+        self._now = monotonic
+        self._changed = asyncio.Event()
+
+    @property
+    def synced(self) -> bool:
+        """Whether the first lists are in."""
+        return all(each.synced.is_set() for each in self._reflectors)
+
+    def wake(self) -> None:
+        """Something changed: a round is due."""
+        self._changed.set()
+
+    async def run(
+        self,
+        one_round: Callable[[], Awaitable[None]],
+        *,
+        begin: Callable[[], Awaitable[None]],
+        idle: Callable[[], None],
+        due: Callable[[], float | None],
+        beside: Sequence[Work],
+        drain: Callable[[], Coroutine[Any, Any, None]],
+    ) -> None:
+        """Until cancelled; then `drain` completes what was begun, before anything else is stopped.
+
+        `begin` is called once all first lists are in; `one_round` after changes while leading, `idle` after changes
+        otherwise; `due` tells when a round is wanted without a change. `beside` runs all the while.
+        """
+        async with asyncio.TaskGroup() as group:
+            work = (*(each.run for each in self._reflectors), *beside)
+            tasks = [group.create_task(each()) for each in work]
+            try:
+                for each in self._reflectors:
+                    await each.synced.wait()
+                await begin()
+                while True:
+                    await self._wait(due())
+                    await asyncio.sleep(self._gather)
+                    self._changed.clear()
+                    if self._leads():
+                        await one_round()
+                    else:
+                        idle()
+            except asyncio.CancelledError:
+                await asyncio.shield(drain())
+                raise
+            finally:
+                for task in tasks:
+                    task.cancel()
+
+    async def _wait(self, until: float | None) -> None:
+        """Until something changed, or that moment of the clock."""
+        try:
+            async with asyncio.timeout(None if until is None else max(until - self._now(), 0)):
+                await self._changed.wait()
+        except TimeoutError:
+            pass
