@@ -255,5 +255,6 @@ def test_evictions_say_by_what_the_allocation_became_better() -> None:
     gain = decision.gains["theirs"]
     assert gain is not None
     assert gain.better
-    assert (gain.part, gain.before, gain.after) == ("queues' shares", (0, 1), (1, 1))
+    assert gain.part == "queues' shares"
+    assert [float(each) for each in (*gain.before, *gain.after)] == [0, 1, 1, 1]
     assert {victim.beneficiary for victim in decision.victims} == set(decision.gains)

@@ -5,6 +5,7 @@ from time import time
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairlead.kube.manifests.catalogue import Catalogue
     from fairlead.levels.queue.result import Sharing
     from fairlead.model.queuestate import QueueState
 
@@ -21,7 +22,6 @@ class Problem:
 def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int | None) -> Problem:
     """The problem that the manifests pose; `raw` is the text of `source` if it is read already. Errors end it."""
     from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.queue import queue_state_of
     from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
     from fairlead.model.errors import InputError
 
@@ -34,6 +34,14 @@ def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int 
     found = catalogue(manifests)
     for error in (*errors, *found.errors):
         raise error
+    return problem_of(found, source, preempt, reserve_after)
+
+
+def problem_of(found: "Catalogue", source: str, preempt: bool = False, reserve_after: int | None = None) -> Problem:
+    """The problem that objects pose; `source` says where they are from."""
+    from fairlead.kube.manifests.queue import queue_state_of
+    from fairlead.model.errors import InputError
+
     try:
         state = queue_state_of(found)
     except InputError as error:

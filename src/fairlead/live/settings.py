@@ -165,6 +165,20 @@ class SchedulerSettings(Section, frozen=True):
     volume_seconds: Annotated[float, Meta(gt=0)] = 600.0
 
 
+class QueueSettings(Section, frozen=True):
+    """How the scheduler shares between queues, namespaces and jobs.
+
+    With `preempt` jobs that may take room from others do so, where `evictions.allowed`; otherwise the log says what
+    would be evicted. Room that was made is kept for `holdSeconds`. A gang that waits for `reserveAfterSeconds` gets a
+    reservation (absent: none does). Status and metrics are looked at every `statusSeconds`.
+    """
+
+    preempt: bool = True
+    hold_seconds: Annotated[float, Meta(gt=0)] = 300.0
+    reserve_after_seconds: Annotated[int, Meta(ge=0)] | None = None
+    status_seconds: Annotated[float, Meta(ge=0.1)] = 2.0
+
+
 class StorageSettings(Section, frozen=True):
     """How the storage component runs: `longhornNamespace` is watched, `namespace` has the lease.
 
@@ -207,6 +221,7 @@ class Configuration(Section, frozen=True):
     repair: RepairSettings = RepairSettings()
     fleet: FleetSettings = FleetSettings()
     scheduler: SchedulerSettings = SchedulerSettings()
+    queue: QueueSettings = QueueSettings()
     storage: StorageSettings = StorageSettings()
 
 

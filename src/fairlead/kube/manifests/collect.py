@@ -1,24 +1,28 @@
 """A live cluster to manifests: every object that a plan reads, as the server has it."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.manifests.catalogue import KINDS
 from fairlead.kube.manifests.reading import Manifest
-from fairlead.kube.resources import ALL
+from fairlead.kube.resources import ALL, Resource
 
 SYSTEM = "kubectl.kubernetes.io/last-applied-configuration"
 
 
-async def collect(client: Client, progress: Callable[[str, int], None] = lambda kind, count: None) -> list[Manifest]:
+async def collect(
+    client: Client,
+    progress: Callable[[str, int], None] = lambda kind, count: None,
+    resources: Iterable[Resource[Any]] = ALL,
+) -> list[Manifest]:
     """The objects of every kind that the server has and may be read; kinds it does not serve are passed over.
 
     `progress` is told each kind with its number of objects.
     """
     found: list[Manifest] = []
-    for resource in ALL:
+    for resource in resources:
         if (resource.group, resource.kind) not in KINDS:
             continue
         try:

@@ -45,12 +45,18 @@ class PodGroupSpec(Shape, frozen=True):
     priority_class_name: str = ""
 
 
+class PodGroupCondition(Condition, frozen=True):
+    """Volcano writes the id of the scheduling session beside each condition."""
+
+    transition_id: str = field(default="", name="transitionID")
+
+
 class PodGroupStatus(Shape, frozen=True):
     phase: str = ""
     running: int = 0
     succeeded: int = 0
     failed: int = 0
-    conditions: tuple[Condition, ...] = ()
+    conditions: tuple[PodGroupCondition, ...] = ()
 
 
 class PodGroup(Shape, frozen=True):

@@ -1,0 +1,234 @@
+"""`fairlead queue`: what the queues of a live cluster deserve and use, who waits there, and why."""
+
+import asyncio
+import sys
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from fairlead.cli.live import cluster_options
+from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
+from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.model.errors import InputError
+
+if TYPE_CHECKING:
+    from fairlead.cli.share_manifests import Problem
+    from fairlead.kube.manifests.catalogue import Catalogue
+    from fairlead.levels.queue.result import Amounts, JobRow, Sharing
+    from fairlead.model.columns import Int
+
+NO_QUEUES = (
+    "fairlead: this cluster has no Queues (scheduling.volcano.sh): its namespaces share one queue, default, by weight"
+)
+SECONDS = 2.0
+"""Between two looks of --watch."""
+
+
+@click.command(
+    "queue",
+    epilog="""
+\b
+Examples:
+  fairlead queue
+  fairlead queue research -o json
+  fairlead queue --watch --context production
+
+\b
+Only lists are read, nothing is written. The exit code is 1 while somebody waits.
+""",
+)
+@click.argument("name", required=False, default="", metavar="[NAME]")
+@cluster_options
+@click.option("--watch", is_flag=True, help="Look again every two seconds, until interrupted.")
+@output_option()
+def command(name: str, kubeconfig: str, context: str, watch: bool, output: str | None) -> int:
+    """Show what each queue and namespace deserves, uses and asks for, which jobs wait, and why.
+
+    It decides as the scheduler does, on the objects of the cluster now. NAME shows one queue.
+    """
+    form = chosen(output)
+    while True:
+        found, served = asyncio.run(_read(kubeconfig, context))
+        if not served:
+            click.echo(NO_QUEUES, err=True)
+        view = look(found, name)
+        if form == "table":
+            if watch and sys.stdout.isatty():
+                click.clear()
+            _table(view)
+        else:
+            record = report(view)
+            click.echo(json_text(record, one_line=watch) if form == "json" else yaml_text(record))
+        if not watch:
+            return EXIT_UNPLACED if any(map(_waits, view.decision.jobs)) else EXIT_OK
+        try:
+            time.sleep(SECONDS)
+        except KeyboardInterrupt:
+            return EXIT_OK
+
+
+async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
+    """What sharing reads, and whether the server knows queues."""
+    from fairlead.kube import resources as kinds
+    from fairlead.kube.config import load
+    from fairlead.kube.http import connect
+    from fairlead.kube.manifests.catalogue import catalogue
+    from fairlead.kube.manifests.collect import collect
+
+    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    try:
+        read = (
+            kinds.NODES,
+            kinds.PODS,
+            kinds.RESOURCE_QUOTAS,
+            kinds.DISRUPTION_BUDGETS,
+            kinds.PRIORITY_CLASSES,
+            kinds.QUEUES,
+            kinds.POD_GROUPS,
+        )
+        return catalogue(await collect(client, resources=read)), await client.served(kinds.QUEUES)
+    finally:
+        await client.close()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class View:
+    """What is shown: the decision with what is used now in place of what would be, and the weights of queues."""
+
+    decision: "Sharing"
+    weights: dict[str, int]
+
+
+def look(found: "Catalogue", name: str = "") -> View:
+    """The decision on the objects of a cluster, for one queue or all. The queue `default` is always there."""
+    from fairlead.cli.share_manifests import problem_of, solve
+    from fairlead.kube.codec.queues import DEFAULT
+    from fairlead.kube.objects.meta import ObjectMeta
+    from fairlead.kube.objects.volcano import Queue
+
+    for error in found.errors:
+        raise error
+    queues = found.of(Queue)
+    if DEFAULT not in {each.metadata.name for each in queues}:
+        found.objects[Queue] = [*queues, Queue(metadata=ObjectMeta(name=DEFAULT))]
+    problem = problem_of(found, "the cluster")
+    decision = _used_now(problem, solve(problem))
+    weights = dict(zip(problem.state.queues.names, problem.state.queues.weight.tolist(), strict=True))
+    if name and name not in weights:
+        raise InputError(name, f"is no queue; there are {', '.join(sorted(weights))}")
+    return View(decision=_only(decision, name) if name else decision, weights=weights)
+
+
+def _used_now(problem: "Problem", decision: "Sharing") -> "Sharing":
+    """The decision with what pods on nodes hold in place of what would be held after it."""
+    import numpy as np
+
+    jobs, queues = problem.state.jobs, problem.state.queues
+    held = jobs.per_job(jobs.role_request * jobs.role_running[:, None])
+    by_queue = np.zeros((len(queues) + 1, held.shape[1]), dtype=np.int64)
+    np.add.at(by_queue, jobs.queue, held)
+    rows = {queue: number for number, queue in enumerate(queues.names)}
+    for number in range(len(queues)):
+        above, seen = queues.parents[number], {number}
+        while above in rows and rows[above] not in seen:
+            seen.add(rows[above])
+            np.add.at(by_queue, rows[above], held[jobs.queue == number].sum(axis=0))
+            above = queues.parents[rows[above]]
+    spaces = {namespace: number for number, namespace in enumerate(problem.state.namespaces.names)}
+    return replace(
+        decision,
+        queues=tuple(
+            replace(row, allocated=_named(jobs.resources, by_queue[rows[row.name]])) for row in decision.queues
+        ),
+        namespaces=tuple(
+            replace(
+                row,
+                allocated=_named(
+                    jobs.resources,
+                    held[(jobs.queue == rows[row.queue]) & (jobs.namespace == spaces[row.namespace])].sum(axis=0),
+                ),
+            )
+            for row in decision.namespaces
+        ),
+    )
+
+
+def _named(resources: tuple[str, ...], amounts: "Int") -> "Amounts":
+    return dict(zip(resources, amounts.tolist(), strict=True))
+
+
+def _only(decision: "Sharing", name: str) -> "Sharing":
+    jobs = tuple(job for job in decision.jobs if job.queue == name)
+    return replace(
+        decision,
+        queues=tuple(row for row in decision.queues if row.name == name),
+        namespaces=tuple(row for row in decision.namespaces if row.queue == name),
+        jobs=jobs,
+        unplaced=sum(job.pending for job in jobs),
+    )
+
+
+def _waits(job: "JobRow") -> int:
+    """Replicas that are not on a node, whether it is their turn or not."""
+    return job.pending + job.admitted - job.running
+
+
+def report(view: View) -> dict[str, Any]:
+    """The answer as plain values. `starts` are replicas whose turn it is now."""
+    decision = view.decision
+    return {
+        "queues": [
+            {
+                "name": queue.name,
+                "weight": view.weights[queue.name],
+                **_amounts(queue.deserved, queue.allocated, queue.requested),
+                "distance": float(queue.distance),
+                "reason": queue.finding.code if queue.finding is not None else None,
+                "namespaces": [
+                    {
+                        "name": row.namespace,
+                        "weight": row.weight,
+                        **_amounts(row.fair, row.allocated, row.requested),
+                        "distance": float(row.distance),
+                    }
+                    for row in decision.namespaces
+                    if row.queue == queue.name
+                ],
+            }
+            for queue in decision.queues
+        ],
+        "waiting": [
+            {
+                "job": job.name,
+                "queue": job.queue,
+                "namespace": job.namespace,
+                "running": job.running,
+                "waiting": _waits(job),
+                "starts": job.admitted - job.running,
+                "reason": job.finding.code if job.finding is not None else None,
+                "message": job.finding.sentence if job.finding is not None else None,
+                "cure": job.finding.reason.cure.value if job.finding is not None else None,
+            }
+            for job in decision.jobs
+            if _waits(job)
+        ],
+        "pending": sum(map(_waits, decision.jobs)),
+    }
+
+
+def _amounts(deserved: "Amounts", used: "Amounts", asked: "Amounts") -> dict[str, dict[str, str]]:
+    from fairlead.model.amounts import quantities
+
+    return {"deserved": quantities(deserved), "used": quantities(used), "asked": quantities(asked)}
+
+
+def _table(view: View) -> None:
+    from fairlead.cli.share import picture
+
+    screen = console()
+    picture(screen, None, view.decision)
+    for job in view.decision.jobs:
+        if job.admitted > job.running:
+            screen.print(f"{job.name}: {job.admitted - job.running} start now", markup=False)
