@@ -5,9 +5,10 @@ import pytest
 
 from fairlead.engine import whatif
 from fairlead.engine.compare import compare
-from fairlead.engine.explain import node_lines, volume_lines, why_not, workload_lines
+from fairlead.engine.explain import node_lines, volume_lines, workload_lines
 from fairlead.engine.plan import plan
 from fairlead.engine.record import plan_record
+from fairlead.engine.why_not import why_not
 from fairlead.model.clusters import cluster_table
 from fairlead.model.columns import flags, ints
 from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk
@@ -118,6 +119,7 @@ REFUSED = {
     "a workload that is not there": lambda: whatif.scaled(scene(), "db", 1),
     "fewer than no replicas": lambda: whatif.scaled(scene(), "web", -1),
     "no weight": lambda: whatif.weighted(scene(), "shop", 0),
+    "a weight of nobody": lambda: whatif.weighted(scene(), "moon", 2),
     "an unknown workload": lambda: workload_lines(plan(scene()), "db"),
     "an unknown node": lambda: node_lines(plan(scene()), "n9"),
     "an unknown workload for why-not": lambda: why_not(plan(scene()), "db", "n1"),
@@ -154,7 +156,7 @@ def test_explain_workload_names_the_levels_and_the_refusals() -> None:
     """A cordoned node and a full cluster are both told."""
     text = "\n".join(workload_lines(plan(whatif.drained(whatif.scaled(scene(), "web", 9), "n1")), "web"))
     assert "Deployment shop/web: 9 replicas, 0 running already" in text
-    assert "not 1 nodes (n1): the node is cordoned or not ready" in text
+    assert "not 1 node (n1): the node is cordoned or not ready" in text
     assert "Queue default: 4 of 9 may start" in text
     assert "would change" in text
 
@@ -173,7 +175,7 @@ WHY_NOT = {
         "n2",
         "no more are asked for",
     ),
-    "others were lower": (lambda: plan(scene()), "n1", "others were lower or came first"),
+    "others were lower": (lambda: plan(scene()), "n1", "all 1 have a place already"),
     "the node is full": (lambda: plan(whatif.scaled(scene(), "web", 12)), "n1", "InsufficientRoom"),
 }
 
@@ -186,9 +188,9 @@ def test_why_not(name: str) -> None:
     assert want in line
 
 
-def test_explain_volumes_of_a_plan_without_storage_is_empty() -> None:
-    """Nothing to say."""
-    assert volume_lines(plan(scene())) == ()
+def test_explain_volumes_of_a_plan_without_storage_says_so() -> None:
+    """Nothing waits."""
+    assert volume_lines(plan(scene())) == ("No volume waits for a storage replica.",)
     assert np.array_equal(plan(scene()).sites[0].after.used.sum(axis=0), [3 * CPU, 3])
 
 

@@ -33,7 +33,8 @@ def draw_changes(screen: "Console", record: Mapping[str, Any], before: str, afte
     for site in record["sites"]:
         screen.print(escape(_site(site, before, after)))
     unplaced = record["unplaced"]
-    screen.print(f"{record['moves']} moves; {unplaced['before']} wait {before}, {unplaced['after']} {after}.")
+    moves = "1 move" if record["moves"] == 1 else f"{record['moves']} moves"
+    screen.print(f"{moves}; {unplaced['before']} wait {before}, {unplaced['after']} {after}.")
 
 
 def _spots(counts: Mapping[str, int]) -> str:
@@ -45,10 +46,9 @@ def _spots(counts: Mapping[str, int]) -> str:
 def _site(site: Mapping[str, Any], before: str, after: str) -> str:
     name = f"Cluster {site['cluster']}" if site["cluster"] else "Cluster"
     parts = []
-    for word, nodes, use in (
-        (before, site["nodes"]["before"], site["use"]["before"]),
-        (after, site["nodes"]["after"], site["use"]["after"]),
-    ):
+    for word, when in ((before, "before"), (after, "after")):
+        use, nodes, taking = site["use"][when], site["nodes"][when], site["openNodes"][when]
         if use is not None:
-            parts.append(f"{word} {nodes} nodes, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %")
+            many = f"{nodes}" if taking == nodes else f"{taking} of {nodes}"
+            parts.append(f"{word} {many} nodes, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %")
     return f"{name}: " + "; ".join(parts)

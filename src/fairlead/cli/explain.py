@@ -13,8 +13,10 @@ from fairlead.cli.output import FORMATS, json_text, yaml_text
 Examples:
   fairlead explain -f examples/shop shop/web
   fairlead explain -f examples/shop node/west-od-1
+  fairlead explain -f examples/shop pod/shop/web-7c9f-1
   fairlead explain -f examples/shop ml/train --why-not west-od-1
-  fairlead explain -f examples/shop volumes
+  fairlead explain -f examples/shop deploy/web --why-not north
+  fairlead explain -f examples/shop volume/cart-data --why-not west-od-2/fast
 """,
 )
 @click.argument("what")
@@ -27,12 +29,14 @@ Examples:
     metavar="PATH",
     help="A manifest, a directory, or - (repeatable).",
 )
-@click.option("--why-not", default="", metavar="NODE", help="Why the workload gets no (more) replicas on this node.")
+@click.option(
+    "--why-not", default="", metavar="TARGET", help="Why it gets no (more) replicas on this node, cluster or NODE/DISK."
+)
 @click.option(
     "-o", "--output", type=click.Choice(FORMATS), default="table", help="Sentences, or the same as a JSON or YAML list."
 )
 def command(what: str, sources: tuple[str, ...], why_not: str, output: str) -> int:
-    """Say why WHAT is planned as it is: a workload, node/NAME, or volumes.
+    """Say why WHAT is planned as it is: a workload, node/NAME, pod/NAME, volume/NAME, or volumes.
 
     Level by level: what was considered, what was refused and how often, what was kept, what was drawn with which odds,
     and what would have to change for another outcome.
@@ -40,16 +44,23 @@ def command(what: str, sources: tuple[str, ...], why_not: str, output: str) -> i
     from fairlead.cli.plan import read
     from fairlead.engine import explain
     from fairlead.engine.plan import plan
+    from fairlead.engine.why_not import why_not as whynot
+    from fairlead.kube.manifests.pods import pod_lines
 
-    decided = plan(read(sources, strict=False)[1])
+    found, view = read(sources, strict=False)
+    decided = plan(view)
+    told: tuple[str, ...] = ()
+    if what.startswith("pod/"):
+        told, what = pod_lines(found, decided, what.removeprefix("pod/"))
+    volume = explain.volume_name(decided, what)
     if why_not:
-        lines = explain.why_not(decided, what, why_not.removeprefix("node/"))
+        lines = (*told, *whynot(decided, what, why_not))
     elif what.startswith("node/"):
         lines = explain.node_lines(decided, what.removeprefix("node/"))
-    elif what == "volumes":
-        lines = explain.volume_lines(decided)
+    elif volume is not None:
+        lines = explain.volume_lines(decided, volume)
     else:
-        lines = explain.workload_lines(decided, what)
+        lines = (*told, *explain.workload_lines(decided, what))
     click.echo(
         json_text(lines) if output == "json" else yaml_text(list(lines)) if output == "yaml" else "\n".join(lines)
     )

@@ -170,7 +170,7 @@ def _what_if(
         view = whatif.extended(view, add_nodes, like.removeprefix("node/"))
     for each in scale:
         name, count = _pair("--scale", each)
-        view = whatif.scaled(view, name.removeprefix("deploy/").removeprefix("sts/"), _whole("--scale", count))
+        view = whatif.scaled(view, name, _whole("--scale", count))
     for each in weight:
         name, count = _pair("--weight", each)
         view = whatif.weighted(view, name.removeprefix("ns/"), _whole("--weight", count))

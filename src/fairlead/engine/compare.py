@@ -36,11 +36,17 @@ def _site(name: str, before: Record | None, after: Record | None) -> dict[str, A
     return {
         "cluster": name,
         "nodes": {"before": before["nodes"] if before else 0, "after": after["nodes"] if after else 0},
+        "openNodes": {"before": _open(before), "after": _open(after)},
         "use": {
             "before": before["use"]["after"] if before else None,
             "after": after["use"]["after"] if after else None,
         },
     }
+
+
+def _open(site: Record | None) -> int:
+    """Nodes that take replicas; a plan that was saved before this was counted has none that do not."""
+    return site.get("openNodes", site["nodes"]) if site else 0
 
 
 def _workloads(plan: Record) -> dict[tuple[str, str, str], dict[str, Any]]:

@@ -1,21 +1,28 @@
-"""A plan as sentences, level by level: for a workload, for a node, and why a workload is not on a node."""
+"""A plan as sentences, level by level: for a workload, for a node, for volumes."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import numpy as np
 
 from fairlead.engine import explain_disk, explain_fleet
 from fairlead.engine.plan import Plan
-from fairlead.engine.site import PartPath, Path, SitePlan, spots
+from fairlead.engine.site import PartPath, Path, SitePlan, heights, spots
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.feasible import Constraints
+from fairlead.levels.node.heights import PARTS
 from fairlead.levels.queue.result import NamespaceRow, QueueRow
 from fairlead.model.amounts import quantities
+from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
+from fairlead.model.order import natural_rank, natural_sorted
 from fairlead.model.reasons import Cure, Finding
+from fairlead.model.workload import COMMUNISM
 
 MOST = 12
 """Nodes named one by one."""
+BEST = 5
+"""Nodes told with their scores."""
 
 CURES = {
     Cure.ROOM: "more room would change it",
@@ -26,25 +33,58 @@ CURES = {
 
 
 def workload_lines(plan: Plan, name: str) -> tuple[str, ...]:
-    """Everything the plan decided about a workload (its name, or namespace/name)."""
+    """Everything the plan decided about a workload, as a person calls it."""
     lines: list[str] = []
     for divided in plan.divided:
-        if name in (divided.workload.name, divided.workload.title):
+        if divided.workload.is_called(name):
             lines += [f"Fleet: {divided.workload.title}", *_indent(explain_fleet.lines(divided.division))]
             lines += _indent(tuple(f"{finding.sentence}." for finding in divided.beyond))
     for site in plan.sites:
         for path in site.paths:
-            if name in (path.workload.name, path.workload.title) and (path.replicas or path.parts[0].part.running):
+            if path.workload.is_called(name) and (path.replicas or path.parts[0].part.running):
                 lines += _path(site, path)
     if not lines:
-        known = sorted({path.workload.title for site in plan.sites for path in site.paths})
-        raise InputError(name, f"no such workload in the plan; there are {', '.join(known) or 'none'}")
+        known = {path.workload.title for site in plan.sites for path in site.paths}
+        raise InputError(name, f"no such workload in the plan; {_known(known)}")
     return tuple(lines)
 
 
-def volume_lines(plan: Plan) -> tuple[str, ...]:
-    """Everything about storage replicas."""
-    return tuple(line for decision in plan.storage.values() for line in explain_disk.lines(decision))
+def _known(names: Iterable[str]) -> str:
+    """Some of the names there are, for a message."""
+    ordered = natural_sorted(names)
+    more = f" and {len(ordered) - MOST} more" if len(ordered) > MOST else ""
+    return f"there are {', '.join(ordered[:MOST])}{more}" if ordered else "there are none"
+
+
+def volume_name(plan: Plan, what: str) -> str | None:
+    """The volume that is meant: empty for all of them, None where the words mean no volume."""
+    if what == "volumes":
+        return ""
+    if what.startswith("volume/"):
+        return what.removeprefix("volume/")
+    called = any(path.workload.is_called(what) for site in plan.sites for path in site.paths)
+    there = any(each.volume.name == what for decision in plan.storage.values() for each in decision.outcomes)
+    return what if there and not called else None
+
+
+def volume_lines(plan: Plan, name: str = "") -> tuple[str, ...]:
+    """Everything about the storage replicas of one volume, or of all."""
+    found = [
+        replace(
+            decision,
+            placed=tuple(each for each in decision.placed if name in ("", each.volume)),
+            outcomes=tuple(each for each in decision.outcomes if name in ("", each.volume.name)),
+            # The scores that are kept are those of the first replica of the first volume.
+            first=decision.first if name in ("", decision.outcomes[0].volume.name) else None,
+        )
+        for decision in plan.storage.values()
+        if decision.outcomes
+    ]
+    if name and not any(decision.outcomes for decision in found):
+        known = {each.volume.name for decision in plan.storage.values() for each in decision.outcomes}
+        raise InputError(name, f"no such volume in the plan; {_known(known)}")
+    lines = tuple(line for decision in found if decision.outcomes for line in explain_disk.lines(decision))
+    return lines or ("No volume waits for a storage replica.",)
 
 
 def node_lines(plan: Plan, node: str) -> tuple[str, ...]:
@@ -65,35 +105,12 @@ def node_lines(plan: Plan, node: str) -> tuple[str, ...]:
     return tuple(lines)
 
 
-def why_not(plan: Plan, name: str, node: str) -> tuple[str, ...]:
-    """Why a workload does not get (more) replicas on a node, asked of the node as the plan leaves it."""
-    site = _site_of(plan, node)
-    row = site.site.nodes.rows[node]
-    found = [path for path in site.paths if name in (path.workload.name, path.workload.title)]
-    if not found:
-        raise InputError(name, f"no such workload on the cluster of node {node}")
-    lines = []
-    for part in found[0].parts:
-        code = int(Constraints(site.after, part.part.shape, site.site.population).codes()[row])
-        what = f"replicas of {found[0].workload.title}" + (f" ({part.part.tier})" if part.part.tier else "")
-        if code:
-            reason = reasons.FILTERS[code - 1]
-            lines.append(f"{node} takes no more {what}: {reason.code}, {reason.sentence}; {CURES[reason.cure]}.")
-        elif not part.part.need:
-            lines.append(f"{node} would take {what}, but no more are asked for.")
-        else:
-            here = int(part.counts[row])
-            lines.append(
-                f"{node} would take one more of the {what}; it has {here} new, and others were lower or came first."
-            )
-    return tuple(lines)
-
-
 def _site_of(plan: Plan, node: str) -> SitePlan:
     for site in plan.sites:
         if node in site.site.nodes.rows:
             return site
-    raise InputError(node, "no such node in the plan")
+    names = [name for site in plan.sites for name in site.site.nodes.names]
+    raise InputError(node, f"no such node in the plan; {_known(names)}")
 
 
 def _indent(lines: tuple[str, ...]) -> list[str]:
@@ -160,13 +177,39 @@ def _node(site: SitePlan, part: PartPath) -> Iterator[str]:
     else:
         where = ", ".join(f"{name} {count}" for name, count in found.items()) or "nowhere"
     yield f"  Node{kind}: {part.placed} of {part.granted} placed: {where}"
-    codes = Constraints(site.before, part.part.shape, site.site.population).codes()
+    constraints = Constraints(site.before, part.part.shape, site.site.population)
+    codes = constraints.codes()
+    if part.granted:
+        yield from _scores(site, part, np.flatnonzero(codes == 0), constraints.preference)
     refused = np.bincount(codes, minlength=len(reasons.FILTERS) + 1)
     for code, reason in enumerate(reasons.FILTERS, start=1):
         if refused[code]:
             some = ", ".join(names[row] for row in np.flatnonzero(codes == code)[:3])
             more = ", …" if refused[code] > 3 else ""
-            yield f"    not {refused[code]} nodes ({some}{more}): {reason.sentence}"
+            nodes = "1 node" if refused[code] == 1 else f"{refused[code]} nodes"
+            yield f"    not {nodes} ({some}{more}): {reason.sentence} ({reason.code})"
+
+
+def _scores(site: SitePlan, part: PartPath, rows: Int, preference: Int) -> Iterator[str]:
+    """The best few of the nodes that could take a replica, by what was compared: preference, then the level."""
+    if not len(rows):
+        return
+    by_use = part.part.workload.strategy != COMMUNISM
+    before, step = heights(site.site, part.part, site.before)
+    after = heights(site.site, part.part, site.after)[0] if by_use else before + step * part.counts
+    rank = natural_rank(site.before.names)
+    order = sorted(rows.tolist(), key=lambda row: (-preference[row], -part.counts[row], after[row], rank[row]))
+    what = "the lowest use" if by_use else "the fewest replicas of the workload"
+    first = "the preferred nodes, then " if preference[rows].any() else ""
+    told = ", ".join(
+        f"{site.before.names[row]} {_level(before[row], by_use)} → {_level(after[row], by_use)}" for row in order[:BEST]
+    )
+    more = f", … of {len(rows)}" if len(rows) > BEST else ""
+    yield f"    first {first}{what}: {told}{more}"
+
+
+def _level(value: int, by_use: bool) -> str:
+    return f"{value / PARTS:.0%}" if by_use else str(value)
 
 
 def _finding(finding: Finding) -> str:

@@ -46,27 +46,38 @@ def _steps(decision: Division) -> Iterator[str]:
         yield f"{note[0].upper()}{note[1:]}."
 
 
+def cluster_lines(decision: Division, name: str) -> tuple[str, ...]:
+    """Why one cluster gets what it gets, and what would change it."""
+    if decision.removed.get(name):
+        cure = _CURES[decision.removed[name].cure]
+    elif decision.mode is Mode.STATIC:
+        cure = "another weight or number of replicas would change it; a residual is drawn anew only with other floors"
+    else:
+        cure = "other weights, other room or another number of replicas would change it"
+    return (_cluster(decision, name), f"{cure[0].upper()}{cure[1:]}.")
+
+
 def _clusters(decision: Division) -> Iterator[str]:
-    odds = {
-        name: Fraction(weight, sum(draw.weights))
-        for draw in decision.trace.draws
-        for name, weight in zip(draw.equals, draw.weights, strict=True)
-    }
-    winners = {name for draw in decision.trace.draws for name in draw.winners}
     for name in natural_sorted(decision.placements):
-        removed = decision.removed.get(name)
-        count = decision.placements[name]
-        if removed:
-            yield f"{name}: none, {removed.sentence} ({removed.code})."
-        elif decision.mode is Mode.STATIC and name in decision.floors:
-            yield f"{name}: {count}, {_static(decision, name, count, odds.get(name), name in winners)}."
-        else:
-            yield f"{name}: {count}{', as before' if decision.trace.kept.get(name) == count else ''}."
+        yield _cluster(decision, name)
 
 
-def _static(decision: Division, name: str, count: int, odds: Fraction | None, won: bool) -> str:
+def _cluster(decision: Division, name: str) -> str:
+    removed = decision.removed.get(name)
+    count = decision.placements[name]
+    if removed:
+        return f"{name}: none, {removed.sentence} ({removed.code})."
+    if decision.mode is Mode.STATIC and name in decision.floors:
+        return f"{name}: {count}, {_static(decision, name, count)}."
+    return f"{name}: {count}{', as before' if decision.trace.kept.get(name) == count else ''}."
+
+
+def _static(decision: Division, name: str, count: int) -> str:
     """Floor, residual, kept or drawn, with which odds."""
     floor = decision.floors[name]
+    drawn = [draw for draw in decision.trace.draws if name in draw.equals]
+    odds = Fraction(drawn[-1].weights[drawn[-1].equals.index(name)], sum(drawn[-1].weights)) if drawn else None
+    won = any(name in draw.winners for draw in drawn)
     chance = "" if odds is None else f" with odds {odds.numerator} in {odds.denominator}"
     if decision.kept and name in decision.trace.kept:
         return f"kept as it was (its floor is {floor})"

@@ -51,6 +51,7 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
     return {
         "cluster": plan.site.name,
         "nodes": len(names),
+        "openNodes": int((~plan.after.unschedulable).sum()),
         "workloads": [_path(path, plan.site, names) for path in plan.paths],
         "queues": [
             {

@@ -1,6 +1,6 @@
 """What if: a snapshot changed as a person would change the cluster. The answer is the plan of the changed snapshot."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -9,6 +9,7 @@ from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import ABSENT, LabelColumn, NodeState
+from fairlead.model.order import natural_sorted
 from fairlead.model.population import Population
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
@@ -24,7 +25,12 @@ SHORT = {
 
 def drained(snapshot: Snapshot, node: str) -> Snapshot:
     """The node is cordoned and everything on it has to go elsewhere."""
-    return _emptied(snapshot, lambda nodes: np.array([name == node for name in nodes.names]), f"node {node!r}")
+    return _emptied(
+        snapshot,
+        lambda nodes: np.array([name == node for name in nodes.names]),
+        "--drain",
+        f"there is no node {node!r}",
+    )
 
 
 def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
@@ -38,7 +44,9 @@ def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
         here: Bool = column.codes == column.values.index(value)
         return here
 
-    return _emptied(snapshot, chosen, f"node with {key}={value}")
+    there = sorted({each for site in snapshot.sites for each in _values(site.nodes, key)})
+    known = f"expected one of {', '.join(there[:20])}" if there else f"no node has the label {key}"
+    return _emptied(snapshot, chosen, "--lose", f"there is no node with {key}={value}; {known}")
 
 
 def zones(snapshot: Snapshot) -> tuple[str, ...]:
@@ -64,14 +72,14 @@ def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
 
 
 def scaled(snapshot: Snapshot, name: str, replicas: int) -> Snapshot:
-    """The workload (its name, or namespace/name) asks for so many replicas."""
+    """The workload (as a person calls it) asks for so many replicas."""
     if replicas < 0:
         raise InputError("--scale", f"{name}={replicas} is negative; expected a number of replicas")
     known = {workload.key: workload for site in snapshot.sites for workload in site.workloads}
     known |= {workload.key: workload for workload, _ in snapshot.divided}
-    meant = [workload.key for workload in known.values() if name in (workload.name, workload.title)]
+    meant = [workload.key for workload in known.values() if workload.is_called(name)]
     if len(meant) != 1:
-        raise InputError("--scale", f"{len(meant)} workloads are called {name!r}; expected exactly one")
+        raise InputError("--scale", _not_one(name, meant, [workload.title for workload in known.values()]))
 
     def grown(workload: Workload) -> Workload:
         return replace(workload, replicas=replicas) if workload.key == meant[0] else workload
@@ -86,10 +94,21 @@ def scaled(snapshot: Snapshot, name: str, replicas: int) -> Snapshot:
     )
 
 
+def _not_one(name: str, meant: Sequence[str], titles: Iterable[str]) -> str:
+    if meant:
+        return f"{name!r} may be {' or '.join(natural_sorted(meant))}; expected KIND/NAMESPACE/NAME"
+    return f"there is no workload {name!r}; there are {', '.join(natural_sorted(set(titles))[:20]) or 'none'}"
+
+
 def weighted(snapshot: Snapshot, namespace: str, weight: int) -> Snapshot:
     """The namespace has this weight."""
     if weight < 1:
         raise InputError("--weight", f"{namespace}={weight}; expected a weight of 1 or more")
+    known = {workload.namespace for site in snapshot.sites for workload in site.workloads}
+    known |= {workload.namespace for workload, _ in snapshot.divided}
+    if namespace not in known:
+        there = ", ".join(natural_sorted(known)[:20]) or "none"
+        raise InputError("--weight", f"no workload is in the namespace {namespace!r}; there are {there}")
     return replace(
         snapshot,
         sites=tuple(replace(site, weights={**site.weights, namespace: weight}) for site in snapshot.sites),
@@ -101,10 +120,10 @@ def _values(nodes: NodeState, key: str) -> tuple[str, ...]:
     return () if column is None else column.values
 
 
-def _emptied(snapshot: Snapshot, chosen: Callable[[NodeState], Bool], what: str) -> Snapshot:
+def _emptied(snapshot: Snapshot, chosen: Callable[[NodeState], Bool], option: str, missing: str) -> Snapshot:
     masks = [chosen(site.nodes) for site in snapshot.sites]
     if not any(mask.any() for mask in masks):
-        raise InputError("", f"there is no {what}")
+        raise InputError(option, missing)
     sites = tuple(
         _without(site, mask) if mask.any() else site for site, mask in zip(snapshot.sites, masks, strict=True)
     )

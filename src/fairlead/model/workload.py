@@ -6,6 +6,9 @@ from fairlead.model.shape import Shape
 
 COMMUNISM = "communism"
 
+SHORT_KINDS = {"deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}
+"""What people type for a kind."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Workload:
@@ -40,3 +43,11 @@ class Workload:
     def title(self) -> str:
         """What a person calls it."""
         return f"{self.namespace}/{self.name}"
+
+    def is_called(self, text: str) -> bool:
+        """Whether a person who says this means it: `web`, `shop/web`, `deploy/web`, `deployment/shop/web`."""
+        if text in (self.name, self.title):
+            return True
+        kind, _, name = text.partition("/")
+        wanted = SHORT_KINDS.get(kind.lower(), kind.lower())
+        return wanted == self.kind.lower() and name in (self.name, self.title)
