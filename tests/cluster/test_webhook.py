@@ -16,7 +16,7 @@ from tests.cluster.conftest import NodeMaker
 from tests.cluster.fleets import CAPACITY, MINIMUM, Fleet, Size, deployment, required, tell
 from tests.cluster.obstacles import Refused
 from tests.cluster.records import Record
-from tests.cluster.webhooks import HERE, NAMESPACE, SETTINGS, Webhooks, webhooks
+from tests.cluster.webhooks import HERE, NAMESPACE, SETTINGS, Webhooks, manifests, webhooks
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
 SWITCH = f"/api/v1/namespaces/{NAMESPACE}/configmaps/fairlead-evictions"
@@ -226,6 +226,20 @@ def test_bad_annotation_is_refused_when_applied(api: Api, shop: str, served: Web
     fleet.patch("web", {"spec": {"replicas": 4}})
     fleet.settled()
     assert fleet.required("web") == 2
+
+
+@in_webhook_mode
+def test_its_own_pods_pass_the_restricted_profile(api: Api, served: Webhooks) -> None:
+    """Its namespace enforces restricted pods: one of its Deployment is let in, one that may be root is not."""
+    labels = api.get(f"/api/v1/namespaces/{NAMESPACE}")["metadata"]["labels"]
+    assert labels["pod-security.kubernetes.io/enforce"] == "restricted"
+    template = next(each["spec"]["template"] for each in manifests() if each["kind"] == "Deployment")
+    path = f"/api/v1/namespaces/{NAMESPACE}/pods"
+    body = {"metadata": {"name": "one", "labels": template["metadata"]["labels"]}, "spec": template["spec"]}
+    api.request("POST", path, body, query={"dryRun": "All"})
+    loose = body | {"spec": template["spec"] | {"securityContext": {}}}
+    with pytest.raises(ApiError, match="restricted"):
+        api.request("POST", path, loose, query={"dryRun": "All"})
 
 
 @in_webhook_mode

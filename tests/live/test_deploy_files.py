@@ -128,3 +128,16 @@ def test_cert_manager_variant_fits_the_files_it_changes() -> None:
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
         source = by_kind[kind]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
         assert source == f"{settings.namespace}/{certificate['metadata']['name']}"
+
+
+def test_columns_of_a_ledger_are_fields_of_it() -> None:
+    """`kubectl get tierledgers` shows target, held and spot, and what it shows is in the schema."""
+    version = _one("CustomResourceDefinition", "tierledgers.fairlead.io")["spec"]["versions"][0]
+    columns = {each["name"]: each["jsonPath"] for each in version["additionalPrinterColumns"]}
+    assert {"Target", "Held", "Spot"} <= columns.keys()
+    for path in columns.values():
+        here = version["schema"]["openAPIV3Schema"]
+        for key in path.removeprefix(".").split("."):
+            if key == "metadata":
+                break
+            here = here["properties"][key]
