@@ -65,6 +65,10 @@ class Books:
         rows.setdefault(DEFAULT, Queue(name=DEFAULT))
         return rooted(list(rows.values()))
 
+    def knows(self, queue: str) -> bool:
+        """Whether there is such a queue; where the server has no queues every name means the one there is."""
+        return queue == DEFAULT or queue in self._queues or not self._served(QUEUES)
+
     @property
     def bounded(self) -> bool:
         """Whether some queue may refuse a job although there is room."""

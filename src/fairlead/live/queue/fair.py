@@ -1,6 +1,7 @@
 """Whose turn it is on a live cluster: the books as tables of the queue level, and what is promised to whom."""
 
-from collections.abc import Collection, Mapping
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from fairlead.levels.queue.share import SharePolicy, share
@@ -30,6 +31,8 @@ class Fairness:
         """Uids of pods that may not be chosen for eviction."""
         self.barred: set[str] = set()
         """Keys of jobs that may not evict."""
+        self.reserved = ""
+        """The job that the last turn kept room for."""
         self._covers = covers
         self._held: dict[str, Promise] = {}
 
@@ -37,6 +40,45 @@ class Fairness:
     def promises(self) -> Mapping[str, Promise]:
         """What is promised, by job: gangs that have begun, and room that others have to leave first."""
         return {**self._held, **self.books.intents}
+
+    def overdue(self, now: float) -> bool:
+        """Whether a gang that was begun should be complete by now, and may not be."""
+        deadline = self.next_deadline()
+        return deadline is not None and deadline <= now
+
+    def next_deadline(self) -> float | None:
+        """When the next gang that was begun should be complete, in seconds of the wall clock."""
+        return min((promise.at + self.deadline for promise in self.books.intents.values()), default=None)
+
+    def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
+        """Whether these pods may simply be placed if all of them fit: no bound, promise or gang speaks against it.
+
+        `parked`: others wait already, for whom room might have to be kept.
+        """
+        if self._held or self.books.intents or self.reserved or self.books.bounded:
+            return False
+        if parked and self.policy.reserve_after is not None:
+            return False
+        gangs: Counter[str] = Counter()
+        for pod in due:
+            if pod.marks.group or pod.marks.native:
+                gangs[self.books.job_of(pod)] += 1
+                if pod.claims:
+                    return False
+            elif pod.marks.queue and not self.books.knows(pod.marks.queue):
+                return False
+        return all(self._whole(job, count) for job, count in gangs.items())
+
+    def _whole(self, key: str, count: int) -> bool:
+        """Whether these are all the pods that a gang waits for, and enough of them."""
+        job = self.books.job(key)
+        if job is None or job.waiting != count or job.min_resources or self.books.astray(key):
+            return False
+        tasks: Counter[str] = Counter()
+        for role in job.roles:
+            tasks[role.task] += len(role.waiting) + len(role.running)
+        enough = job.waiting + job.running >= job.min_member
+        return enough and self.books.knows(job.queue) and all(tasks[t] >= n for t, n in job.min_tasks.items())
 
     def promise(self, promise: Promise) -> None:
         """Keep these places for a job until it takes them or the promise is withdrawn."""
@@ -71,7 +113,7 @@ class Fairness:
             queues=self.books.queues,
             weights=self.books.weights,
             past={},
-            whole=_whole(nodes, usage(holders)),
+            whole=_offered(nodes, usage(holders)),
             allowed=budgets.allowed if budgets is not None else (),
             node_rows=nodes.rows,
         )
@@ -81,7 +123,7 @@ class Fairness:
         return self._covers(pod)
 
 
-def _whole(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
+def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
     open_rows = ~nodes.unschedulable
     free: Int = (nodes.allocatable[open_rows] - nodes.used[open_rows]).sum(axis=0)
     return {name: max(0, int(amount) + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}

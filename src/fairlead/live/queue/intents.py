@@ -6,6 +6,7 @@ and takes it away when all are bound or gone.
 
 import asyncio
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import msgspec
@@ -61,6 +62,14 @@ def promised(job: str, namespace: str, text: str) -> Promise | None:
     return Promise(job=job, places=places, at=intent.at, begun=True)
 
 
+@dataclass(frozen=True, slots=True)
+class _End:
+    source: Source
+    group: Key
+    uid: str
+    again: Callable[[], object]
+
+
 class Intents:
     """Writes intents, then binds; takes them away when a gang is complete.
 
@@ -78,15 +87,15 @@ class Intents:
         self._bind = bind
         self._refused = refused
         self._wall = wall
-        self._queue: asyncio.Queue[Grant | tuple[Source, Key, str]] = asyncio.Queue()
+        self._queue: asyncio.Queue[Grant | _End] = asyncio.Queue()
 
     def begin(self, grant: Grant) -> None:
         """Record the gang and bind it."""
         self._queue.put_nowait(grant)
 
-    def end(self, source: Source, group: Key, uid: str) -> None:
-        """The gang is complete, or given up: the intent goes."""
-        self._queue.put_nowait((source, group, uid))
+    def end(self, source: Source, group: Key, uid: str, again: Callable[[], object]) -> None:
+        """The gang is complete, or given up: the intent goes. `again` is called where the server could not be told."""
+        self._queue.put_nowait(_End(source, group, uid, again))
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -100,7 +109,7 @@ class Intents:
             if isinstance(work, Grant):
                 await self._begin(work)
             else:
-                await self._end(*work)
+                await self._end(work)
 
     async def _begin(self, grant: Grant) -> None:
         job = grant.job
@@ -114,14 +123,14 @@ class Intents:
         for pod, node in grant.places:
             self._bind(pod, node)
 
-    async def _end(self, source: Source, group: Key, uid: str) -> None:
+    async def _end(self, end: _End) -> None:
         try:
-            await self._annotate(source, group, {INTENT: None}, uid)
-        except ApiError as error:
-            if not (error.not_found or error.conflict):
-                log.warning("intent not taken away", group="/".join(group), why=str(error))
+            await self._annotate(end.source, end.group, {INTENT: None}, end.uid)
         except KubeError as error:
-            log.warning("intent not taken away", group="/".join(group), why=str(error))
+            if isinstance(error, ApiError) and (error.not_found or error.conflict):
+                return  # the group is gone, or another one by now
+            log.warning("intent not taken away", group="/".join(end.group), why=str(error))
+            end.again()
 
     async def _annotate(self, source: Source, group: Key, annotations: Mapping[str, str | None], uid: str = "") -> None:
         meta: dict[str, object] = {"annotations": annotations}

@@ -16,8 +16,8 @@ from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import share
 from fairlead.live.queue.fair import Fairness
 from fairlead.live.queue.fits import Site, SnapshotFits
-from fairlead.live.queue.tables import Budgets, Row, settled
-from fairlead.live.queue.turn import FairTurn, Grant, LiveJob, Place, Promise, Wanted
+from fairlead.live.queue.tables import Budgets, settled
+from fairlead.live.queue.turn import FairTurn, Grant, LiveJob, LiveRole, Place, Promise, Wanted
 from fairlead.live.scheduler.decide import Group, GroupKey, Outcome
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.jobs import RunningTable
@@ -70,6 +70,7 @@ class _Turn:
             policy=fair.policy,
             now=int(self.now),
         )
+        fair.reserved = shared.reserved or ""
         evictions = list(self._victims(shared, jobs, state.running))
         grants, promises = self._grants(shared, jobs, {each.beneficiary for each in evictions})
         turn = FairTurn(
@@ -81,7 +82,7 @@ class _Turn:
             reserved=shared.reserved or "",
             released=tuple(self.jobs[number] for number in released),
         )
-        return turn, self._outcomes(turn, rows)
+        return turn, self._outcomes(turn)
 
     def _sleepers(self, awake: Collection[str] | None) -> set[int]:
         """Jobs that cannot have become able to start. One that may evict, or have room kept, is always asked."""
@@ -178,14 +179,17 @@ class _Turn:
                 grants.append(Grant(job=job, places=(*mine, *places)))
         return grants, promises
 
-    def _outcomes(self, turn: FairTurn, rows: list[Row]) -> list[Outcome]:
-        """What became of every group that was looked at; pods of one group are told the same."""
-        gone = {pod.key for grant in turn.grants for pod, _ in grant.places}
+    def _outcomes(self, turn: FairTurn) -> list[Outcome]:
+        """What became of every group that was looked at; pods of one group are told the same.
+
+        Pods with claims are not among those placed: their volumes are chosen one pod at a time.
+        """
+        places = {pod.key: node for grant in turn.grants for pod, node in grant.places}
         findings = {row.name: row.finding for row in turn.sharing.jobs}
         coming = {promise.job for promise in turn.promises} | {self.jobs[number].key for number in self.kept}
         outcomes: dict[GroupKey, Outcome] = {}
         for number, job in enumerate(self.jobs):
-            if number in self.asleep:
+            if number in self.asleep and number not in self.going:
                 continue
             finding = because(reasons.NEXT_CYCLE) if job.key in coming else findings[job.key]
             astray = self.fair.books.astray(job.key)
@@ -194,14 +198,14 @@ class _Turn:
             for place, role in enumerate(job.roles):
                 if not role.waiting:
                     continue
-                left = tuple(pod for pod in role.waiting if pod.key not in gone)
-                group = Group(workload=role.waiting[0].workload, shape=role.waiting[0].shape, pods=role.waiting)
+                left = tuple(pod for pod in role.waiting if pod.key not in places)
+                refusals = self.fits.refusals(self.first[number] + place) if left and not astray else ()
                 made = Outcome(
-                    group=group,
-                    placed=(),
+                    group=Group(workload=role.waiting[0].workload, shape=role.waiting[0].shape, pods=role.waiting),
+                    placed=tuple((pod, places[pod.key]) for pod in _unclaimed(role) if pod.key in places),
                     waiting=left,
                     considered=len(self.nodes.rows),
-                    rejected=self.fits.refusals(self.first[number] + place) if left and not astray else (),
+                    rejected=refusals,
                     finding=finding if left else None,
                 )
                 outcomes[role.key] = _merged(outcomes[role.key], made) if role.key in outcomes else made
@@ -213,12 +217,16 @@ def _merged(one: Outcome, other: Outcome) -> Outcome:
     worse = one if one.waiting else other
     return Outcome(
         group=Group(workload=one.group.workload, shape=one.group.shape, pods=(*one.group.pods, *other.group.pods)),
-        placed=(),
+        placed=(*one.placed, *other.placed),
         waiting=(*one.waiting, *other.waiting),
         considered=one.considered,
         rejected=worse.rejected,
         finding=worse.finding,
     )
+
+
+def _unclaimed(role: LiveRole) -> Iterator[PodRecord]:
+    return (pod for pod in role.waiting if not pod.claims)
 
 
 def _running(job: LiveJob) -> Iterator[Place]:

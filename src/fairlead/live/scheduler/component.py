@@ -9,6 +9,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from math import inf
 from typing import Any
 
 import structlog
@@ -16,14 +17,23 @@ import structlog
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
-from fairlead.kube.resources import NAMESPACES, NODES, PODS
+from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.kube.watch import Change, Reflector
+from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
+from fairlead.live.queue.books import Books
+from fairlead.live.queue.fair import DEADLINE, Fairness
+from fairlead.live.queue.fits import Site
+from fairlead.live.queue.gangs import Gangs
+from fairlead.live.queue.groups import moment
+from fairlead.live.queue.intents import Intents
+from fairlead.live.queue.turn import FairTurn, Grant, Place
+from fairlead.live.queue.turning import take_turn
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
 from fairlead.live.scheduler.measures import Measures
-from fairlead.live.scheduler.pending import VOLUME, Pending
+from fairlead.live.scheduler.pending import BUDGET, QUEUE, VOLUME, Pending
 from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
 from fairlead.live.scheduler.teller import Teller
 from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
@@ -31,6 +41,9 @@ from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
+
+GATHERING = 5.0
+"""Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""
 
 log = structlog.get_logger("scheduler")
 
@@ -40,7 +53,7 @@ class Options:
     """`shadow` decides and reports but writes nothing. `strategy` is for workloads that name none.
 
     Every `self_check` seconds (0: never) the cache is compared with a fresh list. `volume_seconds` is how long a
-    pod's room is kept for volumes that do not come.
+    pod's room is kept for volumes that do not come, `gang_seconds` how long a gang that was begun may take.
     """
 
     name: str = "fairlead"
@@ -48,6 +61,7 @@ class Options:
     strategy: str = COMMUNISM
     self_check: float = 0.0
     volume_seconds: float = PATIENCE
+    gang_seconds: float = DEADLINE
 
 
 class Scheduler:
@@ -70,6 +84,7 @@ class Scheduler:
         self.waits: dict[str, Outcome] = {}
         self._client = client
         self._now = monotonic
+        self._wall = wall
         self._leads = leads
         self.measures.leading.set_function(lambda: float(leads()))
         self._changed = asyncio.Event()
@@ -84,7 +99,21 @@ class Scheduler:
             patience=options.volume_seconds,
         )
         self._teller = Teller(client, recorder, wall, monotonic)
+        self.books = Books(
+            self.cache.rules, scheduler=options.name, on_change=lambda: self._happened(QUEUE), served=self._served
+        )
+        self.fair = Fairness(
+            self.books, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
+        )
+        self.on_turn: Callable[[FairTurn], None] = lambda turn: None
+        """Told of every turn of the queue level, after its grants were acted on."""
+        self._intents = Intents(client, self._binder.bind, self._refused, wall)
+        self._gangs = Gangs(self.books, self._intents, self.cache.pods.get, recorder)
+        self._shared: dict[Resource[Any], Reflector[Any]] = {
+            resource: Reflector(client, resource, sink) for resource, sink in self.books.watched()
+        }
         self._reflectors: tuple[Reflector[Any], ...] = (
+            *self._shared.values(),
             Reflector(client, NAMESPACES, self.cache.on_namespace),
             Reflector(client, NODES, self.cache.on_node),
             *(
@@ -104,7 +133,7 @@ class Scheduler:
         """Schedule until cancelled; then the binds under way are finished."""
         async with asyncio.TaskGroup() as group:
             work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            work += [self._binder.run(), self._volumes.run(), self._teller.run()]
+            work += [self._binder.run(), self._volumes.run(), self._teller.run(), self._intents.run()]
             if self.options.self_check:
                 work.append(self._check())
             tasks = [group.create_task(each) for each in work]
@@ -153,7 +182,10 @@ class Scheduler:
 
     async def _wait(self) -> None:
         """Until something changed, or a group that is awake may be tried again."""
+        deadline = self.fair.next_deadline()
         times = [time for time in (self.pending.next_due(), *self._retry.values()) if time is not None]
+        if deadline is not None:
+            times.append(self._now() + deadline - self._wall())
         timeout = max(min(times) - self._now(), 0) if times else None
         try:
             async with asyncio.timeout(timeout):
@@ -168,18 +200,61 @@ class Scheduler:
         # 1. what is worth a look
         mine = [pod for key, pod in self.cache.waiting.items() if key not in self._retry and self._mine(pod)]
         due = self.pending.due(mine, now)
-        # 2. decide, on one view for all groups that share nothing but nodes
-        outcomes = []
-        for batch in batches(grouped(due)):
-            decided = self._decide(batch)
-            # 3. act
-            for outcome in decided:
-                self._act(outcome, now)
-            outcomes += decided
+        self._gangs.check()
+        # 2. where everybody gets everything, nobody asks whose turn it is
+        outcomes, contested = self._place(due, now)
+        # 3. else the queue level says who gets how much
+        if contested:
+            outcomes += self._share(self.pending.due(mine, inf), now)
         self.measures.cycles.inc()
         self.measures.seconds.labels("decide").observe(self._now() - now)
         self.measures.waiting.labels("parked").set(len(self.pending))
         return outcomes
+
+    def _place(self, due: list[PodRecord], now: float) -> tuple[list[Outcome], bool]:
+        """Place the pods that are due, on one view for all groups that share nothing but nodes; True: not all fit."""
+        outcomes: list[Outcome] = []
+        if self.fair.overdue(self._wall()):
+            return outcomes, True
+        if self.pending.next_due() is not None or not self.fair.calm(due, parked=bool(len(self.pending))):
+            return outcomes, bool(due)
+        for batch in batches(grouped(due)):
+            decided = self._decide(batch)
+            if not batch[0].claims and any(outcome.waiting for outcome in decided):
+                return outcomes, True
+            self._act_all(decided, now)
+            outcomes += decided
+        return outcomes, False
+
+    def _share(self, stirred: list[PodRecord], now: float) -> list[Outcome]:
+        """One turn of the queue level for everybody who might get something."""
+        cache = self.cache
+        site = Site(
+            view=cache.view(),
+            per_node=cache.per_node,
+            demand=cache.storage.demand,
+            strategy=self.options.strategy,
+        )
+        turn, outcomes = take_turn(self.fair, site, {self.books.job_of(pod) for pod in stirred}, self._wall())
+        self._act_all(outcomes, now)
+        for grant in turn.grants:
+            for pod, _ in grant.places:
+                if pod.claims:
+                    self._act_all(self._decide(grouped([pod])), now)
+        for job in turn.released:
+            self._gangs.give_up(job)
+        self.on_turn(turn)
+        return outcomes
+
+    def _act_all(self, outcomes: list[Outcome], now: float) -> None:
+        """Act on what was decided; a gang is recorded before its first pod is bound."""
+        gangs: dict[str, list[Place] | None] = {}
+        for outcome in outcomes:
+            self._act(outcome, now, gangs)
+        for key, places in gangs.items():
+            job = self.books.job(key)
+            if places and job is not None:
+                self._intents.begin(Grant(job=job, places=tuple(places)))
 
     def _decide(self, batch: list[Group]) -> list[Outcome]:
         cache, strategy = self.cache, self.options.strategy
@@ -192,20 +267,27 @@ class Scheduler:
             return {"pod": f"{namespace}/{name}", "state": "unknown"}
         return explanation(pod, self.cache.assumed.get(pod.key, ""), self.waits.get(pod.metadata.uid))
 
-    def _act(self, outcome: Outcome, now: float) -> None:
+    def _act(self, outcome: Outcome, now: float, gangs: dict[str, list[Place] | None]) -> None:
         self._teller.decided(outcome)
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
-            else:
+            elif pod.key not in self._retry:
+                gang = self._gang(pod, gangs)
                 self.cache.assume(pod.key, node)
+                self.books.see(pod, node)
                 if outcome.volumes:
                     self._volumes.begin(pod, node, outcome.volumes)
+                elif gang is not None:
+                    gang.append((pod, node))
                 else:
                     self._binder.bind(pod, node)
         if not outcome.waiting:
             self.pending.settled(outcome)
+            return
+        if self._gathers(outcome):
+            self.pending.park(outcome, now, again=GATHERING)
             return
         self.pending.park(outcome, now)
         why = message(outcome)
@@ -213,6 +295,22 @@ class Scheduler:
             self.waits[pod.metadata.uid] = outcome
             if not self.options.shadow:
                 self._teller.waits(pod, why)
+
+    def _gathers(self, outcome: Outcome) -> bool:
+        """Whether the pods wait for others of their gang, which may well be on their way."""
+        if outcome.finding is None or outcome.finding.reason is not GANG_ABOVE_REPLICAS:
+            return False
+        return self._wall() - max(moment(pod.created) for pod in outcome.waiting) < GATHERING
+
+    def _gang(self, pod: PodRecord, gangs: dict[str, list[Place] | None]) -> list[Place] | None:
+        """Where the pods of its gang are collected, if binding it begins one or goes on with one; else None."""
+        if not (pod.marks.group or pod.marks.native):
+            return None
+        key = self.books.job_of(pod)
+        if key not in gangs:
+            job = self.books.job(key)
+            gangs[key] = [] if job is not None and self._gangs.starts(job) else None
+        return gangs[key]
 
     def _mine(self, pod: PodRecord) -> bool:
         """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
@@ -228,14 +326,25 @@ class Scheduler:
         self.cache.on_pod(change)
         pod = change.object
         if change.kind == "deleted":
+            self.books.gone(pod.key)
             self._teller.gone(pod.metadata.uid)
             self.waits.pop(pod.metadata.uid, None)
-        elif pod.waits and pod.scheduler == self.options.name and pod.key not in self.cache.assumed:
+        else:
+            self.books.see(pod, self.cache.assumed.get(pod.key, ""))
+        self._gangs.seen(pod)
+        if (
+            change.kind != "deleted"
+            and pod.waits
+            and pod.scheduler == self.options.name
+            and pod.key not in self.cache.assumed
+        ):
             self._changed.set()
 
     def _happened(self, what: str) -> None:
         if what == VOLUME:
             self._volumes.news()
+        elif what == BUDGET:
+            self.books.rules_changed()
         if self.pending.wake(what):
             self._changed.set()
 
@@ -249,4 +358,9 @@ class Scheduler:
         log.warning("not bound", pod="/".join(pod.key), why=why)
         self._retry[pod.key] = self._now() + 1.0
         self.cache.forget(pod.key)
+        if pod.key in self.cache.pods:
+            self.books.see(self.cache.pods[pod.key], "")
         self._changed.set()
+
+    def _served(self, resource: Resource[Any]) -> bool:
+        return self._shared[resource].served

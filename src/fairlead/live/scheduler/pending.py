@@ -8,11 +8,12 @@ from dataclasses import dataclass
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.scheduler.decide import GroupKey, Outcome, group_key
 from fairlead.live.scheduler.records import Key, PodRecord
-from fairlead.model.reasons import Reason
+from fairlead.model.reasons import Cure, Reason
 
-NODE, POD, BOUND, EDIT, VOLUME, BUDGET = "node", "pod", "bound", "edit", "volume", "budget"
+NODE, POD, BOUND, EDIT, VOLUME, BUDGET, QUEUE = "node", "pod", "bound", "edit", "volume", "budget", "queue"
 """What can happen: a node came or changed, a pod left its node, a pod was bound, a namespace was edited, a claim, a
-volume or what drivers say of nodes changed, a disruption budget or a priority class changed."""
+volume or what drivers say of nodes changed, a disruption budget or a priority class changed, a queue, a weight or a
+PodGroup was edited."""
 
 WAKES: dict[Reason, frozenset[str]] = {
     reasons.UNSCHEDULABLE: frozenset({NODE}),
@@ -31,6 +32,13 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.NO_STORAGE_ROOM: frozenset({NODE, VOLUME}),
     reasons.TOO_MANY_VOLUMES: frozenset({NODE, POD, VOLUME}),
 }
+STAGES: dict[Cure, frozenset[str]] = {
+    Cure.ROOM: frozenset({NODE, POD, QUEUE, BUDGET}),
+    Cure.EVICTION: frozenset({NODE, POD, QUEUE, BUDGET}),
+    Cure.EDIT: frozenset({QUEUE}),
+    Cure.NOTHING: frozenset(),
+}
+"""What wakes those whom the queue level stops."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
 """Seconds before a woken group is tried again; doubled at each failure."""
 
@@ -50,15 +58,17 @@ class Pending:
     def __init__(self) -> None:
         self._parked: dict[GroupKey, _Parked] = {}
 
-    def park(self, outcome: Outcome, now: float) -> None:
-        """The group did not find room for all: remember why."""
+    def park(self, outcome: Outcome, now: float, again: float | None = None) -> None:
+        """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given."""
         key = outcome.group.key
         before = self._parked.get(key)
         failures = before.failures + 1 if before else 1
         wakes = frozenset({NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
+        if outcome.finding is not None:
+            wakes |= STAGES[outcome.finding.reason.cure]
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
         members = frozenset(pod.key for pod in outcome.waiting)
-        self._parked[key] = _Parked(members, wakes, failures, now + wait)
+        self._parked[key] = _Parked(members, wakes, failures, now + (again or wait), awake=again is not None)
 
     def settled(self, outcome: Outcome) -> None:
         """All pods of the group found a place."""

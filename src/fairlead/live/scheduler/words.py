@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.scheduler.decide import Outcome
 from fairlead.live.scheduler.records import PodRecord
 from fairlead.model.decision import Rejection
@@ -17,11 +18,25 @@ HELP = {
     Cure.NOTHING: "",
 }
 
+STAGE_HELP = {**HELP, Cure.EDIT: "a change of the queue, the group or the pod would help"}
+
 
 def message(outcome: Outcome) -> str:
-    """Such as `0/3 nodes can take this pod: 2 InsufficientRoom (n1, n2), 1 PortTaken (n3); more room would help`."""
+    """Such as `0/3 nodes can take this pod: 2 InsufficientRoom (n1, n2), 1 PortTaken (n3); more room would help`.
+
+    Where the queue level stops it, that stage comes first; nodes follow where none would take it either.
+    """
+    if outcome.finding is None or outcome.finding.code == NODES_FULL.code:
+        return _nodes(outcome)
+    stage = f"{outcome.finding.code}: {outcome.finding.sentence}"
+    return f"{stage}; {_nodes(outcome) if outcome.rejected else STAGE_HELP[outcome.finding.reason.cure]}"
+
+
+def _nodes(outcome: Outcome) -> str:
     if not outcome.considered:
         return "0/0 nodes can take this pod: there are no nodes; a node would help"
+    if not outcome.rejected and outcome.finding is not None:
+        return f"{outcome.finding.code}: {outcome.finding.sentence}; {STAGE_HELP[outcome.finding.reason.cure]}"
     parts = ", ".join(_part(each) for each in outcome.rejected)
     helps = dict.fromkeys(HELP[each.reason.cure] for each in outcome.rejected)
     return f"0/{outcome.considered} nodes can take this pod: {parts}; {', or '.join(filter(None, helps))}"

@@ -1,0 +1,108 @@
+"""Gangs that are being started, from the first bind to the last; and those that have to be given up."""
+
+from collections.abc import Callable
+
+from fairlead.kube.events import Recorder
+from fairlead.kube.objects.meta import ObjectReference
+from fairlead.live.queue.books import Books
+from fairlead.live.queue.intents import RESOURCES, Intents
+from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
+from fairlead.live.queue.turning import bare
+from fairlead.live.scheduler.records import Key, PodRecord
+
+
+class Gangs:
+    """Follows every recorded intent until all its pods are bound or gone. `pod_of` looks up a pod."""
+
+    def __init__(
+        self,
+        books: Books,
+        intents: Intents,
+        pod_of: Callable[[Key], PodRecord | None],
+        recorder: Recorder | None = None,
+    ) -> None:
+        self._books = books
+        self._intents = intents
+        self._pod_of = pod_of
+        self._recorder = recorder
+        self._open: dict[str, tuple[Promise, set[Key]]] = {}
+        self._ended: dict[str, Promise] = {}
+
+    def starts(self, job: LiveJob) -> bool:
+        """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
+        return job.source != Source.WORKLOAD and job.min_member > 1 and job.running < job.min_member
+
+    def check(self) -> None:
+        """Look at intents that are new to us, those of an earlier leader among them."""
+        for job, promise in list(self._books.intents.items()):
+            if self._ended.get(job) is promise or self._open.get(job, (None,))[0] is promise:
+                continue
+            self._open[job] = promise, {key for key in promise.places if self._misses(key)}
+            self._close(job)
+        for job in self._open.keys() - self._books.intents.keys():
+            del self._open[job]
+        for job in self._ended.keys() - self._books.intents.keys():
+            del self._ended[job]
+
+    def seen(self, pod: PodRecord) -> None:
+        """News of a pod, its end among them."""
+        if not self._open:
+            return
+        job = self._books.job_of(pod)
+        if job in self._open and not self._misses(pod.key):
+            self._open[job][1].discard(pod.key)
+            self._close(job)
+
+    def give_up(self, job: LiveJob) -> None:
+        """The gang was not completed in time: its intent goes, and people are told what stays as it is."""
+        promise = self._books.intents.get(job.key)
+        if promise is not None and self._ended.get(job.key) is not promise:
+            self._end(job.key, promise)
+            self._tell(job)
+
+    def _misses(self, key: Key) -> bool:
+        """Whether the pod is still to be bound."""
+        pod = self._pod_of(key)
+        return pod is not None and pod.waits
+
+    def _close(self, job: str) -> None:
+        promise, left = self._open[job]
+        if not left:
+            self._end(job, promise)
+
+    def _end(self, job: str, promise: Promise) -> None:
+        self._open.pop(job, None)
+        self._ended[job] = promise
+        kind, namespace, name = job.split("/", 2)
+        source = Source(kind)
+        group = self._books.groups.get((source, namespace, name))
+        if group is not None:
+            self._intents.end(source, (namespace, name), group.uid, lambda: self._ended.pop(job, None))
+
+    def _tell(self, job: LiveJob) -> None:
+        if self._recorder is None:
+            return
+        stay = [pod for pod, _ in _running(job) if bare(pod)]
+        resource = RESOURCES[job.source]
+        group = self._books.groups.get((job.source, job.namespace, job.name))
+        note = f"{job.running} of {job.min_member} members were bound in time; the gang is released"
+        if stay:
+            names = ", ".join(pod.metadata.name for pod in stay[:3])
+            note += f", but {len(stay)} pods without a controller stay ({names}{', …' if len(stay) > 3 else ''})"
+        self._recorder.record(
+            ObjectReference(
+                api_version=resource.api_version,
+                kind=resource.kind,
+                namespace=job.namespace,
+                name=job.name,
+                uid=group.uid if group is not None else "",
+            ),
+            reason="GangReleased",
+            action="Scheduling",
+            note=note,
+            kind="Warning",
+        )
+
+
+def _running(job: LiveJob) -> list[Place]:
+    return [place for role in job.roles for place in role.running]
