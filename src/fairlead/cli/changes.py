@@ -50,5 +50,7 @@ def _site(site: Mapping[str, Any], before: str, after: str) -> str:
         use, nodes, taking = site["use"][when], site["nodes"][when], site["openNodes"][when]
         if use is not None:
             many = f"{nodes}" if taking == nodes else f"{taking} of {nodes}"
-            parts.append(f"{word} {many} nodes, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %")
+            even = site["evenness"][when]
+            more = "" if even is None else f", evenness {even:.2f}"
+            parts.append(f"{word} {many} nodes, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %{more}")
     return f"{name}: " + "; ".join(parts)

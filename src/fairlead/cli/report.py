@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from fairlead.engine.record import node_use
+from fairlead.engine.evenness import evenness, node_use
+from fairlead.engine.record import served
 from fairlead.engine.site import PartPath, Path, SitePlan, spots
 from fairlead.model.amounts import bytes_text, quantities
 from fairlead.model.order import natural_key
@@ -57,9 +58,10 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
         how = division.rule + (f"; the remainder went to {drawn}" if drawn else "")
         table.add_row(each.workload.title, str(each.workload.replicas), counts_text(division.placements), how)
     screen.print(table)
-    for each in divided:
-        if each.division.finding:
-            _reason(screen, each.workload.title, each.division.finding.sentence)
+    _reasons(
+        screen,
+        ((each.workload.title, each.division.finding.sentence) for each in divided if each.division.finding),
+    )
 
 
 def _site(screen: "Console", plan: SitePlan) -> None:
@@ -79,9 +81,14 @@ def _site(screen: "Console", plan: SitePlan) -> None:
         if path.replicas or any(each.part.running for each in path.parts):
             table.add_row(*_row(path, plan.site.nodes.names))
     screen.print(table)
-    for path in plan.paths:
-        for finding in (*path.split.warnings, *path.findings):
-            _reason(screen, path.workload.title, finding.sentence)
+    _reasons(
+        screen,
+        (
+            (path.workload.title, finding.sentence)
+            for path in plan.paths
+            for finding in (*path.split.warnings, *path.findings)
+        ),
+    )
     if sum(any(row.deserved.values()) for row in plan.sharing.queues) > 1:
         _queues(screen, plan)
     _nodes(screen, plan)
@@ -138,11 +145,18 @@ def _amounts(amounts: Mapping[str, int]) -> str:
 
 
 def _nodes(screen: "Console", plan: SitePlan) -> None:
-    before, after = node_use(plan.before), node_use(plan.after)
     names = plan.site.nodes.names
-    if not names or len(names) > MOST_NODES:
-        return
-    table = _table("Nodes: use of the fullest of cpu and memory (█ now, ▓ new)", "node", "use", "", right=["use"])
+    if names and len(names) <= MOST_NODES:
+        _bars(screen, plan, names)
+    if names:
+        even = f"{evenness(plan.before):.2f} → {evenness(plan.after):.2f}"
+        fair = " → ".join(f"{each:.2f}" for each in served(plan))
+        screen.print(f"Evenness of nodes {even}, fairness of namespaces {fair} [dim](1 is even)[/dim]")
+
+
+def _bars(screen: "Console", plan: SitePlan, names: tuple[str, ...]) -> None:
+    before, after = node_use(plan.before), node_use(plan.after)
+    table = _table("Nodes: use of the fullest resource (█ now, ▓ new)", "node", "use", "", right=["use"])
     for name in sorted(names, key=natural_key):
         row = plan.site.nodes.rows[name]
         table.add_row(name, f"{after[row]:.0%}", _bar(float(before[row]), float(after[row])))
@@ -170,17 +184,37 @@ def _storage(screen: "Console", name: str, decision: "Balance") -> None:
             _size(int(decision.usable_after_bytes[each.row])),
         )
     screen.print(table)
-    for outcome in decision.outcomes:
-        if outcome.finding:
-            _reason(screen, outcome.volume.name, outcome.finding.sentence)
+    _reasons(
+        screen,
+        ((outcome.volume.name, outcome.finding.sentence) for outcome in decision.outcomes if outcome.finding),
+    )
 
 
 def _size(count: int) -> str:
     return bytes_text(count) if count < 2**30 else f"{count / 2**30:.0f}Gi"
 
 
-def _reason(screen: "Console", who: str, sentence: str) -> None:
-    screen.print(f"  [yellow]![/yellow] {escape(who)}: {escape(sentence)}")
+def _reasons(screen: "Console", found: Iterable[tuple[str, str]]) -> None:
+    """A line a sentence, with those of whom it is true."""
+    said: dict[str, list[str]] = {}
+    for who, sentence in found:
+        said.setdefault(sentence, []).append(who)
+    for sentence, names in said.items():
+        screen.print(f"  [yellow]![/yellow] {escape(_people(names))}: {escape(sentence)}")
+
+
+def _people(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_SPOTS} more" if len(names) > MOST_SPOTS else ""
+    return ", ".join(f"{stem}{','.join(ends)}" for stem, ends in _stems(names[:MOST_SPOTS]).items()) + more
+
+
+def _stems(names: Iterable[str]) -> dict[str, list[str]]:
+    """Names without their last number, each with the numbers: `od-1`, `od-2` share a stem."""
+    stems: dict[str, list[str]] = {}
+    for name in names:
+        stem = name.rstrip("0123456789")
+        stems.setdefault(stem, []).append(name[len(stem) :])
+    return stems
 
 
 def _summary(screen: "Console", plan: "Plan", found: "Catalogue") -> None:

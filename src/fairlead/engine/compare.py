@@ -41,7 +41,13 @@ def _site(name: str, before: Record | None, after: Record | None) -> dict[str, A
             "before": before["use"]["after"] if before else None,
             "after": after["use"]["after"] if after else None,
         },
+        "evenness": {"before": _evenness(before), "after": _evenness(after)},
     }
+
+
+def _evenness(site: Record | None) -> float | None:
+    """Jain's index of the nodes' use; None where the plan was saved without."""
+    return site["evenness"]["after"] if site and "evenness" in site else None
 
 
 def _open(site: Record | None) -> int:

@@ -4,10 +4,12 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.engine.evenness import evenness, fairness, node_use
 from fairlead.engine.plan import Divided, Plan
 from fairlead.engine.site import PartPath, Path, SitePlan, spots
 from fairlead.levels.disk.balance import Balance
 from fairlead.model.amounts import quantities
+from fairlead.model.columns import Int
 from fairlead.model.decision import trace_record
 from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Finding
@@ -71,7 +73,28 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
             for row in plan.sharing.namespaces
         ],
         "use": {"before": use_record(plan.before), "after": use_record(plan.after)},
+        "evenness": {"before": evenness(plan.before), "after": evenness(plan.after)},
+        "fairness": dict(zip(("before", "after"), served(plan), strict=True)),
     }
+
+
+def served(plan: SitePlan) -> tuple[float, float]:
+    """How fairly the namespaces are served by what runs, and by what will run."""
+    state = plan.before
+    whole = state.allocatable[~state.unschedulable].sum(axis=0)
+    found = []
+    for new in (False, True):
+        held: dict[str, Int] = {}
+        waiting = set()
+        for path in plan.paths:
+            request, space = dict(path.workload.shape.request), path.workload.namespace
+            count = sum(part.part.running + new * part.placed for part in path.parts)
+            vector = np.array([count * request.get(name, 0) for name in state.resources], dtype=np.int64)
+            held[space] = held.get(space, 0) + vector
+            if path.unplaced if new else any(part.part.need for part in path.parts):
+                waiting.add(space)
+        found.append(round(fairness(held, whole, state.resources, plan.site.weights, waiting), 4))
+    return found[0], found[1]
 
 
 def _path(path: Path, site: Site, names: tuple[str, ...]) -> dict[str, Any]:
@@ -108,17 +131,6 @@ def _part(path: PartPath, names: tuple[str, ...]) -> dict[str, Any]:
             else {}
         ),
     }
-
-
-def node_use(nodes: NodeState) -> "np.ndarray[Any, np.dtype[np.float64]]":
-    """Per node the fullest of cpu and memory, as a fraction of what it offers; nodes that offer neither count as 0."""
-    use = np.zeros(len(nodes.names))
-    for name in ("cpu", "memory"):
-        column = nodes.column(name)
-        if column is not None:
-            offered = nodes.allocatable[:, column]
-            use = np.maximum(use, np.where(offered > 0, nodes.used[:, column] / np.maximum(offered, 1), 0))
-    return use
 
 
 def use_record(nodes: NodeState) -> dict[str, float]:

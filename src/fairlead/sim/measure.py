@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from fairlead.engine.evenness import fairness
 from fairlead.kernel.imbalance import jain
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
@@ -134,28 +135,11 @@ def _node_use(cluster: Cluster) -> Int:
 
 
 def _fairness(cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> float:
-    """Jain's index of dominant share per weight, over those that wait and those that hold more than one of them.
-
-    A namespace that has all it asks for and holds no more than those that wait takes nothing from anybody.
-    """
     held: dict[str, Int] = {}
     for (_, namespace), amounts in turns.held.items():
         held[namespace] = held.get(namespace, 0) + amounts
-    counted = [place for place, name in enumerate(turns.resources) if name != "pods" and cluster.whole[place] > 0]
-    shares = {
-        name: max((int(amounts[place]) * MILLION // int(cluster.whole[place]) for place in counted), default=0)
-        for name, amounts in held.items()
-    }
     wanting = {name for name, count in waiting.items() if count}
-    names = sorted({*shares, *wanting})
-    per_weight = {name: shares.get(name, 0) / max(turns.weights.get(name, 1), 1) for name in names}
-    least = min((per_weight[name] for name in wanting), default=0.0)
-    compared = [name for name in names if name in wanting or (wanting and per_weight[name] > least)]
-    if not compared:
-        return 1.0
-    values = np.array([shares.get(name, 0) for name in compared], dtype=np.int64)
-    weights = np.array([max(turns.weights.get(name, 1), 1) for name in compared], dtype=np.int64)
-    return jain(values, weights)
+    return fairness(held, cluster.whole, turns.resources, turns.weights, wanting)
 
 
 def _mean(values: list[float]) -> float:
