@@ -26,9 +26,7 @@ Examples:
 @click.option("--lease-namespace", default="fairlead", show_default=True, help="Namespace of the leader's lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
-@click.option(
-    "--config", "config", default="", metavar="FILE", help="A configuration; its `scheduler` section is read."
-)
+@click.option("--config", "config", default="", metavar="FILE", help="A configuration (see `fairlead config`).")
 @click.option(
     "--self-check",
     type=click.FloatRange(min=0),
@@ -61,7 +59,8 @@ def command(
     from fairlead.live.scheduler.main import run
     from fairlead.live.settings import DEFAULTS, read_configuration
 
-    settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).scheduler
+    configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
+    settings = configuration.scheduler
     options = Options(
         name=name,
         shadow=shadow,
@@ -74,4 +73,4 @@ def command(
         lease_namespace=lease_namespace,
         lease_name="" if no_leader_election else f"{name}-scheduler",
     )
-    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))
+    uvloop.run(run(process, options, configuration, kubeconfig=kubeconfig, context=context, events=not no_events))

@@ -1,7 +1,7 @@
 """PodGroups of either kind, read as one: what a gang needs before it starts, and what was intended for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fairlead.kube.codec.queues import DEFAULT
@@ -24,8 +24,8 @@ class Group:
     uid: str
     queue: str = DEFAULT
     min_member: int = 1
-    min_tasks: Mapping[str, int] = EMPTY
-    min_resources: Mapping[str, int] = EMPTY
+    min_tasks: Mapping[str, int] = field(default_factory=lambda: EMPTY)
+    min_resources: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     priority_class: str = ""
     priority: int | None = None
     created: float = 0.0

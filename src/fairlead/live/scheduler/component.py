@@ -7,10 +7,10 @@ watches ──► cache ──► due pods ──► decide ──► assume ─
 
 import asyncio
 import gc
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import dataclass
 from math import inf
-from typing import Any
+from typing import Any, TypeVar
 
 import structlog
 
@@ -44,6 +44,8 @@ GATHER = 0.01
 
 GATHERING = 5.0
 """Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""
+
+T = TypeVar("T")
 
 log = structlog.get_logger("scheduler")
 
@@ -89,7 +91,14 @@ class Scheduler:
         self.measures.leading.set_function(lambda: float(leads()))
         self._changed = asyncio.Event()
         self._retry: dict[tuple[str, str], float] = {}
-        self._binder = Binder(client, self._refused, self._bound, self.measures.seconds.labels("bind").observe, leads)
+        self._binder = Binder(
+            client,
+            self._refused,
+            self._bound,
+            self.measures.seconds.labels("bind").observe,
+            leads,
+            self.cache.cores.notes,
+        )
         self._volumes = VolumeBinder(
             client,
             self.cache.storage,
@@ -171,6 +180,10 @@ class Scheduler:
         """Look at what waits now: this instance has just begun to lead."""
         self._changed.set()
 
+    def stir(self) -> None:
+        """Look at everybody again who waits for their turn: somebody was asked to leave, or may be asked again."""
+        self._happened(QUEUE)
+
     async def _cycles(self) -> None:
         self._changed.set()
         while True:
@@ -220,7 +233,7 @@ class Scheduler:
             return outcomes, bool(due)
         for batch in batches(grouped(due)):
             decided = self._decide(batch)
-            if not batch[0].claims and any(outcome.waiting for outcome in decided):
+            if not batch[0].alone and any(outcome.waiting for outcome in decided):
                 return outcomes, True
             self._act_all(decided, now)
             outcomes += decided
@@ -228,23 +241,30 @@ class Scheduler:
 
     def _share(self, stirred: list[PodRecord], now: float) -> list[Outcome]:
         """One turn of the queue level for everybody who might get something."""
-        cache = self.cache
-        site = Site(
-            view=cache.view(),
-            per_node=cache.per_node,
-            demand=cache.storage.demand,
-            strategy=self.options.strategy,
-        )
-        turn, outcomes = take_turn(self.fair, site, {self.books.job_of(pod) for pod in stirred}, self._wall())
+        turn, outcomes = take_turn(self.fair, self.site(), {self.books.job_of(pod) for pod in stirred}, self._wall())
         self._act_all(outcomes, now)
         for grant in turn.grants:
             for pod, _ in grant.places:
-                if pod.claims:
+                if pod.alone:
                     self._act_all(self._decide(grouped([pod])), now)
         for job in turn.released:
             self._gangs.give_up(job)
         self.on_turn(turn)
         return outcomes
+
+    def site(self) -> Site:
+        """The nodes as a turn sees them."""
+        cache = self.cache
+        return Site(
+            view=cache.view(),
+            per_node=cache.per_node,
+            demand=cache.storage.demand,
+            strategy=self.options.strategy,
+        )
+
+    def objects(self, resource: Resource[T]) -> Mapping[tuple[str, str], T]:
+        """Queues, PodGroups and quotas as the server has them."""
+        return self._shared[resource].objects
 
     def _act_all(self, outcomes: list[Outcome], now: float) -> None:
         """Act on what was decided; a gang is recorded before its first pod is bound."""

@@ -10,12 +10,22 @@ from fairlead.kube.config import load
 from fairlead.kube.events import Recorder
 from fairlead.kube.http import connect
 from fairlead.kube.lease import own_identity
+from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.settings import DEFAULTS, Configuration
 
 
-async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
+async def run(
+    process: Process,
+    options: Options,
+    configuration: Configuration = DEFAULTS,
+    *,
+    kubeconfig: str,
+    context: str,
+    events: bool,
+) -> None:
     """Serve until a signal says stop."""
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
@@ -31,8 +41,18 @@ async def run(process: Process, options: Options, *, kubeconfig: str, context: s
             wall=time.time,
             leads=lambda: leadership(),
         )
+        duties = Duties(
+            client,
+            scheduler,
+            configuration,
+            recorder=recorder,
+            monotonic=time.monotonic,
+            wall=time.time,
+            leads=lambda: leadership(),
+        )
         leadership = Leadership(client, process, scheduler.nudge)
         work: list[Callable[[], Coroutine[Any, Any, None]]] = [
+            duties.run,
             scheduler.run,
             leadership.run,
         ]

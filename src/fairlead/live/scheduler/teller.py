@@ -70,7 +70,7 @@ class Teller:
         """The pod has its node."""
         self._told.pop(pod.metadata.uid, None)
         if self._recorder and self._pace.may():
-            self._recorder.record(_reference(pod), reason="Scheduled", action="Binding", note=f"assigned to {node}")
+            self._recorder.record(reference(pod), reason="Scheduled", action="Binding", note=f"assigned to {node}")
 
     def decided(self, outcome: Outcome) -> None:
         """What a decision means for the workload, said to its owner; a pod without one hears it itself."""
@@ -131,11 +131,12 @@ class Teller:
             return
         if self._recorder and self._pace.may():
             self._recorder.record(
-                _reference(pod), reason="FailedScheduling", action="Scheduling", note=why, kind="Warning"
+                reference(pod), reason="FailedScheduling", action="Scheduling", note=why, kind="Warning"
             )
 
 
-def _reference(pod: PodRecord) -> ObjectReference:
+def reference(pod: PodRecord) -> ObjectReference:
+    """The pod as the subject of an Event."""
     meta = pod.metadata
     return ObjectReference(
         api_version="v1",

@@ -1,0 +1,270 @@
+"""Carries out the evictions of a turn: room for a job that waits, made by the pods that its turn names.
+
+1 the places are promised at once, so that nobody else gets them; 2 the API server is asked whether it would agree to
+every one; 3 all are paid for together; 4 the waiting pods are nominated; 5 the others are marked and evicted. Where any
+step is refused, the promise is withdrawn and the choice is made anew, without whoever may not go.
+"""
+
+import asyncio
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Protocol
+
+import structlog
+
+from fairlead.kube.errors import KubeError
+from fairlead.levels.queue.potential import Gain
+from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.queue.marks import Marks
+from fairlead.live.queue.measures import FairMeasures
+from fairlead.live.queue.turn import FairTurn, Promise, Wanted
+from fairlead.live.runtime.evictions import Evictions, Refusal
+
+REST = {Refusal.STOPPED: 5.0, Refusal.BUDGET: 5.0, Refusal.BUSY: 5.0, Refusal.OFF: 60.0}
+"""Seconds without any preemption after such a refusal; granting goes on meanwhile."""
+BARRED = 60.0
+"""Seconds for which a job evicts nobody after a refusal of its own."""
+SPARED = 30.0
+"""Seconds for which a pod is left out of the choice after a disruption budget refused its eviction."""
+
+log = structlog.get_logger("evictor")
+
+
+class Holds(Protocol):
+    """What the evictor asks of who makes the turns."""
+
+    policy: SharePolicy
+    spared: set[str]
+    """Uids of pods that may not be chosen."""
+    barred: set[str]
+    """Keys of jobs that may not evict."""
+
+    @property
+    def promises(self) -> Mapping[str, Promise]: ...
+
+    def promise(self, promise: Promise) -> None: ...
+
+    def withdraw(self, job: str) -> None: ...
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Case:
+    """One job and those who make room for it."""
+
+    job: str
+    victims: tuple[Wanted, ...]
+    promise: Promise
+    gain: Gain | None
+
+
+class Evictor:
+    """One case at a time. Time is that of `clock`, in seconds of any kind."""
+
+    def __init__(
+        self,
+        holds: Holds,
+        evictions: Evictions,
+        marks: Marks,
+        measures: FairMeasures,
+        *,
+        clock: Callable[[], float],
+        nudge: Callable[[], None],
+        leads: Callable[[], bool] = lambda: True,
+        shadow: bool = False,
+    ) -> None:
+        self._holds = holds
+        self._evictions = evictions
+        self._marks = marks
+        self._measures = measures
+        self._clock = clock
+        self._nudge = nudge
+        self._leads = leads
+        self._shadow = shadow
+        self._wants_preemption = holds.policy.preempt
+        self._queue: asyncio.Queue[list[Case] | Wanted] = asyncio.Queue()
+        self._busy = False
+        self._rests: dict[tuple[str, str], float] = {}
+        self._told: dict[str, frozenset[str]] = {}
+
+    def took_turn(self, turn: FairTurn) -> None:
+        """Begin what the turn asks for. While an earlier one is being carried out the new one is let pass."""
+        if self._shadow:
+            self.would(turn)
+            return
+        self._release(turn)
+        cases = cases_of(turn)
+        if self._busy or not cases:
+            return
+        self._busy = True
+        for case in cases:
+            self._holds.promise(case.promise)
+        self._queue.put_nowait(cases)
+
+    def would(self, turn: FairTurn) -> None:
+        """Say what would be evicted; once, until it is somebody else."""
+        wanted: dict[str, list[Wanted]] = defaultdict(list)
+        for each in turn.evictions:
+            wanted[each.beneficiary].append(each)
+        for job, victims in wanted.items():
+            uids = frozenset(each.pod.metadata.uid for each in victims)
+            if self._told.get(job) != uids:
+                for each in victims:
+                    log.info("would evict", **_facts(each, turn.sharing.gains.get(job)))
+            self._told[job] = uids
+        self._told = {job: uids for job, uids in self._told.items() if job in wanted}
+
+    def next_due(self) -> float | None:
+        """When the next rest ends."""
+        return min(self._rests.values(), default=None)
+
+    def rested(self) -> None:
+        """End the rests that are over; whoever waited for that is looked at again."""
+        now = self._clock()
+        over = [what for what, until in self._rests.items() if until <= now]
+        for kind, name in over:
+            del self._rests[kind, name]
+            if kind == "pod":
+                self._holds.spared.discard(name)
+            elif kind == "job":
+                self._holds.barred.discard(name)
+            else:
+                self._holds.policy = replace(self._holds.policy, preempt=self._wants_preemption)
+        if over:
+            self._nudge()
+
+    async def run(self) -> None:
+        """Carry out cases until cancelled."""
+        while True:
+            work = await self._queue.get()
+            if isinstance(work, Wanted):
+                await self._let_go(work)
+                continue
+            try:
+                await self._carry_out_all(work)
+            finally:
+                self._busy = False
+                self._nudge()
+
+    async def _carry_out_all(self, cases: Sequence[Case]) -> None:
+        """In order; each was chosen as if those before it had happened, so that after a refusal the rest is dropped."""
+        for number, case in enumerate(cases):
+            try:
+                done = await self._carry_out(case)
+            except KubeError as error:
+                log.warning("not evicted", beneficiary=case.job, why=str(error))
+                self._rest("job", case.job, BARRED)
+                done = False
+            if not done:
+                for other in cases[number:]:
+                    self._holds.withdraw(other.job)
+                await self._marks.unnominate(case.promise.places)
+                return
+
+    async def _carry_out(self, case: Case) -> bool:
+        if case.gain is None or not case.gain.better:
+            self._measures.useless.inc()
+            log.error("an eviction that betters nothing is not carried out", beneficiary=case.job)
+            self._rest("job", case.job, BARRED)
+            return False
+        for wanted in case.victims:
+            meta = wanted.pod.metadata
+            refusal = await self._evictions.possible(meta.namespace, meta.name, meta.uid)
+            if refusal is not None:
+                self._refused(case, wanted, refusal)
+                return False
+        if not self._leads():
+            return False
+        spent = await self._evictions.spend(len(case.victims))
+        if isinstance(spent, Refusal):
+            self._refused(case, case.victims[0], spent)
+            return False
+        await self._marks.nominate(case.promise.places)
+        for number, wanted in enumerate(case.victims):
+            meta = wanted.pod.metadata
+            await self._marks.condemn(wanted.pod, case.job)
+            refusal = await self._evictions.carry_out(meta.namespace, meta.name, meta.uid)
+            if refusal is Refusal.GONE:
+                await self._evictions.give_back(spent, 1)
+            elif refusal is not None:
+                await self._evictions.give_back(spent, len(case.victims) - number)
+                await self._marks.pardon(wanted.pod)
+                self._refused(case, wanted, refusal)
+                return False
+            else:
+                self._evicted(wanted, case.gain)
+        return True
+
+    def _release(self, turn: FairTurn) -> None:
+        """Members of a gang that cannot be completed go one by one, for nobody's sake."""
+        for wanted in turn.evictions:
+            uid = wanted.pod.metadata.uid
+            if wanted.action == "release" and ("release", uid) not in self._rests:
+                self._rests["release", uid] = self._clock() + SPARED
+                self._queue.put_nowait(wanted)
+
+    async def _let_go(self, wanted: Wanted) -> None:
+        meta = wanted.pod.metadata
+        try:
+            refusal = await self._evictions.evict(meta.namespace, meta.name, meta.uid)
+        except KubeError as error:
+            log.warning("not released", pod="/".join(wanted.pod.key), why=str(error))
+            return
+        if refusal is None:
+            self._evicted(wanted, None)
+        else:
+            self._measures.refused.labels(refusal.name).inc()
+            log.info("not released", pod="/".join(wanted.pod.key), why=refusal.value)
+
+    def _evicted(self, wanted: Wanted, gain: Gain | None) -> None:
+        self._measures.evicted.labels(wanted.action).inc()
+        self._marks.evicted(wanted)
+        log.info("evicted", **_facts(wanted, gain))
+
+    def _refused(self, case: Case, wanted: Wanted, refusal: Refusal) -> None:
+        self._measures.refused.labels(refusal.name).inc()
+        log.info("not evicted", **_facts(wanted, case.gain), why=refusal.value)
+        self._marks.refused(case.promise.places, refusal.value)
+        if refusal in REST:
+            self._holds.policy = replace(self._holds.policy, preempt=False)
+            self._rest("all", "", REST[refusal])
+        elif refusal is Refusal.TOO_MANY:
+            self._rest("job", case.job, BARRED)
+        else:
+            self._rest("pod", wanted.pod.metadata.uid, SPARED)
+
+    def _rest(self, kind: str, name: str, seconds: float) -> None:
+        self._rests[kind, name] = self._clock() + seconds
+        if kind == "pod":
+            self._holds.spared.add(name)
+        elif kind == "job":
+            self._holds.barred.add(name)
+
+
+def cases_of(turn: FairTurn) -> list[Case]:
+    """The evictions of a turn by job, in the order of the turn; only those that come with places."""
+    victims: dict[str, list[Wanted]] = defaultdict(list)
+    for wanted in turn.evictions:
+        if wanted.beneficiary:
+            victims[wanted.beneficiary].append(wanted)
+    places = {promise.job: promise for promise in turn.promises}
+    gains = turn.sharing.gains
+    return [
+        Case(job=job, victims=tuple(wanted), promise=places[job], gain=gains.get(job))
+        for job, wanted in victims.items()
+        if job in places
+    ]
+
+
+def _facts(wanted: Wanted, gain: Gain | None) -> dict[str, object]:
+    """An eviction as the fields of a log line. Of the potential it tells the part that decides, lowest value first."""
+    facts: dict[str, object] = {
+        "pod": "/".join(wanted.pod.key),
+        "node": wanted.node,
+        "action": wanted.action,
+        "beneficiary": wanted.beneficiary,
+    }
+    if gain is not None:
+        before, after = ([round(float(each), 6) for each in values] for values in (gain.before, gain.after))
+        facts |= {"potential": gain.part, "before": before, "after": after}
+    return facts

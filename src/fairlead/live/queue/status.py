@@ -1,0 +1,145 @@
+"""What is written on PodGroups and Queues, as pure values: phases, conditions and counts that Volcano's tools know.
+
+A PodGroup is `Inqueue` while it waits (there is no gate before the queue: controllers may create its pods at once),
+`Running` once its gang is on nodes, `Unknown` while only a part of the gang is, `Completed` when nothing of it is
+left to run, and `Pending` where it cannot start before somebody edits something.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from fairlead.kube.objects.volcano import PodGroup, PodGroupCondition, Queue
+from fairlead.live.queue.turn import LiveJob
+from fairlead.model.amounts import CPU, MEMORY, quantities
+from fairlead.model.reasons import Cure, Finding
+
+PENDING, INQUEUE, RUNNING, UNKNOWN, COMPLETED = "Pending", "Inqueue", "Running", "Unknown", "Completed"
+UNSCHEDULABLE, SCHEDULED = "Unschedulable", "Scheduled"
+NOT_ENOUGH_RESOURCES, NOT_ENOUGH_TASKS = "NotEnoughResources", "NotEnoughTasks"
+READY = "tasks in gang are ready to be scheduled"
+"""The reasons of Volcano's own conditions, letter by letter."""
+
+
+def phase(job: LiveJob, finding: Finding | None) -> str:
+    """Where the gang stands."""
+    running = bound(job)
+    if not running and not job.waiting and job.succeeded + job.failed:
+        return COMPLETED
+    if running and running >= job.min_member:
+        return RUNNING
+    if running:
+        return UNKNOWN
+    return PENDING if finding is not None and finding.reason.cure is Cure.EDIT else INQUEUE
+
+
+def bound(job: LiveJob) -> int:
+    """Pods that are on nodes, as the server has it."""
+    return sum(1 for role in job.roles for pod, _ in role.running if pod.node)
+
+
+def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str) -> dict[str, Any] | None:
+    """The merge patch that brings the object's status up to date; None where it is.
+
+    Other people's conditions are kept. The version is a precondition, for the list of conditions is written whole.
+    """
+    now_in = phase(job, finding)
+    wanted: dict[str, Any] = {
+        "phase": now_in,
+        "running": bound(job),
+        "succeeded": job.succeeded,
+        "failed": job.failed,
+    }
+    status = group.status
+    changed = {key: value for key, value in wanted.items() if getattr(status, key) != value}
+    conditions = _conditions(status.conditions, _condition(job, finding, now_in), now)
+    if conditions is not None:
+        changed["conditions"] = conditions
+    if not changed:
+        return None
+    return {"metadata": {"resourceVersion": group.metadata.resource_version}, "status": changed}
+
+
+def _condition(job: LiveJob, finding: Finding | None, now_in: str) -> tuple[bool, str, str]:
+    """Whether the gang is scheduled, the reason and the message."""
+    if now_in in (RUNNING, COMPLETED):
+        more = f"{job.waiting} more wait: {finding.sentence}" if job.waiting and finding is not None else ""
+        return True, READY, more
+    there = job.waiting + job.running
+    if there < job.min_member:
+        return False, NOT_ENOUGH_TASKS, f"{there} pods exist, {job.min_member} start together"
+    why = finding.sentence if finding is not None else "its turn has not come yet"
+    code = f" ({finding.code})" if finding is not None else ""
+    return False, NOT_ENOUGH_RESOURCES, f"{job.waiting}/{there} tasks in gang unschedulable: {why}{code}"
+
+
+def _conditions(
+    given: Iterable[PodGroupCondition], condition: tuple[bool, str, str], now: str
+) -> list[dict[str, str]] | None:
+    """All conditions as they shall be; None where nothing of ours changes. Times change with the status only."""
+    scheduled, reason, message = condition
+    before = {each.type: each for each in given}
+    ours = {SCHEDULED: scheduled, UNSCHEDULABLE: not scheduled}
+    result = [_plain(each) for each in before.values() if each.type not in ours]
+    changed = False
+    for kind, holds in ours.items():
+        old = before.get(kind)
+        if old is None and not holds:
+            continue  # what was never so need not be denied
+        status = "True" if holds else "False"
+        if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
+            result.append(_plain(old))
+            continue
+        changed = True
+        kept = old.last_transition_time if old is not None and old.status == status else None
+        told = {"type": kind, "status": status, "reason": reason, "message": message}
+        result.append({**told, "lastTransitionTime": kept or now})
+    return result if changed else None
+
+
+def _plain(condition: PodGroupCondition) -> dict[str, str]:
+    fields = {
+        "type": condition.type,
+        "status": condition.status,
+        "reason": condition.reason,
+        "message": condition.message,
+        "lastTransitionTime": condition.last_transition_time,
+        "transitionID": condition.transition_id,
+    }
+    return {key: value for key, value in fields.items() if value}
+
+
+def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
+    """What the pods on nodes take, by queue; a queue's own is counted in those above it too."""
+    sums: dict[str, dict[str, int]] = {name: defaultdict(int, {CPU: 0, MEMORY: 0}) for name in queues}
+    for job in jobs:
+        line = _upward(job.queue, queues)
+        for role in job.roles:
+            for pod, _ in role.running:
+                for name in line if pod.node else ():
+                    for resource, amount in pod.request:
+                        sums[name][resource] += amount
+    return sums
+
+
+def _upward(name: str, queues: Mapping[str, Queue]) -> list[str]:
+    """The queue and those above it, as far as they are there."""
+    line: list[str] = []
+    while name in queues and name not in line:
+        line.append(name)
+        name = queues[name].spec.parent
+    return line
+
+
+def queue_patch(queue: Queue, held: Mapping[str, int], phases: Counter[str]) -> dict[str, Any] | None:
+    """The merge patch of a Queue's status; None where it is up to date. A state that somebody wrote is left alone."""
+    status = queue.status
+    wanted: dict[str, Any] = {each.lower(): phases[each] for each in (PENDING, INQUEUE, RUNNING, UNKNOWN, COMPLETED)}
+    changed = {key: value for key, value in wanted.items() if getattr(status, key) != value}
+    if not status.state:
+        changed["state"] = "Open"
+    amounts = quantities({resource: held[resource] for resource in sorted(held)})
+    if dict(status.allocated) != amounts:
+        gone: dict[str, str | None] = dict.fromkeys(status.allocated.keys() - amounts.keys())
+        changed["allocated"] = gone | amounts
+    return {"status": changed} if changed else None

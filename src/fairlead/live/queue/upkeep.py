@@ -1,0 +1,235 @@
+"""What goes on beside the turns, at a pace of its own: the ends of promises and rests, status, and metrics."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Coroutine, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import structlog
+
+from fairlead.kube import moments
+from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.volcano import PodGroup, Queue
+from fairlead.kube.resources import POD_GROUPS, QUEUES
+from fairlead.live.queue import status
+from fairlead.live.queue.evictor import Evictor, Holds
+from fairlead.live.queue.groups import group_of
+from fairlead.live.queue.marks import Marks
+from fairlead.live.queue.measures import FairMeasures
+from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
+from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.model.reasons import Finding
+
+MOST_WRITES = 100
+"""Status patches a round; the rest waits for the next one, those written longest ago first."""
+IN_FLIGHT = 8
+DUTY = 20
+"""A look at the whole takes at most one part in so many of the time."""
+
+log = structlog.get_logger("queue")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What upkeep looks at: the objects as the server has them, pods as the cache has them, and turns."""
+
+    groups: Callable[[], Mapping[Key, PodGroup]]
+    queues: Callable[[], Mapping[Key, Queue]]
+    pod: Callable[[Key], PodRecord | None]
+    generation: Callable[[], int]
+    """Grows with every change of what is shared."""
+    look: Callable[[], FairTurn]
+    """How everybody stands, without granting anything."""
+    would: Callable[[], FairTurn]
+    """A turn with evictions that nobody acts on."""
+
+
+class Upkeep:
+    """Runs in every instance and acts in the one that leads. In shadow nothing is written."""
+
+    def __init__(
+        self,
+        client: Client,
+        fair: Holds,
+        sight: Sight,
+        evictor: Evictor,
+        marks: Marks,
+        measures: FairMeasures,
+        *,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        nudge: Callable[[], None],
+        leads: Callable[[], bool],
+        period: float,
+        hold_seconds: float,
+        writes: bool,
+        tells_evictions: bool,
+    ) -> None:
+        self._client = client
+        self._fair = fair
+        self._sight = sight
+        self._evictor = evictor
+        self._marks = marks
+        self._measures = measures
+        self._wall = wall
+        self._now = monotonic
+        self._nudge = nudge
+        self._leads = leads
+        self._period = period
+        self._hold_seconds = hold_seconds
+        self._writes = writes
+        self._tells_evictions = tells_evictions
+        self._seen = -1
+        self._next_look = 0.0
+        self._unwritten = False
+        self._written: dict[tuple[str, Key], int] = {}
+        self._round = 0
+        self._turn: FairTurn | None = None
+        self._found: dict[str, Finding] = {}
+
+    def took_turn(self, turn: FairTurn) -> None:
+        """Remember what the turn found: it asked the nodes, which a look does not."""
+        self._found = {row.name: row.finding for row in turn.sharing.jobs if row.finding is not None}
+
+    async def run(self) -> None:
+        """Go round until cancelled."""
+        while True:
+            await asyncio.sleep(self._period)
+            if self._leads():
+                await self.round()
+
+    async def round(self) -> None:
+        """One look at everything."""
+        self._evictor.rested()
+        await self._keep_promises()
+        if self._sight.generation() != self._seen and self._now() >= self._next_look:
+            self._look()
+        elif not self._unwritten:
+            return
+        if self._writes and self._turn is not None:
+            await self._write(self._turn)
+
+    async def _keep_promises(self) -> None:
+        """End the promises whose pods wait no longer, and those whose room did not come in time."""
+        held = 0
+        for promise in list(self._fair.promises.values()):
+            if promise.begun:
+                continue
+            waiting = [key for key in promise.places if self._waits(key)]
+            late = self._wall() - promise.at > self._hold_seconds
+            if waiting and not late:
+                held += len(waiting)
+                continue
+            if waiting:
+                self._too_late(promise)
+            self._fair.withdraw(promise.job)
+            self._nudge()
+        self._measures.held.set(held)
+        promised = {key for promise in self._fair.promises.values() for key in promise.places}
+        await self._marks.unnominate([key for key in self._marks.nominated if key not in promised])
+
+    def _waits(self, key: Key) -> bool:
+        pod = self._sight.pod(key)
+        return pod is not None and pod.waits
+
+    def _too_late(self, promise: Promise) -> None:
+        why = f"the room was not there after {self._hold_seconds:g} seconds"
+        log.warning("room is no longer kept", job=promise.job, why=why)
+        self._marks.refused(promise.places, why)
+
+    def _look(self) -> None:
+        """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
+        start = self._now()
+        self._seen = self._sight.generation()
+        self._turn = self._sight.look()
+        self._measures.show(self._turn.sharing)
+        if self._tells_evictions and self._turn.sharing.unplaced:
+            self._evictor.would(self._sight.would())
+        self._next_look = self._now() + DUTY * (self._now() - start)
+
+    async def _write(self, turn: FairTurn) -> None:
+        """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
+        self._round += 1
+        work = [*self._group_writes(turn), *self._queue_writes(turn)]
+        work.sort(key=lambda each: self._written.get(each[0], 0))
+        self._unwritten = len(work) > MOST_WRITES
+        gate = asyncio.Semaphore(IN_FLIGHT)
+
+        async def one(what: tuple[str, Key], patch: Coroutine[Any, Any, object]) -> None:
+            async with gate:
+                self._written[what] = self._round
+                try:
+                    await patch
+                except ApiError as error:
+                    # Changed or deleted meanwhile: the watch tells, and the next round writes what is right then.
+                    self._unwritten = True
+                    if not (error.conflict or error.not_found):
+                        log.warning("status not written", what="/".join((what[0], *what[1])), why=str(error))
+                except KubeError as error:
+                    self._unwritten = True
+                    log.warning("status not written", what="/".join((what[0], *what[1])), why=str(error))
+
+        await asyncio.gather(*(one(what, self._patch(what, patch)) for what, patch in work[:MOST_WRITES]))
+        there = {what for what, _ in work}
+        self._written = {what: when for what, when in self._written.items() if what in there or when == self._round}
+
+    async def _patch(self, what: tuple[str, Key], patch: dict[str, Any]) -> None:
+        kind, (namespace, name) = what
+        if kind == "Queue":
+            await self._client.patch(QUEUES, name, patch, subresource="status")
+        else:
+            # Volcano's PodGroup has no status subresource.
+            await self._client.patch(POD_GROUPS, name, patch, namespace=namespace)
+
+    def _by_group(self, turn: FairTurn) -> dict[Key, tuple[LiveJob, Finding | None]]:
+        """The jobs of PodGroups by namespace and name, with what stops them."""
+        rows = zip(turn.jobs, turn.sharing.jobs, strict=True)
+        return {
+            (job.namespace, job.name): (job, row.finding or self._found.get(job.key) if job.waiting else None)
+            for job, row in rows
+            if job.source is Source.GROUP
+        }
+
+    def _group_writes(self, turn: FairTurn) -> list[tuple[tuple[str, Key], dict[str, Any]]]:
+        now = moments.whole(self._wall())
+        jobs = self._by_group(turn)
+        found = []
+        for key, group in self._sight.groups().items():
+            job, finding = jobs.get(key) or (_empty(key, group), None)
+            patch = status.group_patch(group, job, finding, now)
+            if patch is not None:
+                found.append((("PodGroup", key), patch))
+        return found
+
+    def _queue_writes(self, turn: FairTurn) -> list[tuple[tuple[str, Key], dict[str, Any]]]:
+        queues = {name: queue for (_, name), queue in self._sight.queues().items()}
+        if not queues:
+            return []
+        held = status.allocated(turn.jobs, queues)
+        phases: dict[str, Counter[str]] = defaultdict(Counter)
+        jobs = self._by_group(turn)
+        for key, group in self._sight.groups().items():
+            job, finding = jobs.get(key) or (_empty(key, group), None)
+            phases[job.queue][status.phase(job, finding)] += 1
+        found = []
+        for name, queue in queues.items():
+            patch = status.queue_patch(queue, held[name], phases[name])
+            if patch is not None:
+                found.append((("Queue", ("", name)), patch))
+        return found
+
+
+def _empty(key: Key, group: PodGroup) -> LiveJob:
+    """The job of a PodGroup without pods."""
+    asked = group_of(group)
+    return LiveJob(
+        key=f"{Source.GROUP}/{key[0]}/{key[1]}",
+        source=Source.GROUP,
+        namespace=key[0],
+        name=key[1],
+        queue=asked.queue,
+        roles=(),
+        min_member=asked.min_member,
+    )

@@ -1,0 +1,262 @@
+"""Evictions of a turn: promised, asked for, paid for, nominated, marked, carried out; or not, and then why."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+from prometheus_client import CollectorRegistry
+
+from fairlead.kube.client import Client
+from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS
+from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
+from fairlead.live.queue.marks import Marks
+from fairlead.live.queue.measures import FairMeasures
+from fairlead.live.queue.turn import FairTurn, Wanted
+from fairlead.live.runtime.evictions import Evictions, Refusal
+from tests.kube.virtual import run
+from tests.live.fair_turns import Place4, sharing
+
+
+class Scene(Place4):
+    """The evictor at work."""
+
+    def __init__(self, *, per_minute: int = 6, allowed: bool = True, shadow: bool = False) -> None:
+        super().__init__()
+        clock = asyncio.get_running_loop().time
+        client = Client(self.api)
+        self.measures = FairMeasures(CollectorRegistry())
+        self.evictor = Evictor(
+            self.holds,
+            Evictions(client, namespace="f", switch="switch", allowed=allowed, per_minute=per_minute, clock=clock),
+            Marks(client, None, self.pods.get, clock),
+            self.measures,
+            clock=clock,
+            nudge=self.nudge,
+            shadow=shadow,
+        )
+
+    def refusals(self, why: Refusal) -> float:
+        return self.measures.refused.labels(why.name)._value.get()
+
+    def spent(self) -> list[str]:
+        found = self.api.find(CONFIG_MAPS, "switch", namespace="f")
+        return str(found["data"].get("recent", "")).splitlines() if found else []
+
+
+def play(scene: Callable[[Scene], Awaitable[None]], **options: Any) -> None:
+    """Run a story on a virtual clock, with the evictor beside it."""
+
+    async def main() -> None:
+        made = Scene(**options)
+        work = asyncio.create_task(made.evictor.run())
+        try:
+            await scene(made)
+        finally:
+            work.cancel()
+
+    run(main())
+
+
+def test_victims_go_and_the_beneficiary_is_nominated() -> None:
+    """The room is promised at once; two evictions are paid for together; the pod that waits names its node."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
+        assert list(scene.holds.promises) == ["high"]
+        await asyncio.sleep(1)
+        assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
+        assert scene.stored("high-0")["status"]["nominatedNodeName"] == "n1"
+        assert list(scene.holds.promises) == ["high"]
+        assert [line.split()[1] for line in scene.spent()] == ["2"]
+        assert scene.measures.evicted.labels("preempt")._value.get() == 2
+        assert scene.measures.useless._value.get() == 0
+
+    play(story)
+
+
+def test_a_victim_is_marked_before_it_goes() -> None:
+    """The condition is on the pod when the eviction is asked for."""
+
+    async def story(scene: Scene) -> None:
+        seen: list[Any] = []
+        scene.api.before(
+            lambda: seen.append(scene.stored("low-0").get("status")), method="POST", path="low-0/eviction", times=2
+        )
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        await asyncio.sleep(1)
+        dry_run, eviction = seen
+        assert not dry_run
+        (last,) = eviction["conditions"]
+        assert (last["type"], last["status"], last["reason"]) == ("DisruptionTarget", "True", "PreemptionByScheduler")
+        assert "high" in last["message"]
+
+    play(story)
+
+
+def test_a_pod_under_a_disruption_budget_is_left_out_of_the_next_choice() -> None:
+    """Nobody is evicted, nothing is paid, the promise is withdrawn, and the pod is spared for a while."""
+
+    async def story(scene: Scene) -> None:
+        scene.api.put(
+            DISRUPTION_BUDGETS,
+            {
+                "metadata": {"name": "keep", "namespace": "ml"},
+                "spec": {"selector": {"matchLabels": {"app": "a"}}},
+                "status": {"disruptionsAllowed": 0},
+            },
+        )
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        await asyncio.sleep(1)
+        assert len(scene.there) == 6
+        assert scene.holds.spared == {"uid-low-0"}
+        assert scene.holds.promises == {}
+        assert scene.refusals(Refusal.PROTECTED) == 1
+        assert scene.spent() == []
+        assert scene.nudges == 1
+        await asyncio.sleep(SPARED)
+        scene.evictor.rested()
+        assert scene.holds.spared == set()
+        assert scene.nudges == 2
+
+    play(story)
+
+
+def test_a_budget_that_says_no_midway_stops_the_rest() -> None:
+    """The dry runs pass, the second eviction is refused: it and the third stay, and only the first is paid."""
+
+    async def story(scene: Scene) -> None:
+        victims = {"low-0": "high", "low-1": "high", "low-2": "high"}
+        scene.put("high-2", app="b")
+        scene.api.put(CONFIG_MAPS, {"metadata": {"name": "switch", "namespace": "f"}, "data": {}})
+        scene.api.before(
+            lambda: scene.api.fail(429, method="POST", path="low-1/eviction"), method="PUT", path="configmaps/switch"
+        )
+        scene.evictor.took_turn(scene.turn(victims))
+        await asyncio.sleep(1)
+        assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1", "high-2"]
+        assert [line.split()[1] for line in scene.spent()] == ["1"]
+        assert scene.holds.withdrawn == ["high"]
+        assert scene.stored("high-0")["status"].get("nominatedNodeName") is None
+        assert scene.stored("low-1")["status"]["conditions"][0]["status"] == "False"
+
+    play(story)
+
+
+def test_the_switch_stops_preemption_but_not_the_turns() -> None:
+    """While it is set, turns are taken without preemption; afterwards again with it."""
+
+    async def story(scene: Scene) -> None:
+        scene.api.put(CONFIG_MAPS, {"metadata": {"name": "switch", "namespace": "f"}, "data": {"stop": "true"}})
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        await asyncio.sleep(1)
+        assert len(scene.there) == 6
+        assert not scene.holds.policy.preempt
+        assert scene.refusals(Refusal.STOPPED) == 1
+        await asyncio.sleep(6)
+        scene.evictor.rested()
+        assert scene.holds.policy.preempt
+
+    play(story)
+
+
+def test_a_job_that_needs_more_than_a_minute_allows_never_evicts() -> None:
+    """Half a gang's room helps nobody: the job is barred, the others go on."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
+        await asyncio.sleep(1)
+        assert len(scene.there) == 6
+        assert scene.holds.barred == {"high"}
+        assert scene.holds.policy.preempt
+        await asyncio.sleep(BARRED)
+        scene.evictor.rested()
+        assert scene.holds.barred == set()
+
+    play(story, per_minute=1)
+
+
+def test_a_spent_budget_drops_the_rest_of_the_turn() -> None:
+    """The first job's eviction is paid; the second has to wait, and its promise is withdrawn."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
+        assert list(scene.holds.promises) == ["high", "higher"]
+        await asyncio.sleep(1)
+        assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
+        assert list(scene.holds.promises) == ["high"]
+        assert scene.refusals(Refusal.BUDGET) == 1
+
+    play(story, per_minute=1)
+
+
+def test_an_eviction_that_betters_nothing_is_not_carried_out() -> None:
+    """It is counted, and the job evicts nobody for a while."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}, better=False))
+        await asyncio.sleep(1)
+        assert len(scene.there) == 6
+        assert scene.measures.useless._value.get() == 1
+        assert scene.holds.barred == {"high"}
+
+    play(story)
+
+
+def test_in_shadow_nothing_is_promised_and_nobody_goes() -> None:
+    """What would be evicted is told once."""
+
+    async def story(scene: Scene) -> None:
+        for _ in range(3):
+            scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        await asyncio.sleep(1)
+        assert len(scene.there) == 6
+        assert scene.holds.promises == {}
+        assert not any(method in ("POST", "PATCH", "PUT") for method, _ in scene.api.calls)
+
+    play(story, shadow=True)
+
+
+def test_a_second_turn_waits_for_the_first() -> None:
+    """While one is carried out the next is let pass; it comes again."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.evictor.took_turn(scene.turn({"low-1": "higher"}))
+        await asyncio.sleep(1)
+        assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
+        scene.evictor.took_turn(scene.turn({"low-1": "higher"}))
+        await asyncio.sleep(1)
+        assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
+
+    play(story)
+
+
+def test_members_of_a_gang_that_is_released_go_one_by_one() -> None:
+    """For nobody's sake; each is asked for once in a while, however often the turn names it."""
+
+    async def story(scene: Scene) -> None:
+        members = tuple(
+            Wanted(pod=scene.pods["ml", f"low-{number}"], node="n1", beneficiary="", action="release")
+            for number in range(2)
+        )
+        turn = FairTurn(sharing=sharing({}), jobs=(), grants=(), evictions=members)
+        scene.evictor.took_turn(turn)
+        scene.evictor.took_turn(turn)
+        await asyncio.sleep(1)
+        assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
+        assert scene.measures.evicted.labels("release")._value.get() == 2
+
+    play(story)
+
+
+def test_a_server_that_cannot_be_asked_costs_the_job_a_rest() -> None:
+    """The promise is withdrawn; nobody is left half done."""
+
+    async def story(scene: Scene) -> None:
+        scene.api.fail(500, method="POST", path="low-0/eviction", times=9)
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        await asyncio.sleep(60)
+        assert len(scene.there) == 6
+        assert scene.holds.promises == {}
+
+    play(story)

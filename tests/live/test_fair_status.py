@@ -1,0 +1,310 @@
+"""Status of PodGroups and Queues: phases, conditions and counts; written when they change, at a bounded rate."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import msgspec
+import pytest
+from prometheus_client import CollectorRegistry
+
+from fairlead.kube.client import Client
+from fairlead.kube.objects.volcano import PodGroup, Queue
+from fairlead.kube.resources import POD_GROUPS, QUEUES
+from fairlead.levels.queue import reasons
+from fairlead.live.queue import upkeep
+from fairlead.live.queue.evictor import Evictor
+from fairlead.live.queue.marks import Marks
+from fairlead.live.queue.measures import FairMeasures
+from fairlead.live.queue.status import allocated, group_patch, phase, queue_patch
+from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
+from fairlead.live.queue.upkeep import Sight, Upkeep
+from fairlead.live.runtime.evictions import Evictions
+from fairlead.model.reasons import Finding, because
+from fairlead.problems import share
+from fairlead.text.documents import strict
+from tests.kube.virtual import run
+from tests.live.fair_turns import Place4, live_job
+
+NOW = "2026-01-01T00:00:00Z"
+FULL = because(reasons.NODES_FULL, fits=1, count=4, detail="3 InsufficientRoom")
+CLOSED = because(reasons.QUEUE_CLOSED, queue="q")
+
+PHASES: dict[str, tuple[LiveJob, Finding | None, str]] = {
+    "it waits for room": (live_job(waiting=4, min_member=4), FULL, "Inqueue"),
+    "it has no pods yet": (live_job(min_member=4), None, "Inqueue"),
+    "its queue is closed": (live_job(waiting=4, min_member=4), CLOSED, "Pending"),
+    "its gang runs": (live_job(running=4, min_member=4), None, "Running"),
+    "more wait above the gang": (live_job(waiting=2, running=4, min_member=4), FULL, "Running"),
+    "a part of the gang runs": (live_job(waiting=2, running=2, min_member=4), FULL, "Unknown"),
+    "all is done": (live_job(min_member=0, succeeded=4), None, "Completed"),
+    "what is left of it runs": (live_job(running=1, min_member=1, succeeded=3), None, "Running"),
+}
+
+
+@pytest.mark.parametrize(("job", "finding", "want"), PHASES.values(), ids=PHASES)
+def test_phase_is_what_tools_expect(job: LiveJob, finding: Finding | None, want: str) -> None:
+    """The phases of Volcano, for what a gang can be in."""
+    assert phase(job, finding) == want
+
+
+def _group(**status: Any) -> PodGroup:
+    meta = {"name": "train", "namespace": "ml", "resourceVersion": "7"}
+    return msgspec.convert({"metadata": meta, "spec": {"minMember": 4, "queue": "q"}, "status": status}, PodGroup)
+
+
+def test_a_gang_that_waits_says_so_with_known_words() -> None:
+    """Condition Unschedulable, reason NotEnoughResources, the level's sentence and code in the message."""
+    patch = group_patch(_group(), live_job(waiting=4, min_member=4), FULL, NOW)
+    assert patch is not None
+    assert patch["metadata"] == {"resourceVersion": "7"}
+    (condition,) = patch["status"]["conditions"]
+    assert (condition["type"], condition["status"], condition["reason"]) == (
+        "Unschedulable",
+        "True",
+        "NotEnoughResources",
+    )
+    assert condition["message"].startswith("4/4 tasks in gang unschedulable: ")
+    assert condition["message"].endswith("(NodesFull)")
+    assert patch["status"]["phase"] == "Inqueue"
+
+
+def test_a_gang_with_too_few_pods_says_so() -> None:
+    """Reason NotEnoughTasks."""
+    patch = group_patch(_group(), live_job(waiting=3, min_member=4), None, NOW)
+    assert patch is not None
+    assert patch["status"]["conditions"][0]["reason"] == "NotEnoughTasks"
+    assert patch["status"]["conditions"][0]["message"] == "3 pods exist, 4 start together"
+
+
+def test_a_gang_that_starts_turns_its_conditions_round() -> None:
+    """Scheduled becomes true, Unschedulable false, other people's conditions and times stay."""
+    foreign = {"type": "Other", "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z", "transitionID": "x"}
+    waits = {"type": "Unschedulable", "status": "True", "reason": "NotEnoughResources", "lastTransitionTime": "then"}
+    group = _group(phase="Inqueue", conditions=[foreign, waits])
+    patch = group_patch(group, live_job(running=4, min_member=4), None, NOW)
+    assert patch is not None
+    found = {each["type"]: each for each in patch["status"]["conditions"]}
+    assert found["Other"] == foreign
+    assert (found["Scheduled"]["status"], found["Scheduled"]["lastTransitionTime"]) == ("True", NOW)
+    assert found["Scheduled"]["reason"] == "tasks in gang are ready to be scheduled"
+    assert found["Unschedulable"]["status"] == "False"
+    assert (patch["status"]["phase"], patch["status"]["running"]) == ("Running", 4)
+
+
+def test_what_is_up_to_date_is_not_written() -> None:
+    """A patch applied is no patch any more; a new message alone keeps the time of the transition."""
+    job = live_job(waiting=4, min_member=4)
+    first = group_patch(_group(), job, FULL, NOW)
+    assert first is not None
+    written = _group(**first["status"])
+    assert group_patch(written, job, FULL, "2026-01-01T01:00:00Z") is None
+    again = group_patch(written, job, because(reasons.NEXT_CYCLE), "2026-01-01T01:00:00Z")
+    assert again is not None
+    assert list(again["status"]) == ["conditions"]
+    assert again["status"]["conditions"][0]["lastTransitionTime"] == NOW
+
+
+def _queue(name: str, **more: Any) -> Queue:
+    return msgspec.convert({"metadata": {"name": name}, **more}, Queue)
+
+
+def test_queue_status_counts_what_is_held_and_who_waits() -> None:
+    """Amounts of pods on nodes, also in the queue above; groups by phase; the state only where there is none."""
+    queues = {"q": _queue("q", spec={"parent": "top"}), "top": _queue("top"), "idle": _queue("idle")}
+    held = allocated([live_job(running=3), live_job(waiting=9, name="other")], queues)
+    assert held["q"]["cpu"] == held["top"]["cpu"] == 3000
+    assert held["idle"]["cpu"] == 0
+    patch = queue_patch(queues["q"], held["q"], Counter({"Running": 1, "Inqueue": 1}))
+    assert patch == {
+        "status": {
+            "running": 1,
+            "inqueue": 1,
+            "state": "Open",
+            "allocated": {"cpu": "3", "memory": "0", "pods": "3"},
+        }
+    }
+    known = _queue("q", status={**patch["status"], "state": "Closed", "allocated": {"gpu": 1, **held_text()}})
+    assert queue_patch(known, held["q"], Counter({"Running": 1, "Inqueue": 1})) == {
+        "status": {"allocated": {"gpu": None, "cpu": "3", "memory": "0", "pods": "3"}}
+    }
+
+
+def held_text() -> dict[str, str]:
+    """Three pods of one core as a Queue tells it."""
+    return {"cpu": "3", "memory": "0", "pods": "3"}
+
+
+class Office(Place4):
+    """Upkeep over the fake, with turns that tests make."""
+
+    def __init__(self, jobs: Mapping[str, LiveJob], *, writes: bool = True) -> None:
+        super().__init__()
+        self.jobs = dict(jobs)
+        self.generation = 0
+        self.looks = 0
+        clock = asyncio.get_running_loop().time
+        client = Client(self.api)
+        measures = self.measures = FairMeasures(CollectorRegistry())
+        marks = self.marks = Marks(client, None, self.pods.get, clock)
+        evictions = Evictions(client, namespace="f", switch="s", allowed=True, per_minute=1, clock=clock)
+        evictor = Evictor(self.holds, evictions, marks, measures, clock=clock, nudge=self.nudge)
+        self.upkeep = Upkeep(
+            client,
+            self.holds,
+            Sight(
+                groups=lambda: self._all(POD_GROUPS, PodGroup),
+                queues=lambda: self._all(QUEUES, Queue),
+                pod=self.pods.get,
+                generation=lambda: self.generation,
+                look=self._look,
+                would=self._look,
+            ),
+            evictor,
+            marks,
+            measures,
+            wall=clock,
+            monotonic=clock,
+            nudge=self.nudge,
+            leads=lambda: True,
+            period=2.0,
+            hold_seconds=300.0,
+            writes=writes,
+            tells_evictions=False,
+        )
+
+    def _all(self, resource: Any, kind: type[Any]) -> dict[tuple[str, str], Any]:
+        found = self.api.store.listed(f"{resource.root}/{resource.plural}", "", "", "")
+        return {
+            (each["metadata"].get("namespace", ""), each["metadata"]["name"]): msgspec.convert(each, kind)
+            for each in found
+        }
+
+    def _look(self) -> FairTurn:
+        self.looks += 1
+        jobs = [
+            {"name": job.key, "namespace": "ml", "queue": "q", "replicas": 1, "request": {"cpu": 9}}
+            for job in self.jobs.values()
+        ]
+        problem = {"total": {"cpu": 8}, "queues": [{"name": "q"}], "jobs": jobs}
+        return FairTurn(sharing=share.solve(strict(problem, share.Problem)), jobs=tuple(self.jobs.values()), grants=())
+
+
+def test_status_is_written_once_and_again_when_something_changes() -> None:
+    """Groups and queues get their status; the next round writes nothing; a change is written."""
+
+    async def story() -> None:
+        office = Office({"train": live_job(waiting=4, min_member=4)})
+        office.api.put(POD_GROUPS, {"metadata": {"name": "train", "namespace": "ml"}, "spec": {"queue": "q"}})
+        office.api.put(POD_GROUPS, {"metadata": {"name": "empty", "namespace": "ml"}, "spec": {"queue": "q"}})
+        office.api.put(QUEUES, {"metadata": {"name": "q"}, "spec": {}})
+        await office.upkeep.round()
+        found = office.api.find(POD_GROUPS, "train", namespace="ml")
+        assert found is not None
+        assert found["status"]["phase"] == "Inqueue"
+        queue = office.api.find(QUEUES, "q")
+        assert queue is not None
+        assert queue["status"]["inqueue"] == 2
+        writes = len([call for call in office.api.calls if call[0] == "PATCH"])
+        office.generation += 1
+        await office.upkeep.round()
+        assert len([call for call in office.api.calls if call[0] == "PATCH"]) == writes == 3
+        office.jobs["train"] = live_job(running=4, min_member=4)
+        office.generation += 1
+        await office.upkeep.round()
+        found = office.api.find(POD_GROUPS, "train", namespace="ml")
+        assert found is not None
+        assert (found["status"]["phase"], found["status"]["running"]) == ("Running", 4)
+        looks = office.looks
+        await office.upkeep.round()
+        assert office.looks == looks
+
+    run(story())
+
+
+def test_status_is_written_at_a_bounded_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Five groups, two writes a round: after three rounds all are written."""
+    monkeypatch.setattr(upkeep, "MOST_WRITES", 2)
+
+    async def story() -> None:
+        office = Office({})
+        for number in range(5):
+            office.api.put(POD_GROUPS, {"metadata": {"name": f"g{number}", "namespace": "ml"}, "spec": {}})
+        written = []
+        for _ in range(4):
+            await office.upkeep.round()
+            written.append(len([call for call in office.api.calls if call[0] == "PATCH"]))
+        assert written == [2, 4, 5, 5]
+
+    run(story())
+
+
+def test_in_shadow_no_status_is_written() -> None:
+    """Metrics are shown all the same."""
+
+    async def story() -> None:
+        office = Office({"train": live_job(waiting=4)}, writes=False)
+        office.api.put(POD_GROUPS, {"metadata": {"name": "train", "namespace": "ml"}, "spec": {}})
+        await office.upkeep.round()
+        assert not any(method == "PATCH" for method, _ in office.api.calls)
+        assert office.measures.asked.labels("q", "cpu")._value.get() == 9
+
+    run(story())
+
+
+def test_room_that_does_not_come_in_time_is_given_up() -> None:
+    """After holdSeconds the promise ends and the nomination is taken back; before that it stands."""
+
+    async def story() -> None:
+        office = Office({})
+        loop = asyncio.get_running_loop()
+        promise = Promise(job="high", places={("ml", "high-0"): "n1"}, at=loop.time())
+        office.holds.promise(promise)
+        await office.marks.nominate(promise.places)
+        await asyncio.sleep(299)
+        await office.upkeep.round()
+        assert office.measures.held._value.get() == 1
+        assert office.stored("high-0")["status"]["nominatedNodeName"] == "n1"
+        await asyncio.sleep(2)
+        await office.upkeep.round()
+        assert office.holds.withdrawn == ["high"]
+        assert office.nudges == 1
+        assert office.stored("high-0")["status"].get("nominatedNodeName") is None
+
+    run(story())
+
+
+def test_a_promise_ends_with_its_pods() -> None:
+    """The pod is bound, another is gone: nothing is held for them; a gang that has begun is none of our business."""
+
+    async def story() -> None:
+        office = Office({})
+        at = asyncio.get_running_loop().time()
+        office.holds.promise(Promise(job="bound", places={("ml", "low-0"): "n1", ("ml", "no"): "n1"}, at=at))
+        office.holds.promise(Promise(job="begun", places={("ml", "low-1"): "n1"}, at=at, begun=True))
+        await office.upkeep.round()
+        assert list(office.holds.promises) == ["begun"]
+        assert office.measures.held._value.get() == 0
+
+    run(story())
+
+
+def test_metrics_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of many queues only those farthest from their share have series, and those that go lose theirs."""
+    from fairlead.live.queue import measures
+
+    monkeypatch.setattr(measures, "MOST", 2)
+    registry = CollectorRegistry()
+    shown = FairMeasures(registry)
+    jobs = [
+        {"name": f"j{n}", "queue": f"q{n}", "namespace": f"s{n}", "replicas": n + 1, "request": {"cpu": 1}}
+        for n in range(4)
+    ]
+    decision = share.solve(strict({"total": {"cpu": 5}, "jobs": jobs}, share.Problem))
+    shown.show(decision)
+    names = [sample.labels["queue"] for sample in next(iter(shown.distance.collect())).samples]
+    assert len(names) == 2
+    shown.show(replace(decision, queues=(), namespaces=()))
+    assert next(iter(shown.distance.collect())).samples == []
