@@ -1,5 +1,7 @@
-"""The grants in bulk against the text's loop, turn by turn."""
+"""The grants in bulk against the text's loop, turn by turn: trees of queues, roles, gangs, bounds, priorities."""
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import replace
 from unittest.mock import patch
 
@@ -7,7 +9,9 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.levels.queue import grant
 from fairlead.levels.queue.grant import Loop
+from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.levels.queue.share import share
 from fairlead.model.columns import ints
 from fairlead.model.jobs import UNSET
@@ -15,51 +19,59 @@ from tests.queue.build import J, Q, Tables, tables
 from tests.queue.reference import Reference
 
 AMOUNTS = st.tuples(st.integers(0, 6), st.integers(0, 6))
+SHAPES = ([""], ["", ""], ["", "", ""], ["", "q0", "q0"], ["", "", "q0", "q0", "q1"], ["", "q0", "q1", "q1", "q0", ""])
+"""Parents of the queues."""
 
 
 @st.composite
-def worlds(draw: st.DrawFn, most_replicas: int = 40) -> Tables:
-    """A few queues, namespaces and jobs over two resources; room for some of what is asked."""
-    bound = st.one_of(st.just(UNSET), st.integers(0, 120))
-    queues = draw(
-        st.lists(
-            st.builds(
-                _queue,
-                st.integers(1, 5),
-                st.tuples(bound, bound),
-                st.tuples(st.sampled_from([0, 0, 5]), st.sampled_from([0, 0, 3])),
-                st.sampled_from([0, 0, 0, 1]),
-            ),
-            min_size=1,
-            max_size=4,
+def worlds(draw: st.DrawFn, most_replicas: int = 40, room: int = 400) -> Tables:
+    """A few queues, below one another or not, namespaces and jobs; two resources, room for some of what is asked."""
+    bound = st.one_of(st.just(UNSET), st.just(UNSET), st.integers(0, room // 3))
+    parents = draw(st.sampled_from(SHAPES))
+    queues = [
+        Q(
+            weight=draw(st.integers(1, 5)),
+            capability=(draw(bound), draw(bound)),
+            guarantee=(draw(st.sampled_from([0, 0, 5])), draw(st.sampled_from([0, 0, 3]))),
+            priority=draw(st.sampled_from([0, 0, 0, 1])),
+            parent=parent,
         )
-    )
+        for parent in parents
+    ]
+    leaves = [row for row in range(len(parents)) if f"q{row}" not in parents]
     weights = draw(st.lists(st.integers(1, 6), min_size=1, max_size=4))
     jobs = draw(
         st.lists(
             st.builds(
                 _job,
-                st.integers(0, len(queues) - 1),
+                st.sampled_from(leaves),
                 st.integers(0, len(weights) - 1),
                 st.integers(1, most_replicas),
                 AMOUNTS,
                 st.integers(0, 8),
                 st.sampled_from([0, 0, 0, 5]),
                 st.integers(0, 6),
+                st.sampled_from([(0, 0), (0, 0), (0, 0), (30, 0), (9, 40)]),
             ),
             min_size=1,
             max_size=10,
         )
     )
-    return tables((draw(st.integers(20, 400)), draw(st.integers(20, 400))), queues, weights, jobs)
-
-
-def _queue(weight: int, capability: tuple[int, int], guarantee: tuple[int, int], priority: int) -> Q:
-    return Q(weight=weight, capability=capability, guarantee=guarantee, priority=priority)
+    world = tables((draw(st.integers(20, room)), draw(st.integers(20, room))), queues, weights, jobs)
+    past = draw(st.lists(AMOUNTS, min_size=len(weights), max_size=len(weights)))
+    world = world._replace(namespaces=replace(world.namespaces, past=ints(past)))
+    return _in_roles(world, draw(st.integers(0, 6)), draw(AMOUNTS)) if draw(st.booleans()) else world
 
 
 def _job(
-    queue: int, namespace: int, replicas: int, request: tuple[int, int], minimum: int, priority: int, running: int
+    queue: int,
+    namespace: int,
+    replicas: int,
+    request: tuple[int, int],
+    minimum: int,
+    priority: int,
+    running: int,
+    floor: tuple[int, int],
 ) -> J:
     return J(
         queue=queue,
@@ -69,56 +81,89 @@ def _job(
         minimum=min(minimum, replicas),
         priority=priority,
         running=min(running, replicas) if running < 3 else 0,
+        min_resources=floor,
     )
 
 
-@given(worlds())
-def test_share_equals_the_loop_turn_by_turn(world: Tables) -> None:
-    """Every job is admitted exactly as often as by the literal loop."""
-    decision = share(*world)
-    reference = Reference(*world[:3], world.whole.tolist(), list(decision.exact_deserved))
-    assert [row.admitted for row in decision.jobs] == reference.run()
-
-
-class _Stays:
-    """A leap that goes nowhere, so that every turn is taken singly."""
-
-    def __init__(self, *_: object) -> None:
-        pass
-
-    def counts(self) -> dict[int, int]:
-        """Nothing for anybody."""
-        return {}
-
-
-def singly(world: Tables) -> list[int]:
-    """Admitted replicas by job when no turn is leapt over."""
-    with patch("fairlead.levels.queue.grant.Leap", _Stays):
-        return [row.admitted for row in share(*world).jobs]
-
-
-@given(worlds(most_replicas=500))
-def test_leaps_change_nothing(world: Tables) -> None:
-    """With so many replicas that most are granted in leaps the answer is that of single turns."""
-    assert [row.admitted for row in share(*world).jobs] == singly(world)
-
-
-@given(worlds(most_replicas=300))
-def test_leaps_change_nothing_for_jobs_of_two_equal_roles(world: Tables) -> None:
-    """A job cut into two roles that ask for the same is levelled like one role."""
+def _in_roles(world: Tables, few: int, request: tuple[int, int]) -> Tables:
+    """Every job cut in two roles: the first has a few replicas that ask for something else."""
     jobs = world.jobs
-    half = jobs.role_replicas // 2
-    first = np.minimum(jobs.role_running, half)
+    first = np.minimum(few, jobs.role_replicas)
+    running = np.minimum(jobs.role_running, first)
+    asked = np.stack((np.tile(request, (len(jobs), 1)), jobs.role_request), axis=1)
     cut = replace(
         jobs,
         role_start=ints(np.arange(len(jobs) + 1) * 2),
         role_names=("",) * 2 * len(jobs),
-        role_replicas=ints(np.stack((half, jobs.role_replicas - half), axis=1).ravel()),
+        role_replicas=ints(np.stack((first, jobs.role_replicas - first), axis=1).ravel()),
         role_minimum=ints(np.zeros(2 * len(jobs))),
-        role_running=ints(np.stack((first, jobs.role_running - first), axis=1).ravel()),
-        role_request=ints(np.repeat(jobs.role_request, 2, axis=0)),
+        role_running=ints(np.stack((running, jobs.role_running - running), axis=1).ravel()),
+        role_request=ints(asked.reshape(-1, 2)),
     )
-    assert [row.admitted for row in share(cut, *world[1:]).jobs] == [row.admitted for row in share(*world).jobs]
+    return world._replace(jobs=cut)
+
+
+OFTEN, NEVER = 8, 10**9
+"""Turns that a leap has to save."""
+
+
+@contextmanager
+def leaping(cost: int) -> Iterator[None]:
+    """A leap is tried where it may save so many turns."""
+    with patch.object(grant, "LEAP_COST", cost), patch.object(grant, "LEAP_COST_EACH", 0):
+        yield
+
+
+def admitted(
+    world: Tables, cost: int = OFTEN, free: np.ndarray | None = None, eligible: np.ndarray | None = None
+) -> list[int]:
+    """Replicas by job; with `free`, on nodes."""
+    fits = None
+    if free is not None:
+        asked = world.jobs.role_request
+        where = np.ones((len(asked), len(free)), dtype=bool) if eligible is None else eligible
+        fits = NodeRoom(world.jobs.resources, free, asked, where)
+    with leaping(cost):
+        return [row.admitted for row in share(*world, fits).jobs]
+
+
+@given(worlds())
+def test_share_equals_the_loop_turn_by_turn(world: Tables) -> None:
+    """Every job is admitted exactly as often as by the literal loop, with leaps wherever they are possible."""
+    decision = share(*world)
+    reference = Reference(*world[:3], world.whole.tolist(), list(decision.exact_deserved)).run()
+    assert admitted(world) == reference
+    assert admitted(world, NEVER) == reference
+
+
+@given(worlds(most_replicas=500, room=4000))
+def test_leaps_change_nothing(world: Tables) -> None:
+    """With so many replicas that most are granted in leaps the answer is that of single turns."""
+    assert admitted(world) == admitted(world, NEVER)
+
+
+@given(worlds(most_replicas=100), st.lists(AMOUNTS, min_size=1, max_size=8), st.integers(1, 30))
+def test_leaps_change_nothing_on_nodes(world: Tables, nodes: list[tuple[int, int]], size: int) -> None:
+    """With nodes the answer is that of single turns as well."""
+    free = np.array(nodes) * size
+    assert admitted(world, OFTEN, free) == admitted(world, NEVER, free)
+
+
+@given(worlds(most_replicas=100), st.lists(AMOUNTS, min_size=1, max_size=8), st.integers(1, 30), st.data())
+def test_leaps_change_nothing_on_nodes_for_replicas_that_are_alike(
+    world: Tables, nodes: list[tuple[int, int]], size: int, data: st.DataObject
+) -> None:
+    """Replicas that all ask for the same, on the same nodes: counted by places."""
+    jobs = world.jobs
+    world = world._replace(
+        jobs=replace(jobs, role_request=ints(np.tile(data.draw(AMOUNTS), (len(jobs.role_request), 1))))
+    )
+    free = np.array(nodes) * size
+    where = np.tile(
+        np.array(data.draw(st.lists(st.booleans(), min_size=len(nodes), max_size=len(nodes)))),
+        (len(world.jobs.role_request), 1),
+    )
+    assert admitted(world, OFTEN, free, where) == admitted(world, NEVER, free, where)
 
 
 def test_leaps_grant_nearly_everything_where_jobs_are_large() -> None:

@@ -6,7 +6,7 @@ and `take` again, with the same nodes, when the trial is undone.
 """
 
 from collections.abc import Mapping
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 Spots = Mapping[int, int]
 """Row of a node → replicas there."""
@@ -33,4 +33,16 @@ class Fits(Protocol):
 
     def why(self, role: int) -> str:
         """In a few words, why no more replicas of the role fit."""
+        ...
+
+
+@runtime_checkable
+class AnyOrder(Fits, Protocol):
+    """A `Fits` that can tell when the order in which replicas are placed does not matter. It saves a turn a replica."""
+
+    def places(self, roles: Mapping[int, int]) -> int | None:
+        """How many of these replicas, whichever they are and in whatever order, find a place; None: the order matters.
+
+        A number means that so many surely fit, and either that is all of them, or all are alike and no more fit.
+        """
         ...

@@ -102,13 +102,17 @@ class Members:
                 more -= extra
         return {role: count for role, count in lacks.items() if count}
 
-    def take(self, job: int, count: int) -> None:
-        """Count so many replicas more as held: what the gang lacks first, then roles in their order."""
+    def take(self, job: int, count: int) -> dict[int, int]:
+        """Count so many replicas more as held: what the gang lacks first, then roles in order. Which ones."""
+        taken: dict[int, int] = {}
         for lacks in (self.missing(job), {role: self.replicas[role] for role in self._roles[job]}):
             for role, most in lacks.items():
                 more = min(count, most, self.replicas[role] - self.held[role])
                 self.held[role] += more
                 count -= more
+                if more:
+                    taken[role] = taken.get(role, 0) + more
+        return taken
 
     def ready(self, job: int) -> bool:
         """Whether it holds its gang (a job whose minimum is 0 always does)."""

@@ -9,13 +9,20 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heapreplace
 from itertools import pairwise
 
-from fairlead.levels.queue.fits import Fits
+import numpy as np
+
+from fairlead.levels.queue.fits import AnyOrder, Fits
 from fairlead.levels.queue.gang import Step
 from fairlead.levels.queue.leap import Leap
 from fairlead.levels.queue.ledger import Lack
 from fairlead.levels.queue.order import Turn
 from fairlead.levels.queue.state import JobKey, State
 from fairlead.model.order import natural_rank
+
+LEAP_COST = 500
+"""A leap costs about as much as so many single turns …"""
+LEAP_COST_EACH = 2
+"""… and so many more for each job that waits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,16 +99,38 @@ class Loop:
     def _leap(self) -> None:
         """Many turns at once, where that saves work; afterwards so many single turns before the next attempt."""
         waiting = [key[-1] for heap in self.jobs.values() for key in heap]
-        pending = sum(map(self.state.members.pending, waiting))
-        self.patience = max(2 * self.patience, 4 * len(waiting), 64)
-        if pending < 4 * len(waiting) or self.fits is not None or not self.state.flat:
+        cost = LEAP_COST + LEAP_COST_EACH * len(waiting)
+        self.patience = max(2 * self.patience, cost, 1)
+        if self._possible(waiting) < cost:
             return
-        gains = Leap(self.state, self.jobs).counts()
+        places = self._places(waiting)
+        if self.fits is not None and places is None:
+            return
+        gains = Leap(self.state, self.jobs, places).counts()
         if gains:
-            self.state.grant_all(gains)
+            self.state.grant_all(gains, self.fits)
             self._fill(waiting)
-        if sum(gains.values()) > self.patience:
-            self.patience = 4 * len(waiting)
+        if sum(gains.values()) > cost:
+            self.patience = max(cost // 4, 1)
+
+    def _possible(self, waiting: list[int]) -> int:
+        """No more replicas than this can still be granted: those that wait, or as many of the smallest as find room."""
+        state, jobs = self.state, self.state.world.jobs
+        bound = sum(map(state.members.pending, waiting))
+        least = jobs.role_request[np.isin(jobs.role_job, waiting)].min(axis=0).tolist()
+        whole = state.world.tree.whole
+        for ask, most, inside in zip(least, state.ledger.most[whole], state.ledger.inside[whole], strict=True):
+            if ask:
+                bound = min(bound, (most - inside) // ask + 1)
+        return bound
+
+    def _places(self, waiting: list[int]) -> int | None:
+        """How many of all these replicas nodes take in whatever order they come; None where the order matters."""
+        if not isinstance(self.fits, AnyOrder):
+            return None
+        members = self.state.members
+        roles = {role: members.replicas[role] - members.held[role] for job in waiting for role in members.roles(job)}
+        return self.fits.places({role: count for role, count in roles.items() if count})
 
     def turn(self) -> None:
         """One turn: the job first in order takes a step or is blocked."""
@@ -160,14 +189,5 @@ class Loop:
 
 
 def run(state: State, jobs: list[int], fits: Fits | None = None) -> dict[int, Block]:
-    """Grant to these jobs all that fits, in order; why each of the others got no further.
-
-    Flat queues of different priority do not compete: the higher are served to the end first.
-    """
-    priority = state.world.queues.priority
-    if not state.flat:
-        return Loop(state, jobs, fits).run()
-    blocks: dict[int, Block] = {}
-    for each in sorted({int(priority[state.queue_of[job]]) for job in jobs}, reverse=True):
-        blocks |= Loop(state, [job for job in jobs if priority[state.queue_of[job]] == each], fits).run()
-    return blocks
+    """Grant to these jobs all that fits, in order; why each of the others got no further."""
+    return Loop(state, jobs, fits).run()

@@ -48,6 +48,32 @@ class NodeRoom:
         free = self.free.copy()
         return {role: sum(self._place(role, count, free).values()) for role, count in roles.items()}
 
+    def places(self, roles: Mapping[int, int]) -> int | None:
+        """See `AnyOrder`: replicas of one kind take equal places; others must fit however badly they are spread."""
+        rows, total = list(roles), sum(roles.values())
+        asked, nodes = self.request[rows], self.eligible[rows]
+        if (asked == asked[0]).all() and (nodes == nodes[0]).all():
+            return min(total, sum(map(int, self._capacity(rows[0], self.free))))
+        counts = np.array(list(roles.values()), dtype=object)
+        demand = (asked.astype(object) * counts[:, None]).sum(axis=0)
+        kinds = np.unique(np.hstack((asked, nodes)), axis=0)
+        sure = all(self._never_full(kind[: asked.shape[1]], kind[asked.shape[1] :] > 0, demand) for kind in kinds)
+        return total if sure else None
+
+    def _never_full(self, asked: Int, eligible: Bool, demand: Int) -> bool:
+        """Whether so much in all cannot leave every eligible node without room for one replica of this kind.
+
+        A node is full when some resource is short of a replica. With the demand of each resource only so many
+        nodes, the smallest, can be made short of it; if these are fewer than there are, one is left.
+        """
+        fillable = 0
+        free = self.free[eligible]
+        fits = (free >= asked).all(axis=1)
+        for resource in np.flatnonzero(asked).tolist():
+            gaps = np.sort(free[fits, resource] - asked[resource] + 1).astype(object)
+            fillable += int(np.searchsorted(np.cumsum(gaps), demand[resource], side="right")) if len(gaps) else 0
+        return fillable < int(fits.sum())
+
     def take(self, role: int, count: int) -> Spots:
         """See `Fits`."""
         return self._place(role, count, self.free)

@@ -62,8 +62,6 @@ class State:
         below = lcm(*(world.whole[r] for r in world.counted if world.whole[r]))
         self.factors = [(r, below // world.whole[r]) for r in world.counted if world.whole[r]]
         self.below = below
-        self.flat = all(len(ledger.paths[queue]) == 2 for queue in world.tree.top_down)
-        """Whether no queue stands below another."""
         self._queue_keys = list(zip(world.queues.priority.tolist(), world.tree.rank.tolist(), strict=True))
         self.spots: dict[int, dict[int, int]] = {}
         """By role: where its replicas were placed in this decision."""
@@ -92,13 +90,18 @@ class State:
 
     def place(self, job: int, step: Step, fits: Fits | None) -> dict[int, Spots]:
         """Grant the step and take its places on nodes; where, by role."""
+        places = self._settle(dict(step.roles), fits)
+        self.grant(job, step)
+        return places
+
+    def _settle(self, roles: Mapping[int, int], fits: Fits | None) -> dict[int, Spots]:
+        """Take the places of these replicas and note them; where, by role."""
         places: dict[int, Spots] = {}
-        for role, count in step.roles:
+        for role, count in roles.items():
             places[role] = fits.take(role, count) if fits is not None else {UNSET: count}
             held = self.spots.setdefault(role, {})
             for node, number in places[role].items():
                 held[node] = held.get(node, 0) + number
-        self.grant(job, step)
         return places
 
     def lift(self, role: int, node: int, count: int) -> None:
@@ -119,12 +122,14 @@ class State:
                     rows.append((job, role, UNSET, rest))
         return rows
 
-    def grant_all(self, counts: Mapping[int, int]) -> None:
-        """Grant so many replicas to each of these jobs, whose roles all ask for the same."""
+    def grant_all(self, counts: Mapping[int, int], fits: Fits | None = None) -> None:
+        """Grant so many replicas to each of these jobs, in the order in which it takes them."""
         sums: dict[int, list[int]] = {}
         for job, count in counts.items():
-            self.members.take(job, count)
-            use = [amount * count for amount in self.members.requests[self.members.roles(job).start]]
+            taken = self.members.take(job, count)
+            if fits is not None:
+                self._settle(taken, fits)
+            use = self.members.amounts(taken)
             self._add(self.job_used[job], use, 1)
             self._add(self.pair_used[self.pair_of[job]], use, 1)
             self._add(sums.setdefault(self.queue_of[job], [0] * len(use)), use, 1)
