@@ -66,6 +66,7 @@ def command(
         shadow=shadow,
         strategy=settings.strategy,
         volume_seconds=settings.volume_seconds,
+        gang_seconds=configuration.queue.gang_seconds,
         self_check=self_check,
     )
     process = Process(

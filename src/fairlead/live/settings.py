@@ -170,9 +170,11 @@ class QueueSettings(Section, frozen=True):
 
     With `preempt` jobs that may take room from others do so, where `evictions.allowed`; otherwise the log says what
     would be evicted. Room that was made is kept for `holdSeconds`. A gang that waits for `reserveAfterSeconds` gets a
-    reservation (absent: none does). Status and metrics are looked at every `statusSeconds`.
+    reservation (absent: none does). One that was begun and is not complete after `gangSeconds` is released. Status and
+    metrics are looked at every `statusSeconds`.
     """
 
+    gang_seconds: Annotated[float, Meta(gt=0)] = 300.0
     preempt: bool = True
     hold_seconds: Annotated[float, Meta(gt=0)] = 300.0
     reserve_after_seconds: Annotated[int, Meta(ge=0)] | None = None
