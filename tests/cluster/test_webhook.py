@@ -291,6 +291,23 @@ def _tiers(served: Webhooks, namespace: str) -> dict[str, dict[str, int]]:
     return {row["name"]: row for row in json.loads(result.stdout)["workloads"]}
 
 
+@pytest.mark.parametrize("served", ["back"], indirect=True)
+def test_repair_respects_disruption_budgets(api: Api, shop: str, served: Webhooks) -> None:
+    """A budget that lets nothing go keeps the pods where they are, and that is told; when it goes, they are mended."""
+    fleet = Fleet(api, shop)
+    budgets = f"/apis/policy/v1/namespaces/{shop}/poddisruptionbudgets"
+    spec = {"maxUnavailable": 0, "selector": {"matchLabels": {"app": "web"}}}
+    api.create(budgets, {"metadata": {"name": "web"}, "spec": spec})
+    fleet.create(deployment("web", 4, "1"))
+    fleet.settled()
+    before = {pod["metadata"]["uid"] for pod in api.items(fleet.pods_path)}
+    fleet.patch("web", {"metadata": {"annotations": {MINIMUM: "2"}}})
+    api.wait("the budget is told", lambda: "a disruption budget says no" in served.words)
+    assert {pod["metadata"]["uid"] for pod in api.items(fleet.pods_path)} == before
+    api.delete(f"{budgets}/web")
+    fleet.quiet(mended=True)
+
+
 @pytest.mark.parametrize("served", ["files"], indirect=True)
 def test_certificate_of_somebody_else_needs_no_rights(api: Api, shop: str, served: Webhooks) -> None:
     """With a certificate from files, as cert-manager keeps them, it works without the rights to make its own."""

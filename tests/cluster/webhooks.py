@@ -235,6 +235,11 @@ class Webhooks:
         """The elected one, if there is one now."""
         return next((each for each in self.replicas if "\nfairlead_leader 1.0" in each.get("/metrics")[1]), None)
 
+    @property
+    def words(self) -> str:
+        """What all replicas have logged."""
+        return "".join(path.read_text() for path in self.folder.glob("*.log"))
+
     def _route(self) -> None:
         self.balancer.ports = [each.port for each in self.replicas]
 
