@@ -12,7 +12,7 @@ from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
 
 RoleKey = tuple[str, str, int, str, str]
-"""Task, workload, the shape's identity, strategy, and the pod's name where it has claims.
+"""Task, workload, the shape's identity, strategy, and the pod's name where it is decided alone.
 
 Pods of one template share their shape as an object, and the role holds on to it; comparing it would cost far more.
 """
@@ -133,7 +133,7 @@ def _role_key(pod: PodRecord) -> RoleKey:
         pod.workload,
         id(pod.shape),
         pod.strategy,
-        pod.metadata.name if pod.claims else "",
+        pod.metadata.name if pod.alone else "",
     )
 
 

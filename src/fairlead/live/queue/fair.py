@@ -63,7 +63,7 @@ class Fairness:
         for pod in due:
             if pod.marks.group or pod.marks.native:
                 gangs[self.books.job_of(pod)] += 1
-                if pod.claims:
+                if pod.alone:
                     return False
             elif pod.marks.queue and not self.books.knows(pod.marks.queue):
                 return False

@@ -162,8 +162,10 @@ class SnapshotFits:
         self._there[workload] = self._base(workload) + counts
 
     def _filters(self, role: int, pod: PodRecord) -> Mapping[Reason, Bool]:
-        if not pod.claims:
+        if not pod.alone:
             return NOTHING_MORE
         if role not in self._also:
-            self._also[role] = reach(self._site.view.nodes, self._site.demand(pod)).passing
+            view = self._site.view
+            claims = reach(view.nodes, self._site.demand(pod)).passing if pod.claims else NOTHING_MORE
+            self._also[role] = {**claims, **view.cores(pod, view.nodes.names)}
         return self._also[role]

@@ -182,7 +182,7 @@ class _Turn:
     def _outcomes(self, turn: FairTurn) -> list[Outcome]:
         """What became of every group that was looked at; pods of one group are told the same.
 
-        Pods with claims are not among those placed: their volumes are chosen one pod at a time.
+        Pods with claims or bound cores are not among those placed: what they get is chosen one pod at a time.
         """
         places = {pod.key: node for grant in turn.grants for pod, node in grant.places}
         findings = {row.name: row.finding for row in turn.sharing.jobs}
@@ -226,7 +226,7 @@ def _merged(one: Outcome, other: Outcome) -> Outcome:
 
 
 def _unclaimed(role: LiveRole) -> Iterator[PodRecord]:
-    return (pod for pod in role.waiting if not pod.claims)
+    return (pod for pod in role.waiting if not pod.alone)
 
 
 def _running(job: LiveJob) -> Iterator[Place]:

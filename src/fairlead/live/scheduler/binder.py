@@ -1,7 +1,7 @@
 """Bindings, many in flight. A pod is bound once, by uid; what fails goes back to waiting."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fairlead.kube.client import Client
@@ -25,7 +25,8 @@ class Tally:
 class Binder:
     """Takes placements, writes them, and tells `on_failed` about each that the server refused.
 
-    `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent.
+    `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent. `notes` are
+    annotations for the pod.
     """
 
     def __init__(
@@ -35,6 +36,7 @@ class Binder:
         on_bound: Callable[[PodRecord, str], None] = lambda pod, node: None,
         took: Callable[[float], None] = lambda seconds: None,
         may: Callable[[], bool] = lambda: True,
+        notes: Callable[[PodRecord], Mapping[str, str]] = lambda pod: {},
         *,
         in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -44,6 +46,7 @@ class Binder:
         self._on_bound = on_bound
         self._took = took
         self._may = may
+        self._notes = notes
         self._queue: asyncio.Queue[tuple[PodRecord, str]] = asyncio.Queue()
         self._width = in_flight
 
@@ -83,7 +86,7 @@ class Binder:
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
-            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid)
+            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
         except ApiError as error:
             if error.conflict:
                 # Bound by somebody else, or another pod of that name by now: the watch tells which.

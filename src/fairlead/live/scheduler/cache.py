@@ -15,13 +15,15 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.policy import Namespace
 from fairlead.kube.watch import Change
 from fairlead.live.scheduler.columns import NodeColumns, Residents
+from fairlead.live.scheduler.cores import Cores
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Rules
 from fairlead.live.scheduler.storage import Storage
-from fairlead.model.columns import Int
+from fairlead.model.columns import Bool, Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
+from fairlead.model.reasons import Reason
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 
@@ -33,6 +35,8 @@ class View:
     nodes: NodeState
     population: Population
     rank: Int
+    cores: Callable[[PodRecord, tuple[str, ...]], Mapping[Reason, Bool]] = lambda pod, names: {}
+    """Which of the nodes have cores for a pod that asks for bound ones."""
 
 
 class Cache:
@@ -51,6 +55,7 @@ class Cache:
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._on_room = on_room
         self.storage = Storage(lambda: on_room("volume"))
+        self.cores = Cores()
         self.rules = Rules(lambda: on_room("budget"))
 
     def on_node(self, change: Change[Node]) -> None:
@@ -61,13 +66,15 @@ class Cache:
                 self._uncount(key)
                 self._homeless[name].add(key)
             self._nodes.drop(name)
+            self.cores.drop(name)
             self._on_room("node")
             return
         try:
             record = node_record(change.object, {})
         except InputError:
             return  # a node whose amounts cannot be read offers nothing new; what was known of it stays
-        if self._nodes.put(record):
+        changed = self.cores.lay_out(change.object)
+        if self._nodes.put(record) or changed:
             for key in self._homeless.pop(name, set()):
                 if key in self.pods:
                     self._place(self.pods[key])
@@ -82,6 +89,7 @@ class Cache:
             self.pods.pop(key, None)
             self.waiting.pop(key, None)
             self.assumed.pop(key, None)
+            self.cores.forget(key)
             for homeless in self._homeless.values():
                 homeless.discard(key)
             if known:
@@ -90,6 +98,7 @@ class Cache:
             return
         if known and known[0].metadata.uid != record.metadata.uid:
             self.assumed.pop(key, None)
+            self.cores.forget(key)
         self.pods[key] = record
         if record.node or record.finished or record.leaving:
             self.assumed.pop(key, None)
@@ -115,6 +124,7 @@ class Cache:
 
     def forget(self, key: Key) -> None:
         """The bind failed: the pod waits again, if it is still there."""
+        self.cores.forget(key)
         if self.assumed.pop(key, None) is not None and key in self.pods:
             self._place(self.pods[key])
 
@@ -124,6 +134,7 @@ class Cache:
             nodes=self._nodes.snapshot(),
             population=self._residents.snapshot(self._namespaces),
             rank=self._nodes.rank,
+            cores=self.cores.passing,
         )
 
     def labels_of(self, node: str) -> Mapping[str, str]:
@@ -164,6 +175,7 @@ class Cache:
                 if state.allocatable[row, column]
             }
             facts[f"node {name} taints"] = state.taint_profiles[int(state.taint_profile[row])]
+            facts[f"node {name} cores"] = self.cores.promised(name)
             facts[f"node {name} cordoned"] = bool(state.unschedulable[row])
             who = [population.residents[code] for code in population.codes[population.rows == row].tolist()]
             facts[f"node {name} residents"] = sorted(map(repr, who))
@@ -204,12 +216,16 @@ class Cache:
         self._counted[key] = record, node
         if record.claims:
             self.storage.count(record, node)
+        if record.pieces:
+            self.cores.count(record, node)
         self._here[node].add(key)
 
     def _uncount(self, key: Key) -> None:
         record, node = self._counted.pop(key)
         if record.claims:
             self.storage.uncount(record)
+        if record.pieces:
+            self.cores.uncount(record, node)
         self._here[node].discard(key)
         self._nodes.use(self._nodes.rows[node], record.request, -1)
         self._residents.drop(key)
@@ -230,6 +246,7 @@ def _takes_the_same(old: PodRecord, new: PodRecord) -> bool:
         and old.workload == new.workload
         and old.claims == new.claims
         and old.leaving == new.leaving
+        and (not new.pieces or (old.node, old.pieces, old.cores) == (new.node, new.pieces, new.cores))
         and not new.finished
     )
 

@@ -1,6 +1,6 @@
 """One cycle, decided: waiting pods as groups, in order, each placed as a whole. Pure: a view in, outcomes out.
 
-1. group   pods of one workload and one shape; a pod with volume claims is a group of its own
+1. group   pods of one workload and one shape; a pod with volume claims or bound cores is a group of its own
 2. order   higher priority, then older, then by name
 3. place   the whole group at once, every constraint kept, each group seeing those before it
 4. assign  pods in natural order to the places found
@@ -27,12 +27,12 @@ from fairlead.model.reasons import Finding
 from fairlead.model.shape import Shape
 
 GroupKey = tuple[str, Shape, str, str]
-"""Workload, shape, strategy, and the name of the pod where it has claims."""
+"""Workload, shape, strategy, and the name of the pod where it is decided alone."""
 
 
 def group_key(pod: PodRecord) -> GroupKey:
     """Which group a pod belongs to, from cycle to cycle."""
-    return pod.workload, pod.shape, pod.strategy, pod.metadata.name if pod.claims else ""
+    return pod.workload, pod.shape, pod.strategy, pod.metadata.name if pod.alone else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -52,6 +52,11 @@ class Group:
     def claims(self) -> bool:
         """Whether its pod has volume claims."""
         return bool(self.pods[0].claims)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is one pod that is decided on a view of its own."""
+        return self.pods[0].alone
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -90,13 +95,13 @@ def _turn(group: Group) -> tuple[int, str, object]:
 
 
 def batches(groups: Iterable[Group]) -> Iterator[list[Group]]:
-    """The groups in order, cut so that each one with claims is decided on a view of its own.
+    """The groups in order, cut so that each one with claims or bound cores is decided on a view of its own.
 
-    Claims are promised when a pod is placed, and the next pod has to see that.
+    These are promised when a pod is placed, and the next pod has to see that.
     """
     batch: list[Group] = []
     for group in groups:
-        if group.claims:
+        if group.alone:
             if batch:
                 yield batch
             yield [group]
@@ -142,6 +147,8 @@ def _place(
 ) -> tuple[Outcome, Int]:
     reached = reach(view.nodes, claims) if claims else None
     also = reached.passing if reached else NOTHING_MORE
+    if group.pods[0].pieces:
+        also = {**also, **view.cores(group.pods[0], view.nodes.names)}
     grouping = ground.place(group.shape, len(group.pods), *heights, also)
     places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names

@@ -20,6 +20,7 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.NODE_NOT_SELECTED: frozenset({NODE}),
     reasons.TAINT_NOT_TOLERATED: frozenset({NODE}),
     reasons.NO_ROOM: frozenset({NODE, POD}),
+    reasons.CORES_TAKEN: frozenset({NODE, POD}),
     reasons.PORT_TAKEN: frozenset({NODE, POD}),
     reasons.TOO_NEAR: frozenset({NODE, POD, EDIT}),
     reasons.NOT_NEAR: frozenset({NODE, BOUND, EDIT}),

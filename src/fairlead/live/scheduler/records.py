@@ -9,13 +9,20 @@ from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
+from fairlead.levels.node.request import SHARE_BASE, pieces_of
+from fairlead.model.amounts import CPU
 from fairlead.model.errors import InputError
 from fairlead.model.population import Resident, resident
+from fairlead.model.selectors import integer
 from fairlead.model.shape import Shape
 
 STRATEGY = "fairlead.io/strategy"
 COMMUNISM, GLOBAL_GREEDY = "communism", "global-greedy"
 STRATEGIES = (COMMUNISM, GLOBAL_GREEDY)
+BIND_CPU = "fairlead.io/bind-cpu"
+"""`true` asks for bound cores, as many as the pod requests cpu."""
+CORES = "fairlead.io/cores"
+"""The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
 
 MOST_SHAPES = 8192
 """Shapes remembered; a cluster with more distinct ones computes some of them again."""
@@ -24,6 +31,8 @@ Key = tuple[str, str]
 Claims = tuple[tuple[str, bool], ...]
 """Names of volume claims; True where the claim is the pod's own, made for it and to be owned by it."""
 Request = tuple[tuple[str, int], ...]
+Pieces = tuple[tuple[str, int], ...]
+"""Core to pieces of it."""
 
 
 class Identity(msgspec.Struct, frozen=True, gc=False):
@@ -62,6 +71,10 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """Whether it may make room for itself."""
     owner: OwnerReference | None = None
     """Its controller."""
+    pieces: int = 0
+    """Bound cpu that it asks for, in pieces of a core."""
+    cores: Pieces = ()
+    """What it got of that, by its annotations."""
     marks: Marks = Marks()
     succeeded: bool = False
 
@@ -69,6 +82,11 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     def key(self) -> Key:
         """Namespace and name."""
         return self.metadata.namespace, self.metadata.name
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is decided on its own, because claims or cores are promised one pod at a time."""
+        return bool(self.claims or self.pieces)
 
     @property
     def holds_room(self) -> bool:
@@ -94,6 +112,12 @@ class Records:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
         meta, spec = pod.metadata, pod.spec
         formed, seen, broken = self._formed(meta.namespace, meta.labels, spec)
+        pieces = 0
+        if BIND_CPU in meta.annotations:
+            try:
+                pieces = bound_cpu(meta.annotations[BIND_CPU], formed)
+            except InputError as error:
+                broken = broken or str(error)
         return PodRecord(
             metadata=Identity(self._shared(meta.namespace), meta.name, meta.uid, meta.resource_version),
             workload=self._shared(workload_of(pod)),
@@ -113,6 +137,8 @@ class Records:
             priority_class=self._shared(spec.priority_class_name),
             preempts=spec.preemption_policy != "Never",
             owner=self._owner(meta.controller),
+            pieces=pieces,
+            cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
             marks=self._marks(pod),
             succeeded=pod.status.phase == "Succeeded",
         )
@@ -189,6 +215,27 @@ def claims_of(pod: Pod) -> Claims:
         elif volume.ephemeral is not None:
             found.append((f"{pod.metadata.name}-{volume.name}", True))
     return tuple(sorted(set(found))) if found else ()
+
+
+def bound_cpu(asked: str, formed: Shape) -> int:
+    """The pieces of cores that a pod with this annotation asks for."""
+    if asked not in ("true", "false"):
+        raise InputError(f"annotation {BIND_CPU}", f"{asked!r}; expected true or false")
+    if asked == "false":
+        return 0
+    return pieces_of(f"{dict(formed.request).get(CPU, 0)}m", SHARE_BASE, f"annotation {BIND_CPU}")
+
+
+def cores_of(text: str) -> Pieces:
+    """What an annotation says of a pod's cores; nothing where it cannot be read."""
+    found = []
+    for each in text.split(",") if text else ():
+        core, _, pieces = each.partition("=")
+        number = integer(pieces)
+        if not core or number is None or number < 0:
+            return ()
+        found.append((core, number))
+    return tuple(sorted(found))
 
 
 def workload_of(pod: Pod) -> str:

@@ -18,6 +18,9 @@ NODE_NOT_SELECTED = _reason(
 )
 TAINT_NOT_TOLERATED = _reason("TaintNotTolerated", "the node has a taint that the replica does not tolerate", Cure.EDIT)
 NO_ROOM = _reason("InsufficientRoom", "the node has no room for one more replica", Cure.ROOM)
+CORES_TAKEN = _reason(
+    "CoresTaken", "the cores that are not promised to others do not make one replica with bound cores", Cure.EVICTION
+)
 PORT_TAKEN = _reason("PortTaken", "a port that the replica needs on the node itself is taken", Cure.EVICTION)
 TOO_NEAR = _reason(
     "TooNear", "a replica runs there that this one must stay apart from, or that refuses it", Cure.EVICTION
@@ -39,6 +42,7 @@ FILTERS = (
     NODE_NOT_SELECTED,
     TAINT_NOT_TOLERATED,
     NO_ROOM,
+    CORES_TAKEN,
     PORT_TAKEN,
     TOO_NEAR,
     NOT_NEAR,

@@ -1,0 +1,140 @@
+"""Bound cores: which pieces of which cores of a node are promised to which pod.
+
+A pin is a recorded intent: it is written as annotations with the binding, and the kubelet does not read it. What is
+promised is read back from the annotations of pods that have their node, so it survives a restart, and no piece is
+promised twice.
+"""
+
+from collections import defaultdict
+from collections.abc import Mapping
+from functools import lru_cache
+
+import numpy as np
+
+from fairlead.kube.objects.node import Node
+from fairlead.levels.node import cores
+from fairlead.levels.node.capacity import fit
+from fairlead.levels.node.constraints.reasons import CORES_TAKEN
+from fairlead.levels.node.pins import pins
+from fairlead.levels.node.request import SHARE_BASE, Request
+from fairlead.live.scheduler.records import CORES, Key, Pieces, PodRecord
+from fairlead.model.amounts import CPU, amount
+from fairlead.model.columns import Bool
+from fairlead.model.errors import InputError
+from fairlead.model.nodes import Room
+from fairlead.model.reasons import Reason
+from fairlead.model.selectors import integer
+
+NUMA_NODE = "fairlead.io/numa-node"
+LAYOUT = "fairlead.io/numa-cores"
+"""On a Node: `0=0-15,32-47;1=16-31,48-63`, the cores of each NUMA node. Cores that are not named are not offered."""
+MOST_CORES = 4096
+
+Layout = Mapping[str, str]
+"""Core to NUMA node, empty where that is not known."""
+
+
+class Cores:
+    """What every node has and what is promised of it. A core has 100 pieces."""
+
+    def __init__(self) -> None:
+        self._layouts: dict[str, Layout] = {}
+        self._held: dict[str, dict[Key, Pieces]] = defaultdict(dict)
+        self._promised: dict[Key, tuple[str, Pieces, str]] = {}
+
+    def lay_out(self, node: Node) -> bool:
+        """Note which cores a node has; True where they are others than before."""
+        name = node.metadata.name
+        text, count = node.metadata.annotations.get(LAYOUT, ""), 0
+        try:
+            count = amount(CPU, node.status.capacity.get(CPU, 0)) // 1000
+            found = _layout(text, min(count, MOST_CORES))
+        except InputError:
+            found = {}
+        before = self._layouts.get(name)
+        self._layouts[name] = found
+        return before is not None and before != found
+
+    def drop(self, node: str) -> None:
+        """Forget a node."""
+        self._layouts.pop(node, None)
+
+    def count(self, pod: PodRecord, node: str) -> None:
+        """The pod is on the node: with the cores its annotations tell, or with new ones if it is about to be bound.
+
+        What was promised to a pod stays promised while its bind may be under way.
+        """
+        if pod.node:
+            self._promised.pop(pod.key, None)
+            self._held[node][pod.key] = pod.cores
+            return
+        if pod.key not in self._promised or self._promised[pod.key][0] != node:
+            chosen = pins(fit([self._room(node)], Request(pieces=pod.pieces)), 0, 1)
+            if not chosen:
+                return
+            self._promised[pod.key] = node, tuple(sorted(chosen[0].cores.items())), chosen[0].numa or ""
+        self._held[node][pod.key] = self._promised[pod.key][1]
+
+    def uncount(self, pod: PodRecord, node: str) -> None:
+        """The pod is not counted there any more."""
+        self._held[node].pop(pod.key, None)
+        if not self._held[node]:
+            del self._held[node]
+
+    def forget(self, key: Key) -> None:
+        """The bind failed, or the pod is gone: nothing is promised to it."""
+        self._promised.pop(key, None)
+
+    def notes(self, pod: PodRecord) -> dict[str, str]:
+        """The annotations that its binding carries."""
+        if pod.key not in self._promised:
+            return {}
+        _, held, zone = self._promised[pod.key]
+        told = {CORES: ",".join(f"{core}={pieces}" for core, pieces in held)}
+        return {**told, NUMA_NODE: zone} if zone else told
+
+    def passing(self, pod: PodRecord, names: tuple[str, ...]) -> dict[Reason, Bool]:
+        """Which of the nodes have cores for the pod; nothing where it asks for none."""
+        if not pod.pieces:
+            return {}
+        free = [list(self.free(name).values()) for name in names]
+        width = max(map(len, free), default=0)
+        matrix = np.array([row + [cores.ABSENT] * (width - len(row)) for row in free], dtype=np.int64)
+        return {CORES_TAKEN: cores.capacity(matrix.reshape(len(names), width), pod.pieces, SHARE_BASE) > 0}
+
+    def free(self, node: str) -> dict[str, int]:
+        """Pieces left of every core."""
+        left = dict.fromkeys(self._layouts.get(node, ()), SHARE_BASE)
+        for held in self._held.get(node, {}).values():
+            for core, pieces in held:
+                if core in left:
+                    left[core] = max(left[core] - pieces, 0)
+        return left
+
+    def promised(self, node: str) -> dict[str, Pieces]:
+        """What pods that are bound hold on a node, for checks."""
+        held = self._held.get(node, {})
+        return {"/".join(key): pieces for key, pieces in sorted(held.items()) if key not in self._promised}
+
+    def _room(self, node: str) -> Room:
+        zones = {core: zone for core, zone in self._layouts.get(node, {}).items() if zone}
+        return Room(name=node, cores=self.free(node), numa=zones)
+
+
+@lru_cache(maxsize=1024)
+def _layout(text: str, count: int) -> Layout:
+    """The cores of a node; without an annotation as many as it has, all alike."""
+    if not text:
+        return {str(number): "" for number in range(count)}
+    found: dict[str, str] = {}
+    for part in text.split(";"):
+        zone, sign, listed = part.strip().partition("=")
+        if not (zone and sign):
+            raise InputError(LAYOUT, f"{part!r}; expected NUMA=CORES such as 0=0-15,32-47")
+        for each in listed.split(","):
+            first, _, last = each.strip().partition("-")
+            low, high = integer(first), integer(last or first)
+            if low is None or high is None or not 0 <= low <= high < MOST_CORES:
+                raise InputError(LAYOUT, f"{each!r} is no range of cores; expected such as 0-15")
+            found.update((str(core), zone) for core in range(low, high + 1))
+    return found

@@ -1,0 +1,214 @@
+"""Bound cores: asked for by annotation, promised once, written with the binding, read back after a restart."""
+
+import asyncio
+from collections import Counter
+from typing import Any
+
+import msgspec
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.kube.client import Client
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.resources import PODS
+from fairlead.kube.watch import Change
+from fairlead.live.scheduler.binder import Binder
+from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
+from fairlead.live.scheduler.records import PodRecord, Records
+from tests.kube.virtual import run
+
+RECORDS = Records()
+
+
+def body(name: str, cpu: str = "2", bind: str = "true", **more: Any) -> dict[str, Any]:
+    """A pod that asks for bound cores."""
+    notes = {"fairlead.io/bind-cpu": bind, **more.pop("notes", {})}
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": f"{name}-1", "annotations": notes},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}], **more},
+    }
+
+
+def pod(name: str, cpu: str = "2", bind: str = "true", **more: Any) -> PodRecord:
+    """The same as a record."""
+    return RECORDS.record(msgspec.convert(body(name, cpu, bind, **more), Pod))
+
+
+def node(name: str, cpu: int = 4, layout: str = "") -> Node:
+    """A node with so many cores."""
+    notes = {"fairlead.io/numa-cores": layout} if layout else {}
+    amounts = {"cpu": str(cpu), "pods": "99"}
+    return msgspec.convert(
+        {"metadata": {"name": name, "annotations": notes}, "status": {"allocatable": amounts, "capacity": amounts}},
+        Node,
+    )
+
+
+def cache(*nodes: Node, pods: tuple[PodRecord, ...] = ()) -> Cache:
+    """A cluster."""
+    made = Cache()
+    for each in nodes:
+        made.on_node(Change("added", each))
+    for one in pods:
+        made.on_pod(Change("added", one))
+    return made
+
+
+def cycle(made: Cache) -> list[Outcome]:
+    """Everything that waits, decided and assumed as the scheduler does."""
+    outcomes = []
+    for batch in batches(grouped(made.waiting.values())):
+        for outcome in decide(made.view(), batch, made.per_node, made.storage.demand):
+            for each, place in outcome.placed:
+                made.assume(each.key, place)
+            outcomes.append(outcome)
+    return outcomes
+
+
+def told(made: Cache, name: str) -> dict[str, str]:
+    """The annotations that a pod would be bound with."""
+    return made.cores.notes(made.pods["shop", name])
+
+
+def test_pins_are_chosen_and_the_next_pod_gets_others() -> None:
+    """Two pods of 1.5 cores: whole cores apart, fragments together."""
+    made = cache(node("n"), pods=(pod("a", "1500m"), pod("b", "1500m")))
+    cycle(made)
+    assert told(made, "a") == {"fairlead.io/cores": "0=50,1=100"}
+    assert told(made, "b") == {"fairlead.io/cores": "0=50,2=100"}
+    assert made.cores.free("n") == {"0": 0, "1": 0, "2": 0, "3": 100}
+
+
+def test_room_of_the_node_is_not_enough_without_cores() -> None:
+    """Two cores are left as pieces of four: a pod that needs two whole ones waits, and is told why."""
+    shared = tuple(
+        pod(f"s{core}", "500m", nodeName="n", notes={"fairlead.io/cores": f"{core}=50"}) for core in range(4)
+    )
+    made = cache(node("n"), pods=(*shared, pod("whole")))
+    (outcome,) = cycle(made)
+    assert [(each.reason.code, each.count) for each in outcome.rejected] == [("CoresTaken", 1)]
+
+
+def test_pins_lie_in_one_numa_node() -> None:
+    """The layout of the annotation; a core it leaves out is not offered."""
+    made = cache(node("n", 8, "0=1-3;1=4-7"), pods=(pod("a", "4"), pod("b", "2")))
+    cycle(made)
+    assert told(made, "a") == {"fairlead.io/cores": "4=100,5=100,6=100,7=100", "fairlead.io/numa-node": "1"}
+    assert told(made, "b") == {"fairlead.io/cores": "1=100,2=100", "fairlead.io/numa-node": "0"}
+    assert made.cores.free("n")["3"] == 100
+
+
+def test_pins_survive_a_restart() -> None:
+    """What bound pods carry is all that is needed; a waiting pod's own claim counts for nothing."""
+    bound = pod("a", nodeName="n", notes={"fairlead.io/cores": "0=100,3=100"})
+    forged = pod("b", notes={"fairlead.io/cores": "0=100"})
+    made = cache(node("n"), pods=(bound, forged))
+    cycle(made)
+    assert told(made, "b") == {"fairlead.io/cores": "1=100,2=100"}
+
+
+def test_pin_stays_while_the_bind_is_under_way() -> None:
+    """News of an assumed pod do not move it; a failed bind frees it; the server's word ends the promise."""
+    made = cache(node("n"), pods=(pod("a"), pod("b")))
+    cycle(made)
+    before = told(made, "b")
+    made.forget(("shop", "a"))
+    made.on_pod(Change("modified", pod("b")))
+    assert (told(made, "b"), told(made, "a")) == (before, {})
+    made.on_pod(Change("modified", pod("b", nodeName="n", notes=before)))
+    assert told(made, "b") == {}
+    assert sum(made.cores.free("n").values()) == 200
+    made.on_pod(Change("deleted", pod("b")))
+    assert sum(made.cores.free("n").values()) == 400
+
+
+@pytest.mark.parametrize(
+    ("bind", "cpu", "want"),
+    [
+        ("yes", "1", "'yes'; expected true or false"),
+        ("true", "5m", "no whole number"),
+        ("true", "0", "cannot be bound"),
+    ],
+)
+def test_what_cannot_be_bound_is_said(bind: str, cpu: str, want: str) -> None:
+    """The pod is not placed by a rule that its owner did not ask for."""
+    assert want in pod("p", cpu, bind).broken
+
+
+def test_false_asks_for_nothing() -> None:
+    """The annotation may be there and say no."""
+    assert (pod("p", bind="false").pieces, pod("p", bind="false").broken) == (0, "")
+
+
+@pytest.mark.parametrize("layout", ["0", "0=", "0=3-1", "0=a", "=1"])
+def test_layout_that_cannot_be_read_offers_no_cores(layout: str) -> None:
+    """A node is not guessed at."""
+    made = cache(node("n", 4, layout), pods=(pod("a"),))
+    (outcome,) = cycle(made)
+    assert outcome.waiting
+
+
+def test_binding_carries_the_pin() -> None:
+    """One write: the node and the cores."""
+    api = FakeApi()
+    api.put(PODS, body("a"))
+    made = cache(node("n"), pods=(pod("a"),))
+    cycle(made)
+
+    async def story() -> None:
+        binder = Binder(Client(api), lambda who, why: None, notes=made.cores.notes)
+        binder.bind(made.pods["shop", "a"], "n")
+        task = asyncio.create_task(binder.run())
+        await binder.drain()
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(story())
+    written = api.find(PODS, "a", namespace="shop")
+    assert written is not None
+    assert written["spec"]["nodeName"] == "n"
+    assert written["metadata"]["annotations"]["fairlead.io/cores"] == "0=100,1=100"
+
+
+steps = st.lists(
+    st.tuples(
+        st.sampled_from(["new", "bound", "fail", "end"]), st.integers(0, 7), st.sampled_from(["500m", "1", "1300m"])
+    ),
+    max_size=25,
+)
+
+
+@given(steps)
+def test_no_piece_is_promised_twice(story: list[tuple[str, int, str]]) -> None:
+    """Whatever comes, fails and ends: no core gives more than it has, and the cache equals a fresh list."""
+    made, stored = cache(node("n1"), node("n2", 6, "0=0-2;1=3-5")), {}
+    for what, number, cpu in story:
+        name = f"p{number}"
+        known = made.pods.get(("shop", name))
+        if what == "new" and known is None:
+            made.on_pod(Change("added", pod(name, cpu)))
+            stored[name] = {"cpu": cpu}
+            cycle(made)
+        elif what == "bound" and known is not None and known.key in made.assumed:
+            stored[name] |= {"nodeName": made.assumed[known.key], "notes": dict(made.cores.notes(known))}
+            made.on_pod(Change("modified", pod(name, **stored[name])))
+        elif what == "fail" and known is not None:
+            made.forget(known.key)
+        elif what == "end" and known is not None:
+            made.on_pod(Change("deleted", known))
+            del stored[name]
+            cycle(made)
+        used: Counter[tuple[str, str]] = Counter()
+        for key, place in made.assumed.items():
+            for part in made.cores.notes(made.pods[key])["fairlead.io/cores"].split(","):
+                used[place, part.partition("=")[0]] += int(part.partition("=")[2])
+        for each in made.pods.values():
+            for core, pieces in each.cores:
+                used[each.node, core] += pieces
+        assert all(pieces <= 100 for pieces in used.values())
+    fresh = [pod(name, **{**more, "notes": dict(more.get("notes", {}))}) for name, more in stored.items()]
+    assert made.differences([node("n1"), node("n2", 6, "0=0-2;1=3-5")], fresh) == []
