@@ -12,7 +12,10 @@ from fairlead.live.scheduler.records import Key, PodRecord
 
 
 class Gangs:
-    """Follows every recorded intent until all its pods are bound or gone. `pod_of` looks up a pod."""
+    """Follows every recorded intent until all its pods are bound or gone. Only a leader ends them.
+
+    `pod_of` looks up a pod.
+    """
 
     def __init__(
         self,
@@ -20,7 +23,9 @@ class Gangs:
         intents: Intents,
         pod_of: Callable[[Key], PodRecord | None],
         recorder: Recorder | None = None,
+        leads: Callable[[], bool] = lambda: True,
     ) -> None:
+        self._leads = leads
         self._books = books
         self._intents = intents
         self._pod_of = pod_of
@@ -34,6 +39,8 @@ class Gangs:
 
     def check(self) -> None:
         """Look at intents that are new to us, those of an earlier leader among them."""
+        if not self._leads():
+            return
         for job, promise in list(self._books.intents.items()):
             if self._ended.get(job) is promise or self._open.get(job, (None,))[0] is promise:
                 continue
@@ -46,7 +53,7 @@ class Gangs:
 
     def seen(self, pod: PodRecord) -> None:
         """News of a pod, its end among them."""
-        if not self._open:
+        if not self._open or not self._leads():
             return
         job = self._books.job_of(pod)
         if job in self._open and not self._misses(pod.key):

@@ -117,7 +117,7 @@ class Scheduler:
         self.on_turn: Callable[[FairTurn], None] = lambda turn: None
         """Told of every turn of the queue level, after its grants were acted on."""
         self._intents = Intents(client, self._binder.bind, self._refused, wall)
-        self._gangs = Gangs(self.books, self._intents, self.cache.pods.get, recorder)
+        self._gangs = Gangs(self.books, self._intents, self.cache.pods.get, recorder, leads)
         self._shared: dict[Resource[Any], Reflector[Any]] = {
             resource: Reflector(client, resource, sink) for resource, sink in self.books.watched()
         }
@@ -365,6 +365,8 @@ class Scheduler:
             self._volumes.news()
         elif what == BUDGET:
             self.books.rules_changed()
+        elif what == QUEUE and self.synced:
+            self._gangs.check()
         if self.pending.wake(what):
             self._changed.set()
 
