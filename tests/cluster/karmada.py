@@ -17,6 +17,7 @@ CRDS = Path(__file__).parent / "crds"
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 WORK = "/apis/work.karmada.io/v1alpha2"
 FLEET_BINDINGS = f"{WORK}/clusterresourcebindings"
+POLICIES = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"
 
 
 def define(api: Api, file: str) -> None:
@@ -56,6 +57,12 @@ def binding(name: str, replicas: int, placement: dict[str, Any] | None, **spec: 
     placed = {} if placement is None else {"placement": placement}
     body = {"resource": resource, "replicas": replicas, "schedulerName": "fairlead", **placed, **spec}
     return {"metadata": {"name": name, "labels": {"run": "0"}}, "spec": body}
+
+
+def fleet_binding(name: str, replicas: int, placement: dict[str, Any] | None, **spec: Any) -> dict[str, Any]:
+    """The same for an object without a namespace."""
+    kind = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ClusterResourceBinding"}
+    return {**kind, **binding(name, replicas, placement, **spec)}
 
 
 class Bindings:
@@ -106,15 +113,16 @@ def condition(found: dict[str, Any]) -> dict[str, Any]:
 
 
 @contextmanager
-def fleet(kubeconfig: Path, *options: str) -> Iterator[subprocess.Popen[bytes]]:
-    """The component as a process of its own, stopped with SIGTERM."""
-    command = [sys.executable, "-m", "fairlead", "fleet", "--kubeconfig", str(kubeconfig), "--health", "127.0.0.1:0"]
-    process = subprocess.Popen([*command, "--no-leader-election", *options])
+def fleet(kubeconfig: Path, *options: str, led: bool = False, port: int = 0) -> Iterator[subprocess.Popen[bytes]]:
+    """The component as a process of its own, stopped with SIGTERM. `led`: it has to win the lease before it acts."""
+    alone = () if led else ("--no-leader-election",)
+    command = ["fleet", "--kubeconfig", str(kubeconfig), "--health", f"127.0.0.1:{port}", *alone, *options]
+    process = subprocess.Popen([sys.executable, "-m", "fairlead", *command])
     try:
         yield process
     finally:
         process.send_signal(signal.SIGTERM)
-        process.wait(30)
+        process.wait(60)
 
 
 class Writes:

@@ -22,6 +22,7 @@ from tests.cluster.karmada import (
     counts,
     define,
     fleet,
+    fleet_binding,
     static,
 )
 
@@ -170,9 +171,8 @@ def test_binding_of_the_whole_fleet_keeps_its_result_in_the_status(
     api: Api, kubeconfig: Path, namespace: str, bindings: Bindings
 ) -> None:
     """Where the definition has the field, the last result is there and not in an annotation."""
-    body = binding(namespace, 0, {"clusterAffinity": {"labelSelector": {"matchLabels": {"pool": namespace}}}})
-    kind = {"apiVersion": "work.karmada.io/v1alpha2", "kind": "ClusterResourceBinding"}
-    api.create(FLEET_BINDINGS, {**kind, **body})
+    everywhere = {"clusterAffinity": {"labelSelector": {"matchLabels": {"pool": namespace}}}}
+    api.create(FLEET_BINDINGS, fleet_binding(namespace, 0, everywhere))
     path = f"{FLEET_BINDINGS}/{namespace}"
     try:
         with fleet(kubeconfig):
@@ -183,17 +183,6 @@ def test_binding_of_the_whole_fleet_keeps_its_result_in_the_status(
         assert RESULT not in found["metadata"]["annotations"]
     finally:
         api.delete(path)
-
-
-def test_shadow_writes_nothing(api: Api, kubeconfig: Path, namespace: str, bindings: Bindings) -> None:
-    """In shadow nothing is written; a real instance beside it does the work."""
-    placement = static(namespace, equal(namespace))
-    bindings.create(binding("one", 6, placement))
-    before = bindings.versions()
-    with fleet(kubeconfig, "--shadow") as process:
-        process.send_signal(signal.SIGTERM)
-        process.wait(30)
-    assert bindings.versions() == before
 
 
 def test_changes_of_weights_and_clusters_are_followed(

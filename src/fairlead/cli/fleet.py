@@ -21,7 +21,7 @@ Examples:
 @click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
 @cluster_options
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's fleet.health.")
-@click.option("--shadow", is_flag=True, help="Decide and report, write nothing.")
+@click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
 def command(
@@ -46,10 +46,12 @@ def command(
     from fairlead.live.settings import DEFAULTS, read_configuration
 
     settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
+    options = Options(name=settings.name, shadow=shadow or settings.shadow)
+    # A lease is a write, and one that a shadow took would be missing where the real work is done.
+    alone = no_leader_election or options.shadow
     process = Process(
         listen=health or settings.health,
         lease_namespace=settings.namespace,
-        lease_name="" if no_leader_election else f"{settings.name}-fleet",
+        lease_name="" if alone else f"{settings.name}-fleet",
     )
-    options = Options(name=settings.name, shadow=shadow or settings.shadow)
     uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))

@@ -137,6 +137,8 @@ def _toleration(given: TolerationShape) -> Toleration:
 def _spread(given: SpreadConstraint, who: str) -> Spread:
     if given.spread_by_label:
         by = SpreadBy.LABEL
+    elif not given.spread_by_field:
+        by = SpreadBy.CLUSTER
     elif given.spread_by_field in _SPREAD_FIELDS:
         by = SpreadBy(given.spread_by_field)
     else:
