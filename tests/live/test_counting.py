@@ -237,3 +237,59 @@ def test_owner_that_cannot_be_read_is_an_error() -> None:
             await this.processes[0].mutator.answer(request)
 
     _in_shop(play)
+
+
+def _question(uid: str) -> Request:
+    return decode(msgspec.json.encode(review(web_pod(), uid=uid))).request
+
+
+def test_who_waits_for_a_reservation_is_told_a_delay_only_while_it_is_fresh() -> None:
+    """At first the granted pod is likely on its way; later it was most likely refused, and a worker is not held."""
+
+    async def play(this: Shop) -> None:
+        await this.admit(refused=True)
+        mutator = this.processes[0].mutator
+        soon = (await mutator.answer(_question("a")))["response"]["status"]
+        assert (soon["code"], soon["details"]) == (429, {"retryAfterSeconds": 1})
+        await asyncio.sleep(10)
+        later = (await mutator.answer(_question("b")))["response"]["status"]
+        assert later["code"] == 429
+        assert "details" not in later
+
+    _in_shop(play)
+
+
+def test_slot_of_a_request_that_was_given_up_is_free_at_once() -> None:
+    """Its time was up while the grant was being written: nobody was told of it, so nobody has to wait for it."""
+
+    async def play(this: Shop) -> None:
+        process = this.processes[0]
+        this.api.faults.seconds = 1.0
+        asked = asyncio.create_task(process.mutator.answer(_question("given-up")))
+        await asyncio.sleep(2.5)
+        asked.cancel()
+        await asyncio.sleep(10)
+        this.api.faults.seconds = 0.0
+        (ledger,) = this.api.store.listed(f"{TIER_LEDGERS.root}/{TIER_LEDGERS.plural}", "", "", "")
+        assert ledger["slots"]["granted"] == ["given-up"]
+        answer = await process.mutator.answer(_question("next"))
+        assert answer["response"]["auditAnnotations"]["reason"] == "SlotGranted"
+
+    _in_shop(play, processes=1)
+
+
+def test_request_that_is_asked_again_keeps_its_slot() -> None:
+    """Given up once and asked again, it is granted; to others its slot is reserved."""
+
+    async def play(this: Shop) -> None:
+        mutator = this.processes[0].mutator
+        asked = asyncio.create_task(mutator.answer(_question("same")))
+        await asyncio.sleep(0)
+        asked.cancel()
+        await asyncio.sleep(1)
+        first = await mutator.answer(_question("same"))
+        assert first["response"]["auditAnnotations"]["reason"] == "SlotGranted"
+        other = await mutator.answer(_question("other"))
+        assert other["response"]["status"]["code"] == 429
+
+    _in_shop(play, processes=1)

@@ -168,6 +168,8 @@ def test_unresolved_slots_ask_for_a_retry() -> None:
     assert got["allowed"] is False
     assert (got["status"]["code"], got["status"]["reason"]) == (429, "TooManyRequests")
     assert "details" not in got["status"], "a delay would keep a worker of the controller waiting"
+    got = admit.answer(_request(web_pod()), None, decision, RULES, soon=True)["response"]
+    assert got["status"]["details"] == {"retryAfterSeconds": 1}
 
 
 def test_second_call_for_a_granted_pod_changes_nothing() -> None:

@@ -24,6 +24,7 @@ from fairlead.model.owners import Newcomer, Owner, OwnerKind
 from fairlead.model.reasons import Finding, because
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
+RETRY_SECONDS = 1
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -100,14 +101,18 @@ def owner_of(kind: OwnerKind, workload: Workload) -> Owner:
     )
 
 
-def answer(request: Request, asking: Asking | None, decision: Split, rules: TierRules) -> dict[str, Any]:
+def answer(
+    request: Request, asking: Asking | None, decision: Split, rules: TierRules, *, soon: bool = False
+) -> dict[str, Any]:
     """The response: a patch for a verdict, nothing for a pod left alone, "ask again" where neither is safe.
 
-    A granted slot is named after the request, which is unique.
+    A granted slot is named after the request, which is unique. `soon` is for requests that have to come back: whether
+    a moment will do. Clients wait that moment themselves, and a controller's holds one of its few workers meanwhile.
     """
     if decision.verdict is Verdict.RETRY:
-        # Without a Retry-After: with one, a controller's client would wait and hold one of its few workers meanwhile.
-        return refuse(request.uid, code=429, reason="TooManyRequests", message=decision.rule.sentence)
+        seconds = RETRY_SECONDS if soon else None
+        message = decision.rule.sentence
+        return refuse(request.uid, code=429, reason="TooManyRequests", message=message, retry_seconds=seconds)
     warnings = list(decision.warnings)
     patch: Patch = []
     if asking is not None and decision.verdict is Verdict.ON_DEMAND:

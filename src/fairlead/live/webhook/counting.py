@@ -86,14 +86,22 @@ class Counter:
         queue = self._queues.setdefault(scope.uid, _Queue(scope))
         future: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
         queue.waiting[slot] = until, future
+        self._memory.asked(slot)
         if queue.task is None:
             queue.task = asyncio.create_task(self._serve(queue))
         else:
             self._memory.wake(scope.uid)
         try:
             return await future
+        except asyncio.CancelledError:
+            self._memory.unanswered(slot)
+            raise
         finally:
             queue.waiting.pop(slot, None)
+
+    def soon(self, uid: str) -> bool:
+        """Whether a request of the ReplicaSet that comes back in a moment is likely to find what it waits for."""
+        return self._memory.fresh(uid)
 
     async def preview(self, scope: Scope, slot: str) -> Counted:
         """What `count` would say, with nothing written (dry run)."""

@@ -17,6 +17,8 @@ from fairlead.live.webhook.ledger import Knowledge, Ledger
 
 LAPSE_SECONDS = 45.0
 """Longer than a creation can take after its admission: the API server gives up after 34 seconds."""
+FRESH_SECONDS = 10.0
+"""How long a reservation is likely to be one that still comes: nearly all pods are stored within moments."""
 KEEP_SECONDS = 600.0
 """How long the slot of a deleted pod, or the reservations of a quiet ReplicaSet, are remembered."""
 
@@ -34,6 +36,7 @@ class Memory:
         self._clock = clock
         self._lapse = lapse
         self._seen: dict[str, float | None] = {}
+        self._unanswered: dict[str, float] = {}
         self._met: dict[str, tuple[float, dict[str, float]]] = {}
         self._news: dict[str, _News] = {}
 
@@ -55,10 +58,24 @@ class Memory:
         known = self._met[uid][1] if uid in self._met else {}
         met = {slot: known.get(slot, now) for slot in ledger.granted - ledger.seen}
         self._met[uid] = now, met
+        due = now - self._lapse
         return Knowledge(
             seen=frozenset(slot for slot in met if slot in self._seen),
-            lapsed=frozenset(slot for slot, since in met.items() if since <= now - self._lapse),
+            lapsed=frozenset(slot for slot, since in met.items() if since <= due or slot in self._unanswered),
         )
+
+    def asked(self, slot: str) -> None:
+        """A request for this slot is under way, again perhaps."""
+        self._unanswered.pop(slot, None)
+
+    def unanswered(self, slot: str) -> None:
+        """Nobody was told of this slot, nor ever will be: whether it was granted or not, no pod can carry it."""
+        self._unanswered[slot] = self._clock()
+
+    def fresh(self, uid: str) -> bool:
+        """Whether the reservations of a ReplicaSet were met so lately that their pods are likely still on their way."""
+        due = self._clock() - FRESH_SECONDS
+        return uid in self._met and any(since > due for since in self._met[uid][1].values())
 
     def mark(self, uid: str) -> int:
         """A number that changes whenever there is news of the ReplicaSet; take it before looking, for `news`."""
@@ -85,5 +102,6 @@ class Memory:
         """Drop what is older than anybody can ask for."""
         due = self._clock() - KEEP_SECONDS
         self._seen = {slot: gone for slot, gone in self._seen.items() if gone is None or gone > due}
+        self._unanswered = {slot: at for slot, at in self._unanswered.items() if at > due}
         self._met = {uid: (at, slots) for uid, (at, slots) in self._met.items() if at > due}
         self._news = {uid: news for uid, news in self._news.items() if uid in self._met}

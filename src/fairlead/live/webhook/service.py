@@ -63,7 +63,8 @@ class Mutator:
         self._report(decision, None if workload is None else _reference(asking, workload))
         if self._shadow:
             return allow(request.uid, audit=admit.audit(decision))
-        return admit.answer(request, asking, decision, self._rules)
+        soon = self._counter.soon(asking.controller.uid)
+        return admit.answer(request, asking, decision, self._rules, soon=soon)
 
     def _counted(self, asking: admit.Asking, owner: Owner) -> bool:
         """Whether the verdict depends on a count; all others follow from the pod and its owner alone."""
