@@ -1,6 +1,7 @@
 """Deployments whose pods the webhook splits, and what became of them."""
 
 import random
+import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,6 +11,7 @@ from tools.controlplane.api import Api
 
 MINIMUM = "distributed-scheduling/min-available"
 CAPACITY = "node.kubernetes.io/capacity"
+WAKE_SECONDS = 15.0
 
 
 def deployment(name: str, replicas: int, minimum: str | None, **labels: str) -> dict[str, Any]:
@@ -44,14 +46,29 @@ class Fleet:
         self.api.patch(f"{self.path}/{name}", body)
 
     def settled(self, *, seconds: float = 180) -> None:
-        """Wait until every Deployment has exactly its pods, all of the current template, all available."""
-        self.api.wait("all Deployments are complete", lambda: self._quiet() is not None, seconds=seconds)
+        """Wait until every Deployment has exactly its pods, all of the current template, all available.
+
+        After failed creations a ReplicaSet's controller waits, in the end for minutes; a change wakes it.
+        """
+        wake = time.monotonic() + WAKE_SECONDS
+
+        def holds() -> bool:
+            nonlocal wake
+            if self._quiet() is not None:
+                return True
+            if time.monotonic() > wake:
+                wake = time.monotonic() + WAKE_SECONDS
+                self._wake(str(wake))
+            return False
+
+        self.api.wait("all Deployments are complete", holds, seconds=seconds)
 
     def quiet(self, *, mended: bool) -> None:
         """Wait for a quiet point and check it; where repair is at work, until it has nothing more to do."""
-        if mended:
-            self.api.wait("everything is mended", lambda: self._quiet() and not self.off(), seconds=1800)
         self.settled(seconds=1800)
+        while mended and self.off():
+            time.sleep(1)
+            self.settled(seconds=1800)
         self.check()
         version = self._quiet()
         if version is not None:
@@ -69,6 +86,11 @@ class Fleet:
         """Deployments with more or fewer pods bound to on-demand nodes than they ask for, and both numbers."""
         found, wanted = self._required(), {each["metadata"]["name"]: target(each) for each in self.api.items(self.path)}
         return {name: (found[name], count) for name, count in wanted.items() if found[name] != count}
+
+    def _wake(self, turn: str) -> None:
+        for each in self.api.items(self.path):
+            if not _complete(each):
+                self.patch(each["metadata"]["name"], {"metadata": {"annotations": {"turn": turn}}})
 
     def _quiet(self) -> int | None:
         """The version of the store if all Deployments are complete in it."""
@@ -123,24 +145,35 @@ def minimum_of(number: int, size: Size) -> int:
     return 1 + number * (size.replicas // 2 - 1) // max(size.deployments - 1, 1)
 
 
-def tell(fleet: Fleet, size: Size, disturb: Callable[[], None], *, mended: bool = False) -> None:
-    """All at once, then rolled, then scaled at random; `disturb` happens in the middle of each: exact at quiet points.
-
-    With `mended`, where repair is on, Deployments are scaled twice before it is quiet, so that pods that were given a
-    slot and not a node yet are removed again.
-    """
-    chance = random.Random(size.deployments)
+def tell(fleet: Fleet, size: Size, disturb: Callable[[], None]) -> None:
+    """All at once, then rolled, then scaled at random, `disturb` in the middle of each: exact at quiet points."""
     names = [f"web-{number}" for number in range(size.deployments)]
     fleet.create(*(deployment(name, size.replicas, str(minimum_of(row, size))) for row, name in enumerate(names)))
     disturb()
-    fleet.quiet(mended=mended)
+    fleet.quiet(mended=False)
     for name in names:
         fleet.patch(name, {"spec": {"template": {"metadata": {"labels": {"turn": "2"}}}}})
     disturb()
-    fleet.quiet(mended=mended)
-    for _ in range(size.rounds):
-        for _ in range(1 + mended):
-            for name in names:
-                fleet.patch(name, {"spec": {"replicas": chance.randint(1, size.replicas)}})
+    fleet.quiet(mended=False)
+    for row in range(size.rounds):
+        scale(fleet, size, random.Random(row))
         disturb()
-        fleet.quiet(mended=mended)
+        fleet.quiet(mended=False)
+
+
+def tell_more(fleet: Fleet, size: Size, disturb: Callable[[], None]) -> None:
+    """Afterwards, where repair is on: scaled while `disturb` happens, and again before it is quiet.
+
+    So some pods are created without the webhook, and some that were given a slot and no node yet are removed again.
+    """
+    for row in range(size.rounds):
+        scale(fleet, size, random.Random(f"up {row}"), least=size.replicas // 2)
+        disturb()
+        scale(fleet, size, random.Random(f"down {row}"))
+        fleet.quiet(mended=True)
+
+
+def scale(fleet: Fleet, size: Size, chance: random.Random, *, least: int = 1) -> None:
+    """Every Deployment to a number of replicas at random."""
+    for number in range(size.deployments):
+        fleet.patch(f"web-{number}", {"spec": {"replicas": chance.randint(least, size.replicas)}})

@@ -198,6 +198,7 @@ class Webhooks:
     balancer: Balancer
     setting: Setting
     replicas: list[Replica] = field(default_factory=list)
+    bindings: list[dict[str, Any]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def start(self, count: int = 1) -> None:
@@ -229,6 +230,21 @@ class Webhooks:
             replica.end(number)
             self.replicas.remove(replica)
         self._route()
+
+    def turn_into(self, setting: Setting) -> None:
+        """Go on in another setting, with new replicas."""
+        count = len(self.replicas)
+        self.kill(*self.replicas, number=signal.SIGTERM)
+        self.setting = setting
+        self.bind()
+        self.serve(self.balancer.port)
+        self.start(count)
+
+    def bind(self) -> None:
+        """Give the ServiceAccount the rights that the setting needs besides."""
+        for kind, name in self.setting.roles:
+            self.bindings.append(_binding(kind, name))
+            apply(self.api, self.bindings[-1])
 
     @property
     def leader(self) -> Replica | None:
@@ -284,12 +300,10 @@ def webhooks(plane: ControlPlane, folder: Path, setting: Setting, *, count: int 
     kubeconfig = plane.kubeconfig_for_service_account(NAMESPACE, "fairlead-webhook")
     if not setting.own_certificate:
         certify(folder)
-    bindings = [_binding(kind, name) for kind, name in setting.roles]
-    for binding in bindings:
-        apply(plane.api, binding)
     with Balancer().running() as balancer:
         these = Webhooks(plane.api, kubeconfig, folder, balancer, setting)
         try:
+            these.bind()
             these.serve(balancer.port)
             these.start(setting.count if count is None else count)
             yield these
@@ -298,8 +312,9 @@ def webhooks(plane: ControlPlane, folder: Path, setting: Setting, *, count: int 
                 with suppress(ApiError):
                     plane.api.delete(f"{_PATHS[kind]}/fairlead-webhook")
             these.kill(*these.replicas, number=signal.SIGTERM)
-            for binding in bindings:
-                plane.api.delete(f"{_PATHS[binding['kind']]}/{binding['metadata']['name']}")
+            for binding in these.bindings:
+                with suppress(ApiError):
+                    plane.api.delete(f"{_PATHS[binding['kind']]}/{binding['metadata']['name']}")
 
 
 def certify(folder: Path) -> None:
