@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlead.levels.queue.state import State
-from fairlead.levels.queue.victims import FRESH, Claim, Group, over
+from fairlead.levels.queue.victims import FRESH, Claim, Group, branch_of, over
 
 Key = tuple[int | Fraction, ...]
 
@@ -116,7 +116,7 @@ class _Tally:
             group = self.all.groups[number]
             self.left[number] -= count
             self.above[group.job] -= count
-            sums = self.gone.setdefault(self.all.state.queue_of[group.job], [0] * len(self.all.state.world.whole))
+            sums = self.gone.setdefault(self._branch(group), [0] * len(self.all.state.world.whole))
             for resource, amount in enumerate(self.all.request(number)):
                 sums[resource] += amount * count
             if group.budget >= 0:
@@ -129,7 +129,7 @@ class _Tally:
         queue = state.queue_of[self.all.groups[number].job]
         if queue == claim.queue:
             return self.all.groups[number].count
-        gone = self.gone.get(queue, [0] * len(state.world.whole))
+        gone = self.gone.get(self._branch(self.all.groups[number]), [0] * len(state.world.whole))
         request = self.all.request(number)
         return max(
             (
@@ -139,6 +139,11 @@ class _Tally:
             ),
             default=0,
         )
+
+    def _branch(self, group: Group) -> int:
+        """Whose right it is that a group counts against; the claimant's own queue is its own branch."""
+        queue, claim = self.all.state.queue_of[group.job], self.all.claim
+        return queue if queue == claim.queue else branch_of(self.all.state, claim, queue)
 
     def _budget(self, group: Group) -> int:
         if group.budget < 0:

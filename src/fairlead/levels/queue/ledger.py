@@ -87,6 +87,19 @@ class Ledger:
                     change = max(0, before + change - kept)
         return None
 
+    def excess(self, queue: int, need: Vector) -> list[int]:
+        """By how much the need would pass the whole, by resource."""
+        excess = [0] * len(need)
+        for resource, amount in sparse(need):
+            change = amount
+            for row in self.paths[queue][:-1]:
+                before, kept = self.inside[row][resource], self.guarantee[row][resource]
+                if before < kept:
+                    change = max(0, before + change - kept)
+            whole = self.paths[queue][-1]
+            excess[resource] = max(0, self.inside[whole][resource] + change - self.most[whole][resource])
+        return excess
+
     def keep(self, queue: int, need: Vector) -> dict[int, list[int]]:
         """Lower every bound above the queue by what is left of the need there; returns what was kept, by queue."""
         kept: dict[int, list[int]] = {}

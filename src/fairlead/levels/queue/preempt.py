@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, largest, merged
+from fairlead.levels.queue.fewest import Fewest
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Step, step_of
 from fairlead.levels.queue.grant import Block
@@ -43,6 +44,8 @@ class Preemption:
         self.evictions: list[Eviction] = []
         self.gains: dict[int, Gain | None] = {}
         """By what the allocation became better, for each job that others made room for."""
+        self.unsearched: list[int] = []
+        """Jobs whose victims may not be the fewest: the search for them was too long."""
 
     def run(self, blocks: dict[int, Block]) -> list[int]:
         """Try every blocked job that is not ready, in order; those that started."""
@@ -61,14 +64,14 @@ class Preemption:
         inside = [limit if state.queue_of[g.job] == queue else 0 for g, limit in zip(self.groups, limits, strict=True)]
         outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
         for scope in (inside, outside, limits):
-            chosen = self._choose(claim, scope) if any(scope) else None
-            if chosen is None:
-                continue
-            change = self._change(claim, chosen)
-            if standing.better(change, job):
-                self.gains[job] = standing.gain(change)
-                self._carry_out(claim, chosen)
-                return True
+            choices, complete = self._choices(claim, scope) if any(scope) else ([], True)
+            for chosen in choices:
+                change = self._change(claim, chosen)
+                if standing.better(change, job):
+                    self.gains[job] = standing.gain(change)
+                    self._carry_out(claim, chosen)
+                    self.unsearched.extend(() if complete else (job,))
+                    return True
         return False
 
     def _lacking(self, queue: int, step: Step) -> tuple[int, ...]:
@@ -92,11 +95,20 @@ class Preemption:
                     sums[resource] += amount * group.count
         return Standing(self.state, held)
 
-    def _choose(self, claim: Claim, limits: list[int]) -> list[Bite] | None:
-        """The cheapest choice that makes room: lowest top priority, then fewest replicas. None where none does."""
+    def _choices(self, claim: Claim, limits: list[int]) -> tuple[list[list[Bite]], bool]:
+        """Choices that make room, the cheapest first: the one that a search finds, then those found in two orders.
+
+        The cheapest has the lowest top priority, then the fewest running replicas, then the fewest replicas; that is
+        sure where the second value is True.
+        """
         candidates = Candidates(self.state, claim, self.groups, limits, self.allowed)
-        plans = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
-        return min((plan for plan in plans if plan is not None), key=cost, default=None)
+        tried = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
+        found = [choice for choice in tried if choice is not None]
+        excess = self.state.ledger.excess(claim.queue, claim.step.need)
+        search = Fewest(candidates, lambda bites: self._fits(claim, bites), excess)
+        best, complete = search.run(found)
+        others = sorted((choice for choice in found if choice is not best), key=cost)
+        return ([best, *others] if best is not None else []), complete
 
     def _enough(self, claim: Claim, bites: list[Bite]) -> list[Bite] | None:
         """The shortest beginning that makes room, trimmed: without any part of it the gang would not fit."""

@@ -28,6 +28,8 @@ class Outcome:
     notes: Mapping[int, Finding]
     evictions: tuple[Eviction, ...]
     gains: Mapping[int, Gain | None]
+    unsearched: tuple[int, ...]
+    """Jobs whose victims may not be the fewest."""
     reserved: int | None
     requested: Int
     """[job, resource]"""
@@ -144,7 +146,14 @@ def sharing(state: State, outcome: Outcome) -> Sharing:
         reserved=jobs.names[outcome.reserved] if outcome.reserved is not None else None,
         spots={role: {n: c for n, c in spots.items() if c and n != UNSET} for role, spots in state.spots.items()},
         exact_deserved=state.world.deserved[:-1],
-        trace=Trace(considered=len(jobs), rejected=rejected),
+        trace=Trace(
+            considered=len(jobs),
+            rejected=rejected,
+            notes=tuple(
+                f"there may be fewer victims for {jobs.names[job]}: the search for them was too long"
+                for job in outcome.unsearched
+            ),
+        ),
     )
 
 

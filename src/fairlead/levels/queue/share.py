@@ -73,10 +73,11 @@ def share(
         release(state, reservation, fits)
     evictions: list[Eviction] = []
     gains: dict[int, Gain | None] = {}
+    unsearched: tuple[int, ...] = ()
     if policy.preempt:
         preemption = Preemption(state, fits, running if running is not None else running_of(jobs))
         started = preemption.run(blocks)
-        evictions, gains = preemption.evictions, preemption.gains
+        evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(
         state,
@@ -85,6 +86,7 @@ def share(
             notes=notes,
             evictions=tuple(evictions),
             gains=gains,
+            unsearched=unsearched,
             reserved=reservation.job if reservation is not None else None,
             requested=requested,
             queue_fair=queue_fair,

@@ -5,6 +5,7 @@ The least vote counts: the intersection. A rule without an opinion returns None,
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 from fairlead.levels.queue.gang import Step
 from fairlead.levels.queue.state import State
@@ -110,18 +111,24 @@ def deserved(state: State, claim: Claim, groups: Sequence[Group], allowed: Seque
     return [group.count if open_to[state.queue_of[group.job]] else 0 for group in groups]
 
 
+def branch_of(state: State, claim: Claim, queue: int) -> int:
+    """The queue's branch below the nearest ancestor that it shares with the claimant's queue."""
+    mine, theirs = state.ledger.paths[claim.queue], state.ledger.paths[queue]
+    return next(row for row, above in pairwise(theirs) if above in mine)
+
+
 def over(state: State, claim: Claim, queue: int) -> tuple[tuple[int, int], ...]:
     """(resource, surplus) that the queue's branch holds beyond its right and the claimant may reclaim; () for none."""
     world, ledger = state.world, state.ledger
     if queue == UNSET or queue not in ledger.paths or not world.queues.reclaimable[queue]:
         return ()
-    mine, theirs = ledger.paths[claim.queue], ledger.paths[queue]
-    for row in mine:
+    theirs = ledger.paths[queue]
+    for row in ledger.paths[claim.queue]:
         if row in theirs:
             break
         if any(ledger.used[row][r] + claim.step.use[r] > world.deserved[row][r] for r in claim.lacking):
             return ()
-    branch = theirs[theirs.index(row) - 1]
+    branch = branch_of(state, claim, queue)
     surplus = ((r, -int(world.deserved[branch][r] - ledger.used[branch][r])) for r in claim.lacking)
     return tuple((r, amount) for r, amount in surplus if ledger.used[branch][r] > world.deserved[branch][r])
 
