@@ -279,8 +279,8 @@ def test_five_thousand_replicas_settle(control_plane: ControlPlane, kubeconfig: 
     lines = [
         "# Five thousand storage replicas at once",
         "",
-        f"{began:%Y-%m-%d}: 500 nodes × 4 disks, {len(places):,} Replicas of {len(volumes) - len(places):,} volumes which",
-        "wait, on the real API server. No node counts any of them meanwhile, so each is charged as in flight.",
+        f"{began:%Y-%m-%d}: 500 nodes × 4 disks, {len(places):,} Replicas of {len(volumes) - len(places):,} volumes;",
+        "all wait, on the real API server. No node counts any of them meanwhile, so each is charged as in flight.",
         f"Writes of each Replica, as etcd counts: {', '.join(f'{n} on {k:,}' for n, k in sorted(counts.items()))}.",
         f"Where the pure level puts them: {same:,} of {len(places):,}. Most on one disk: {most} GiB of 400 or more.",
         f"Creating them took {(created - began).total_seconds():.0f} s. From the start of the process until all had a",

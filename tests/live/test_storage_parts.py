@@ -1,0 +1,220 @@
+"""Parts of the storage component by themselves: what is known, what is said, what is deployed, what is configured."""
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+import yaml
+from click.testing import CliRunner
+
+from fairlead.cli.main import cli
+from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
+from fairlead.kube.watch import Change
+from fairlead.levels.disk import reasons as why
+from fairlead.levels.disk.balance import balance
+from fairlead.live.settings import DEFAULTS, read_configuration
+from fairlead.live.storage import words
+from fairlead.live.storage.known import Known, Placement
+from fairlead.live.storage.main import NAME
+from fairlead.live.storage.writer import patch_of
+from fairlead.model.balancing import BalancePolicy
+from fairlead.model.disks import Closed, Disk, disk_table
+from fairlead.model.errors import InputError
+from fairlead.model.storage import Held, Volume
+from tests.live.longhorn_objects import node, replica, volume
+
+DEPLOY = Path(__file__).parents[2] / "deploy" / "storage"
+GIB = 2**30
+
+
+def shaped(body: dict[str, Any], version: int, uid: str = "u-1234567890") -> LonghornReplica:
+    meta = {**body["metadata"], "uid": uid, "resourceVersion": str(version)}
+    return msgspec.convert({**body, "metadata": meta}, LonghornReplica)
+
+
+def placement(of: LonghornReplica, where: str = "n1") -> Placement:
+    return Placement(replica=of, node=where, disk="d", uuid=f"uuid-{where}-d", path=f"/disks/{where}-d")
+
+
+WAITING = shaped(replica(volume("a", 5), 1), 7)
+
+
+def known(*replicas: LonghornReplica) -> Known:
+    found = Known({}, {})
+    for each in replicas:
+        found.on_replica(Change("added", each))
+    return found
+
+
+def test_assumed_placement_counts_until_it_is_written_or_undone() -> None:
+    """Assumed: on its disk; undone: it waits; written: as the server answered."""
+    found = known(WAITING)
+    decided = placement(WAITING)
+    found.assume(decided)
+    assert found.replicas["a-r1"].spec.node_id == "n1"
+    assert not found.still(decided)
+    found.undo(decided)
+    assert found.still(decided)
+    found.assume(decided)
+    found.written(shaped(replica(volume("a", 5), 1, "n1/d"), 9))
+    assert found.replicas["a-r1"].metadata.resource_version == "9"
+
+
+def test_echo_of_our_own_write_is_no_news_and_older_states_are_ignored() -> None:
+    """The watch comes after the answer, or before it, or with something older."""
+    answer = shaped(replica(volume("a", 5), 1, "n1/d"), 9)
+    found = known(WAITING)
+    found.assume(placement(WAITING))
+    assert not found.on_replica(Change("modified", WAITING))
+    found.written(answer)
+    assert not found.on_replica(Change("modified", answer))
+    assert not found.on_replica(Change("modified", shaped(replica(volume("a", 5), 1), 8)))
+    early = known(WAITING)
+    early.assume(placement(WAITING))
+    assert early.on_replica(Change("modified", shaped(replica(volume("a", 5), 1, "n1/d"), 11)))
+    early.written(answer)
+    assert early.replicas["a-r1"].metadata.resource_version == "11"
+
+
+def test_replica_that_was_deleted_and_made_anew_is_another_one() -> None:
+    """A late answer does not bring the old one back; a deletion of the old one does not touch the new one."""
+    anew = shaped(replica(volume("a", 5), 1), 3, uid="u-2")
+    found = known(WAITING)
+    found.assume(placement(WAITING))
+    assert found.on_replica(Change("deleted", WAITING))
+    found.written(shaped(replica(volume("a", 5), 1, "n1/d"), 9))
+    assert found.replicas == {}
+    assert found.on_replica(Change("added", anew))
+    assert not found.on_replica(Change("deleted", WAITING))
+    assert found.replicas["a-r1"] is anew
+
+
+def test_node_read_again_is_believed_until_the_watch_is_newer() -> None:
+    """By version; one that is gone is gone."""
+
+    def at(version: int) -> LonghornNode:
+        body = node("n1", d=100)
+        return msgspec.convert(
+            {**body, "metadata": {**body["metadata"], "resourceVersion": str(version)}}, LonghornNode
+        )
+
+    found = known()
+    assert found.on_node(Change("added", at(5)))
+    found.read_again("n1", at(8))
+    assert not found.on_node(Change("modified", at(6)))
+    assert found.nodes["n1"].metadata.resource_version == "8"
+    found.read_again("n1", at(7))
+    assert found.nodes["n1"].metadata.resource_version == "8"
+    found.read_again("n1", None)
+    assert found.nodes == {}
+    assert not found.on_node(Change("deleted", at(9)))
+
+
+def test_patch_is_the_same_however_often_it_is_made_and_keeps_a_folder() -> None:
+    """The folder follows from the uid; one that Longhorn gave stays."""
+    assert patch_of(placement(WAITING)) == patch_of(placement(WAITING))
+    assert patch_of(placement(WAITING))["spec"]["dataDirectoryName"] == "a-u-123456"
+    kept = shaped(replica(volume("a", 5), 1, dataDirectoryName="a-old"), 7)
+    assert patch_of(placement(kept))["spec"]["dataDirectoryName"] == "a-old"
+    assert patch_of(placement(kept))["metadata"]["resourceVersion"] == "7"
+
+
+def test_every_reason_of_a_disk_has_something_that_would_help() -> None:
+    """Else a volume would be told half of it."""
+    assert set(words._HELP) == set(why.REASONS_OF_A_DISK)
+
+
+def test_volume_is_told_counts_names_and_what_comes_nearest() -> None:
+    """The most frequent reason first; the theme has no bytes in it."""
+    disks = disk_table(
+        [
+            Disk(node="a", name="d", usable_bytes=900 * GIB),
+            *(Disk(node=f"b{row}", name="d", usable_bytes=(10 + row) * GIB) for row in range(4)),
+            Disk(node="c", name="d", usable_bytes=0, closed=Closed.NODE_NOT_READY),
+        ]
+    )
+    asked = Volume(name="v", size_bytes=50 * GIB, held=(Held(name="r", node="a", disk="d"),))
+    outcome = balance([asked], disks, BalancePolicy()).outcomes[0]
+    theme, note = words.refused(outcome, disks)
+    parts = "4 InsufficientUsable (b0/d, b1/d, b2/d, …), 1 NodeNotReady (c/d), 1 NodeAntiAffinity (a/d)"
+    assert theme == f"1 of 1 {parts}"
+    assert note.startswith(
+        f"1 of 1 storage replicas has no disk; of 6 disks {parts}; b3/d comes nearest and lacks 37Gi;"
+    )
+    assert "one more node, or soft anti-affinity of nodes" in note
+
+
+def test_no_disks_at_all_are_told_as_such() -> None:
+    """There is nothing to count."""
+    outcome = balance([Volume(name="v", size_bytes=1, replicas=2)], disk_table([]), BalancePolicy()).outcomes[0]
+    assert words.refused(outcome, disk_table([])) == (
+        "NoDisks",
+        "2 of 2 storage replicas have no disk: there are no disks (NoDisks)",
+    )
+
+
+def _deployed(folder: Path) -> list[dict[str, Any]]:
+    files = [each for each in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"] if each != ".."]
+    return [each for file in files for each in yaml.safe_load_all((folder / file).read_text()) if each]
+
+
+def test_deployment_files_agree_with_the_program() -> None:
+    """Every file is listed; names and namespaces are those of the settings; two restricted pods."""
+    listed = set(yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"])
+    assert listed == {path.name for path in DEPLOY.glob("*.yaml")} - {"kustomization.yaml"}
+    objects = _deployed(DEPLOY)
+    spaces = {each["metadata"]["namespace"] for each in objects if each["kind"] == "Role"}
+    assert spaces == {DEFAULTS.storage.namespace, DEFAULTS.storage.longhorn_namespace}
+    leases = [rule for each in objects for rule in each.get("rules", ()) if rule["resources"] == ["leases"]]
+    assert [rule.get("resourceNames") for rule in leases] == [None, [NAME]]
+    deployment = next(each for each in objects if each["kind"] == "Deployment")["spec"]
+    pod = deployment["template"]["spec"]
+    assert (deployment["replicas"], pod["securityContext"]["runAsNonRoot"]) == (2, True)
+    assert pod["containers"][0]["securityContext"]["capabilities"] == {"drop": ["ALL"]}
+    assert "--act" not in pod["containers"][0]["args"]
+
+
+def test_rights_to_write_come_with_acting_only() -> None:
+    """Advice may write Events and the lease and nothing else; acting may read a node and patch a Replica."""
+    rights = {
+        folder.name: {
+            (resource, verb)
+            for each in _deployed(folder)
+            for rule in each.get("rules", ())
+            for resource in rule["resources"]
+            for verb in rule["verbs"]
+            if verb not in ("list", "watch")
+        }
+        for folder in (DEPLOY, DEPLOY / "act")
+    }
+    assert rights == {
+        "storage": {
+            ("events", "create"),
+            ("events", "patch"),
+            ("leases", "create"),
+            ("leases", "get"),
+            ("leases", "update"),
+        },
+        "act": {("nodes", "get"), ("replicas", "patch")},
+    }
+    patch = yaml.safe_load((DEPLOY / "act" / "kustomization.yaml").read_text())["patches"][0]
+    assert yaml.safe_load(patch["patch"])[0]["value"] == "--act"
+
+
+@pytest.mark.parametrize(
+    ("given", "place"), [("maxBytes: many", "maxBytes"), ("alpha: 2", "alpha"), ("usableAs: x", "usableAs")]
+)
+def test_settings_that_cannot_be_used_are_refused_with_their_place(given: str, place: str) -> None:
+    """As those of other components."""
+    text = f"apiVersion: fairlead.io/v1alpha1\nkind: Configuration\nstorage: {{{given}}}\n"
+    with pytest.raises(InputError) as caught:
+        read_configuration(text.encode(), "f")
+    assert place in str(caught.value)
+
+
+def test_command_without_a_cluster_says_so_in_one_line(tmp_path: Path) -> None:
+    """No kubeconfig where one is named."""
+    answer = CliRunner().invoke(cli, ["storage", "--once", "--kubeconfig", str(tmp_path / "none")])
+    assert answer.exit_code != 0
+    assert isinstance(answer.exception, InputError)
