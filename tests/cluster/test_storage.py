@@ -140,7 +140,7 @@ def test_killed_leader_is_followed_and_nothing_is_placed_twice(kubeconfig: Path,
 
 def test_advice_writes_events_only_and_shadow_nothing(kubeconfig: Path, api: Api, longhorn: Longhorn) -> None:
     """A replica that fits and one that does not: shadow reports both, advice says why, neither writes a Replica."""
-    big, uneven = volume("big", 900), volume("uneven", 90)
+    big, uneven = volume("big", 700), volume("uneven", 90)
     sitting = replica(uneven, 1, "n0/d0")
     nodes = fleet(3)
     nodes[0] = counted({**node("n0", zone="z0", d0=150)}, [sitting])
