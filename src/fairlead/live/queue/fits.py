@@ -10,10 +10,11 @@ import numpy as np
 
 from fairlead.engine.ground import Ground
 from fairlead.levels.node.constraints.claims import reach
-from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
 from fairlead.levels.node.constraints.reasons import VOLUME_ELSEWHERE
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.fits import Spots
+from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.live.scheduler.cache import View
 from fairlead.live.scheduler.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
 from fairlead.model.claims import ClaimDemand
@@ -63,6 +64,27 @@ class SnapshotFits:
             if found[role]:
                 self._kept[role] = counts
         return found
+
+    def places(self, roles: Mapping[int, int]) -> int | None:
+        """See `AnyOrder`: an answer where replicas take nothing from one another but amounts."""
+        self._release()
+        state, population = self.ground.state, self.ground.population
+        request = np.zeros((len(roles), len(state.resources)), dtype=np.int64)
+        eligible = np.zeros((len(roles), len(state.names)), dtype=np.bool_)
+        for row, role in enumerate(roles):
+            pod = self._likes[role]
+            if pod is None or pod.alone or role in self._asleep:
+                return None
+            constraints = Constraints(state, pod.shape, population)
+            if not constraints.independent:
+                return None
+            eligible[row] = constraints.allowed()
+            for name, amount in pod.shape.request:
+                column = state.column(name)
+                if column is not None:
+                    request[row, column] = amount
+        room = NodeRoom(state.resources, state.free, request, eligible)
+        return room.places(dict(enumerate(roles.values())))
 
     def take(self, role: int, count: int) -> Spots:
         """See `Fits`."""
