@@ -94,6 +94,15 @@ def test_checker_finds_a_pod_left_out() -> None:
     assert violations(Cluster([node("a1")], [pod("p", cpu="3")])) == []
 
 
+def test_checker_lets_a_kind_begin_anew_beside_those_without_a_domain() -> None:
+    """Required affinity: a pod on a node without the key is nobody's neighbour, so the next may begin anywhere."""
+    keyless = node("c1")
+    del keyless["metadata"]["labels"][ZONE]
+    follower = pod("p2", "a1", affinity={"podAffinity": term("p")})
+    assert violations(Cluster([*NODES, keyless], [pod("p1", "c1"), follower])) == []
+    assert violations(Cluster([*NODES, keyless], [pod("p1", "b1"), follower])) == ["p2 on a1 breaks together"]
+
+
 def test_checker_counts_requests() -> None:
     """Init containers by their peak, sidecars all along, overhead on top, pod-level instead of the sum."""
     init = [

@@ -148,14 +148,15 @@ def same(key: str, one: NodeRecord, two: NodeRecord) -> bool:
 
 
 def near_refusals(shape: Shape, me: Resident, node: NodeRecord, there: list[Seen]) -> Iterator[str]:
-    """Required affinity: somebody whom all wishes are about is near, or I am the first of my kind."""
+    """Required affinity: somebody whom all wishes are about is near, or I am the first of my kind in any domain."""
     wishes = [wish for wish in shape.near if not wish.weight]
     wanted = [other for other in there if all(concerns(wish, me.namespace, other.who) for wish in wishes)]
     if any(wish.key not in node.labels for wish in wishes):
         yield "no key"
     # A domain counts for a wish only where the replica's own node carries that wish's key.
     elif wishes and not all(any(same(wish.key, node, other.node) for other in wanted) for wish in wishes):
-        first = not wanted and all(concerns(wish, me.namespace, me) for wish in wishes)
+        keyed = any(wish.key in other.node.labels for wish in wishes for other in wanted)
+        first = not keyed and all(concerns(wish, me.namespace, me) for wish in wishes)
         if not first:
             yield "near"
 
@@ -281,3 +282,23 @@ def test_group_keeps_clear_of_running_replicas_that_refuse_it() -> None:
     got = place_group(node_state(nodes), population, group)
     assert got.counts.tolist() == [0, 0, 5]
     assert [reasons.FILTERS[code - 1] for code in got.codes] == [reasons.TOO_NEAR, reasons.TOO_NEAR, reasons.NO_ROOM]
+
+
+def test_group_may_begin_where_its_kind_runs_only_outside_every_domain() -> None:
+    """A replica on a node without the key has no domain, so nobody can follow it: the next one begins anew."""
+    nodes = [
+        NodeRecord(name="n1", allocatable={"cpu": 5}),
+        NodeRecord(name="n2", allocatable={"cpu": 5}, labels={"zone": "a"}),
+        NodeRecord(name="n3", allocatable={"cpu": 5}, labels={"zone": "b"}),
+    ]
+    shape = Shape(
+        namespace="shop",
+        labels=(("app", "web"),),
+        request=(("cpu", 1),),
+        near=(Neighbour(key="zone", selector=about("web")),),
+    )
+    outside = Population(residents=(resident(shape),), codes=ints([0]), rows=ints([0]), leaving=flags([False]))
+    group = Group(shape=shape, need=9, base=np.zeros(3, np.int64), step=np.ones(3, np.int64))
+    assert place_group(node_state(nodes), outside, group).counts.tolist() == [0, 5, 0]
+    inside = Population(residents=(resident(shape),), codes=ints([0]), rows=ints([2]), leaving=flags([False]))
+    assert place_group(node_state(nodes), inside, group).counts.tolist() == [0, 0, 5]

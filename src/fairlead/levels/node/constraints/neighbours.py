@@ -97,8 +97,8 @@ def _occupied(codes: Int, count: int, present: Int) -> Bool:
 class Together:
     """The required wishes to be near, all of them at once.
 
-    A replica counts for a wish only if every wish is about it. While there is none anywhere, a shape that is about
-    itself may begin in any domain; from then on the others follow.
+    A replica counts for a wish only if every wish is about it, and only where its node has a domain. While no such one
+    is anywhere, a shape that is about itself may begin in any domain; from then on the others follow.
     """
 
     codes: list[Int]
@@ -140,7 +140,8 @@ def together(state: NodeState, shape: Shape, population: Population) -> tuple[To
         codes.append(column)
         occupied.append(_occupied(column, count, present))
     itself = all(sees_itself(wish, shape, population) for wish in wishes)
-    return Together(codes, occupied, keyed, may_begin=itself and not present.any()), itself
+    begun = any(there.any() for there in occupied)
+    return Together(codes, occupied, keyed, may_begin=itself and not begun), itself
 
 
 def wished(state: NodeState, shape: Shape, population: Population) -> Int:
