@@ -27,7 +27,7 @@ PAGE = """\
 
 {size.deployments} Deployments of {size.replicas} replicas, minimums 1 to {most}, by a real API server and controller
 manager, with three webhook processes. First with the failure policy `Fail`: created at once, rolled, and scaled
-{size.rounds} times at random; in the middle of each the oldest process is killed and another started. Then with `Ignore`
+{size.rounds} times at random; amid each the oldest process is killed and another started. Then with `Ignore`
 and repair: scaled {size.rounds} times more; all three processes are killed in the middle, so that pods are created
 without them, and the Deployments are scaled again before it is quiet.
 

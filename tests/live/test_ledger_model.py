@@ -1,9 +1,9 @@
 """The ledger protocol under every interleaving of small cases.
 
 The world: a controller that keeps N pods, an API server that stores or refuses what was admitted, and webhook processes
-that share nothing but the ledger. Requests may be refused by a quota after admission, pods deleted, processes killed,
-writes may go through while their answer is lost, and what a process knows may be out of date. The attempts are those of
-the product (`fairlead.live.webhook.ledger`).
+that share nothing but the ledger. Requests may be refused by a quota after admission or given up before an answer, pods
+deleted, processes killed, writes may go through while their answer is lost, and what a process knows may be out of
+date. The attempts are those of the product (`fairlead.live.webhook.ledger`).
 """
 
 from collections.abc import Callable, Iterator
@@ -37,6 +37,7 @@ class Budget:
     deletions: int = 0
     crashes: int = 0
     lost: int = 0
+    given_up: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,6 +140,9 @@ def _world_steps(world: World) -> Iterator[World]:
             yield stored
             if world.budget.refusals:
                 yield world.pod(row, stage="unborn", tier="", turn=pod.turn + 1).spend(refusals=1)
+        elif pod.stage == "queued" and world.budget.given_up:
+            # Its attempt goes on, and may still grant a slot that nobody will be told of.
+            yield world.pod(row, stage="unborn", at=-1, turn=pod.turn + 1).spend(given_up=1)
         elif pod.stage == "stored" and world.budget.deletions:
             yield world.pod(row, stage="unborn", tier="", turn=pod.turn + 1).spend(deletions=1)
     if world.budget.crashes:
@@ -196,6 +200,7 @@ CASES = {
     "two processes, two slots of three, a refusal": (2, 3, 2, Budget(refusals=1)),
     "two processes, one slot of three, a deletion": (2, 3, 1, Budget(deletions=1)),
     "two processes, a lost answer and a crash": (2, 2, 1, Budget(lost=1, crashes=1)),
+    "two processes, one given up and one refused": (2, 2, 1, Budget(given_up=1, refusals=1)),
     "three processes, one slot of three": (3, 3, 1, Budget()),
     "three processes, everything on demand": (3, 2, 2, Budget(refusals=1, lost=1)),
     "two processes, nothing on demand": (2, 3, 0, Budget(deletions=1)),
