@@ -243,4 +243,4 @@ def _leavers(job: LiveJob) -> Iterator[Wanted]:
 
 def bare(pod: PodRecord) -> bool:
     """Whether nobody would create the pod anew."""
-    return pod.workload.startswith("Pod/")
+    return pod.owner is None

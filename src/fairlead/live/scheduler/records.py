@@ -239,8 +239,13 @@ def cores_of(text: str) -> Pieces:
 
 
 def workload_of(pod: Pod) -> str:
-    """The key of what the pod is a replica of: its controller, or itself."""
+    """The key of what the pod is a replica of: its controller, else the group it names, or itself."""
     controller = pod.metadata.controller
     if controller is None:
-        return f"Pod/{pod.metadata.namespace}/{pod.metadata.name}"
+        marks, namespace = marks_of(pod), pod.metadata.namespace
+        if marks.group:
+            return f"PodGroup/{namespace}/{marks.group}"
+        if marks.native:
+            return f"NativePodGroup/{namespace}/{marks.native}"
+        return f"Pod/{namespace}/{pod.metadata.name}"
     return f"{controller.kind}/{pod.metadata.namespace}/{controller.name}"

@@ -1,0 +1,181 @@
+"""A small cluster in memory for turns of the queue level: nodes, pods, groups, queues, quotas."""
+
+from typing import Any
+
+import msgspec
+
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
+from fairlead.kube.resources import (
+    DISRUPTION_BUDGETS,
+    NATIVE_POD_GROUPS,
+    POD_GROUPS,
+    PRIORITY_CLASSES,
+    QUEUES,
+    RESOURCE_QUOTAS,
+    Resource,
+)
+from fairlead.kube.watch import Change
+from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.queue.books import Books
+from fairlead.live.queue.fair import Fairness
+from fairlead.live.queue.fits import Site
+from fairlead.live.queue.turn import FairTurn
+from fairlead.live.queue.turning import take_turn
+from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.decide import Outcome
+from fairlead.live.scheduler.records import PodRecord, Records
+
+NOW = 1_000_000.0
+AT = "1970-01-12T13:46:40Z"
+"""`NOW` as the API writes it."""
+
+
+class World:
+    """Objects go in as the API sends them; `turn` shares, and counts what it grants."""
+
+    def __init__(self, *cpus: int, policy: SharePolicy | None = None, deadline: float = 300.0) -> None:
+        self.cache = Cache()
+        self.served = {QUEUES, POD_GROUPS, NATIVE_POD_GROUPS}
+        self.changes = 0
+        self.books = Books(self.cache.rules, on_change=self._changed, served=lambda resource: resource in self.served)
+        rules = self.cache.rules
+        self.fair = Fairness(self.books, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
+        self.sinks = dict(self.books.watched()) | dict(rules.watched())
+        self.records = Records()
+        for number, cpu in enumerate(cpus, start=1):
+            self.node(f"n{number}", cpu)
+
+    def _changed(self) -> None:
+        self.changes += 1
+
+    def node(self, name: str, cpu: int) -> None:
+        """A node."""
+        allocatable = {"cpu": str(cpu), "pods": "500"}
+        meta = {"name": name, "labels": {"kubernetes.io/hostname": name}}
+        found = msgspec.convert({"metadata": meta, "status": {"allocatable": allocatable}}, Node)
+        self.cache.on_node(Change("added", found))
+
+    def pod(
+        self,
+        name: str,
+        *,
+        group: str = "",
+        native: str = "",
+        task: str = "",
+        queue: str = "",
+        on: str = "",
+        owner: str = "",
+        namespace: str = "ns",
+        cpu: str = "1",
+        created: str = AT,
+        phase: str = "",
+        priority: int = 0,
+        leaving: bool = False,
+        **spec: Any,
+    ) -> PodRecord:
+        """A pod, new or changed."""
+        marks = {"scheduling.k8s.io/group-name": group, "volcano.sh/task-spec": task, "volcano.sh/queue-name": queue}
+        meta: dict[str, Any] = {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"uid-{name}",
+            "labels": {"app": group or owner or name},
+            "annotations": {key: value for key, value in marks.items() if value},
+            "creationTimestamp": created,
+        }
+        if owner:
+            meta["ownerReferences"] = [{"kind": "ReplicaSet", "name": owner, "controller": True}]
+        if leaving:
+            meta["deletionTimestamp"] = AT
+        body: dict[str, Any] = {
+            "schedulerName": "fairlead",
+            "nodeName": on,
+            "priority": priority,
+            "containers": [{"name": "c", "resources": {"requests": {"cpu": cpu}}}],
+            **spec,
+        }
+        if native:
+            body["schedulingGroup"] = {"podGroupName": native}
+        record = self.records.record(msgspec.convert({"metadata": meta, "spec": body, "status": {"phase": phase}}, Pod))
+        self.cache.on_pod(Change("added", record))
+        self.books.see(record, self.cache.assumed.get(record.key, ""))
+        return record
+
+    def pods(self, count: int, prefix: str, **like: Any) -> list[PodRecord]:
+        """Several pods that are alike."""
+        return [self.pod(f"{prefix}-{number}", **like) for number in range(count)]
+
+    def gone(self, record: PodRecord) -> None:
+        """A pod is no more."""
+        self.cache.on_pod(Change("deleted", record))
+        self.books.gone(record.key)
+
+    def group(self, name: str, least: int, *, intent: str = "", namespace: str = "ns", **spec: Any) -> None:
+        """A PodGroup, new or changed."""
+        meta = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "creationTimestamp": AT}
+        annotations = {"fairlead.io/intent": intent} if intent else {}
+        body = {"metadata": {**meta, "annotations": annotations}, "spec": {"minMember": least, **spec}}
+        self._put(POD_GROUPS, msgspec.convert(body, PodGroup))
+
+    def native(self, name: str, least: int, namespace: str = "ns") -> None:
+        """A PodGroup of Kubernetes itself."""
+        body = {
+            "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{name}", "creationTimestamp": AT},
+            "spec": {"schedulingPolicy": {"gang": {"minCount": least}}},
+        }
+        self._put(NATIVE_POD_GROUPS, msgspec.convert(body, NativePodGroup))
+
+    def queue(self, name: str, state: str = "Open", **spec: Any) -> None:
+        """A Queue, new or changed."""
+        self._put(
+            QUEUES, msgspec.convert({"metadata": {"name": name}, "spec": spec, "status": {"state": state}}, Queue)
+        )
+
+    def weigh(self, namespace: str, weight: str, name: str = "weight") -> None:
+        """A quota that gives a namespace its weight."""
+        body = {
+            "metadata": {"name": name, "namespace": namespace},
+            "spec": {"hard": {"volcano.sh/namespace.weight": weight}},
+        }
+        self._put(RESOURCE_QUOTAS, msgspec.convert(body, ResourceQuota))
+
+    def priority_class(self, name: str, value: int, policy: str = "PreemptLowerPriority") -> None:
+        """A PriorityClass."""
+        body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": policy}
+        self._put(PRIORITY_CLASSES, msgspec.convert(body, PriorityClass))
+        self.books.rules_changed()
+
+    def budget(self, app: str, allowed: int) -> None:
+        """A disruption budget over the pods of an app."""
+        body = {
+            "metadata": {"name": app, "namespace": "ns"},
+            "spec": {"selector": {"matchLabels": {"app": app}}},
+            "status": {"disruptionsAllowed": allowed},
+        }
+        self._put(DISRUPTION_BUDGETS, msgspec.convert(body, PodDisruptionBudget))
+        self.books.rules_changed()
+
+    def drop(self, resource: Resource[Any], name: str, namespace: str = "") -> None:
+        """An object is deleted."""
+        found = msgspec.convert({"metadata": {"name": name, "namespace": namespace}}, resource.shape)
+        self.sinks[resource](Change("deleted", found))
+
+    def _put(self, resource: Resource[Any], found: Any) -> None:
+        self.sinks[resource](Change("modified", found))
+
+    def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[FairTurn, list[Outcome]]:
+        """One turn; what is granted is assumed."""
+        site = Site(view=self.cache.view(), per_node=self.cache.per_node, demand=self.cache.storage.demand)
+        turn, outcomes = take_turn(self.fair, site, awake, now)
+        for grant in turn.grants:
+            for pod, node in grant.places:
+                self.cache.assume(pod.key, node)
+                self.books.see(pod, node)
+        return turn, outcomes
+
+    def held(self) -> dict[str, int]:
+        """Pods on nodes, by job."""
+        return {job.key: job.running for job in self.books.jobs() if job.running}

@@ -1,0 +1,305 @@
+"""Turns of the queue level on a cluster in memory: shares, gangs, promises, evictions, words for those who wait."""
+
+import pytest
+
+from fairlead.kube.resources import POD_GROUPS, QUEUES
+from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.queue.intents import promised, written
+from fairlead.live.queue.turn import Promise
+from fairlead.live.scheduler.words import message
+from tests.live.queue_world import NOW, World
+
+
+def table(world: World, rows: list[tuple[str, str, int]]) -> None:
+    """Jobs of one-cpu pods: queue, namespace, how many."""
+    for number, (queue, namespace, count) in enumerate(rows):
+        world.group(f"job{number}", 1, queue=queue, namespace=namespace)
+        world.pods(count, f"job{number}", group=f"job{number}", namespace=namespace)
+
+
+def test_the_second_table_of_the_proposal() -> None:
+    """Queues 1:3, namespaces by the weights of their quotas."""
+    world = World(8, 8)
+    world.queue("q1", weight=1)
+    world.queue("q2", weight=3)
+    for namespace, weight in (("ns1", "3"), ("ns2", "1"), ("ns3", "2"), ("ns4", "6")):
+        world.weigh(namespace, weight)
+    table(world, [("q1", "ns1", 5), ("q1", "ns2", 10), ("q2", "ns3", 10), ("q2", "ns4", 2)])
+    world.turn()
+    assert world.held() == {
+        "PodGroup/ns1/job0": 3,
+        "PodGroup/ns2/job1": 1,
+        "PodGroup/ns3/job2": 10,
+        "PodGroup/ns4/job3": 2,
+    }
+
+
+def test_a_gang_that_does_not_fit_nodes_starts_nothing_and_every_member_is_told() -> None:
+    """Six cpu in sum, but two nodes take one pod of two cpu each; a gang of three needs three."""
+    world = World(3, 3)
+    world.group("g", 3)
+    world.pods(3, "a", group="g", cpu="2")
+    _, outcomes = world.turn()
+    assert world.held() == {}
+    (outcome,) = outcomes
+    assert len(outcome.waiting) == 3
+    assert outcome.finding is not None
+    assert outcome.finding.code == "NodesFull"
+    world.node("n3", 3)
+    world.turn()
+    assert world.held() == {"PodGroup/ns/g": 3}
+
+
+def test_minimums_by_task_and_minimum_resources_are_kept() -> None:
+    """Two workers and a master start together; room for the workers alone starts nobody."""
+    world = World(4)
+    world.group("g", 3, minTaskMember={"master": 1, "worker": 2})
+    world.pods(4, "w", group="g", task="worker")
+    world.turn()
+    assert world.held() == {}
+    world.pod("m", group="g", task="master", cpu="2")
+    world.turn()
+    assert world.held() == {"PodGroup/ns/g": 3}
+    world.group("h", 1, minResources={"cpu": "9"})
+    world.pod("h", group="h", cpu="10m")
+    _, outcomes = world.turn()
+    told = {outcome.group.workload: message(outcome) for outcome in outcomes if outcome.waiting}
+    assert "GangAboveWhole: " in told["PodGroup/ns/h"]
+
+
+def test_what_waits_says_its_stage_with_numbers() -> None:
+    """The queue's bound, the missing queue, the missing group, too few members, the nodes: each in its words."""
+    world = World(4)
+    world.queue("small", capability={"cpu": "1"})
+    world.group("bound", 1, queue="small")
+    world.group("lost", 1, queue="nowhere")
+    world.group("few", 5)
+    for name in ("bound", "lost", "astray", "few"):
+        world.pods(2, name, group=name)
+    world.pod("big", cpu="9")
+    _, outcomes = world.turn()
+    told = {outcome.group.pods[0].metadata.name: message(outcome) for outcome in outcomes if outcome.waiting}
+    assert told["bound-0"] == (
+        "QueueCapability: 1 replicas need 1 cpu; queue small may hold 1 and has 0 left; "
+        "replicas that end or move would help"
+    )
+    assert told["lost-0"].startswith("UnknownQueue: queue nowhere does not exist; a change of the queue")
+    assert told["astray-0"].startswith("UnknownGroup: PodGroup ns/astray does not exist")
+    assert told["few-0"].startswith("GangAboveReplicas: job PodGroup/ns/few starts with at least 5 replicas and has 2")
+    assert "GangAboveWhole" in told["big"]
+    assert "1 InsufficientRoom (n1); more room would help" in told["big"]
+
+
+def test_a_deleted_queue_leaves_what_runs_and_stops_what_waits() -> None:
+    """Its pods keep their room; a group edited to another queue goes on there."""
+    world = World(4)
+    world.queue("q")
+    world.group("g", 1, queue="q")
+    world.pods(2, "a", group="g")
+    world.turn()
+    world.drop(QUEUES, "q")
+    world.pod("a-9", group="g")
+    _, outcomes = world.turn()
+    assert world.held() == {"PodGroup/ns/g": 2}
+    assert [message(outcome)[:12] for outcome in outcomes] == ["UnknownQueue"]
+    world.group("g", 1)
+    world.turn()
+    assert world.held() == {"PodGroup/ns/g": 3}
+
+
+def test_a_deleted_group_leaves_what_runs() -> None:
+    """Its pods hold their room as before; those that wait do so until it is back."""
+    world = World(4)
+    world.group("g", 2)
+    world.pods(2, "a", group="g")
+    world.turn()
+    world.drop(POD_GROUPS, "g", "ns")
+    world.pod("a-9", group="g")
+    turn, _ = world.turn()
+    assert world.held() == {"PodGroup/ns/g": 2}
+    assert turn.sharing.queues[0].allocated["cpu"] == 2000
+
+
+def test_native_groups_are_gangs_too() -> None:
+    """Kubernetes' own PodGroup: all or nothing, in the default queue."""
+    world = World(2)
+    world.native("g", 3)
+    world.pods(3, "a", native="g")
+    world.turn()
+    assert world.held() == {}
+    world.node("n2", 1)
+    world.turn()
+    assert world.held() == {"NativePodGroup/ns/g": 3}
+
+
+def test_who_sleeps_gets_nothing_but_counts() -> None:
+    """A job that nothing has happened for is not asked of the nodes; its demand still counts for its queue."""
+    world = World(4)
+    world.queue("q1")
+    world.queue("q2")
+    world.group("a", 1, queue="q1")
+    world.group("b", 1, queue="q2")
+    world.pods(4, "a", group="a")
+    world.pods(4, "b", group="b")
+    turn, outcomes = world.turn(awake={"PodGroup/ns/a"})
+    assert world.held() == {"PodGroup/ns/a": 4}
+    assert {row.name: row.deserved["cpu"] for row in turn.sharing.queues if row.name != "default"} == {
+        "q1": 2000,
+        "q2": 2000,
+    }
+    assert {outcome.group.pods[0].marks.group for outcome in outcomes} == {"a"}
+
+
+def test_constraints_of_the_node_level_hold_inside_a_gang() -> None:
+    """Members that may not share a node need as many nodes."""
+    world = World(8, 8)
+    world.group("g", 3)
+    apart = {
+        "podAntiAffinity": {
+            "requiredDuringSchedulingIgnoredDuringExecution": [
+                {"labelSelector": {"matchLabels": {"app": "g"}}, "topologyKey": "kubernetes.io/hostname"}
+            ]
+        }
+    }
+    world.pods(3, "a", group="g", affinity=apart)
+    _, outcomes = world.turn()
+    assert world.held() == {}
+    assert outcomes[0].finding is not None
+    assert "NodesFull" in outcomes[0].finding.code
+
+
+def test_an_intent_is_rolled_forward_to_the_same_nodes() -> None:
+    """Two of four were bound before a crash; the others go where they were meant to, whoever else waits."""
+    world = World(2, 2)
+    members = [world.pod(f"a-{number}", group="g") for number in range(4)]
+    places = [(members[0], "n1"), (members[1], "n1"), (members[2], "n2"), (members[3], "n2")]
+    world.group("g", 4, intent=written(places, NOW))
+    world.group("rival", 2, priorityClassName="high")
+    world.priority_class("high", 100)
+    world.pods(2, "r", group="rival")
+    world.pod("a-0", group="g", on="n1")
+    world.pod("a-1", group="g", on="n1")
+    turn, _ = world.turn()
+    assert [(grant.job.key, sorted((p.metadata.name, n) for p, n in grant.places)) for grant in turn.grants] == [
+        ("PodGroup/ns/g", [("a-2", "n2"), ("a-3", "n2")])
+    ]
+
+
+def test_an_intent_whose_node_is_taken_is_decided_anew() -> None:
+    """One place is gone: the pod goes elsewhere, the other stays with the intent."""
+    world = World(2, 2, 2)
+    members = [world.pod(f"a-{number}", group="g") for number in range(3)]
+    world.group("g", 3, intent=written([(members[0], "n1"), (members[1], "n2"), (members[2], "gone")], NOW))
+    world.pod("stranger", on="n2", cpu="2", schedulerName="other")
+    turn, _ = world.turn()
+    (grant,) = turn.grants
+    places = {pod.metadata.name: node for pod, node in grant.places}
+    assert places["a-0"] == "n1"
+    assert set(places) == {"a-0", "a-1", "a-2"}
+    assert "n2" not in places.values()
+
+
+def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> None:
+    """Controller-owned members go, bare ones stay; the others are not started meanwhile."""
+    world = World(2, deadline=60.0)
+    owned = world.pod("a-0", group="g", owner="rs")
+    bare = world.pod("a-1", group="g")
+    world.pod("a-2", group="g", cpu="2")
+    world.group("g", 3, intent=written([(owned, "n1"), (bare, "n1")], NOW - 61))
+    world.pod("a-0", group="g", owner="rs", on="n1")
+    world.pod("a-1", group="g", on="n1")
+    assert world.fair.overdue(NOW)
+    turn, _ = world.turn()
+    assert [(each.pod.metadata.name, each.action, each.beneficiary) for each in turn.evictions] == [
+        ("a-0", "release", "")
+    ]
+    assert [job.key for job in turn.released] == ["PodGroup/ns/g"]
+    early = World(2, deadline=62.0)
+    early.group("g", 3, intent=written([(owned, "n1")], NOW - 61))
+    assert not early.fair.overdue(NOW)
+
+
+def test_a_promise_keeps_its_places_until_all_fit() -> None:
+    """Room that somebody has to leave first is kept: nobody else gets it, and the job is not asked again."""
+    world = World(2)
+    low = world.pods(2, "low", on="n1", owner="low")
+    mine = world.pods(2, "high", group="g", priority=10)
+    world.group("g", 2)
+    world.fair.promise(Promise(job="PodGroup/ns/g", places={pod.key: "n1" for pod in mine}, at=NOW))
+    assert not world.fair.calm(mine, parked=False)
+    world.gone(low[0])
+    world.pod("late")
+    turn, outcomes = world.turn()
+    assert turn.grants == ()
+    assert {message(outcome).split(":")[0] for outcome in outcomes if outcome.group.workload != "Pod/ns/late"} == {
+        "NextCycle"
+    }
+    world.gone(low[1])
+    world.turn()
+    assert world.held() == {"PodGroup/ns/g": 2}
+    world.fair.withdraw("PodGroup/ns/g")
+    assert world.fair.promises == {}
+
+
+def test_preemption_names_pods_and_promises_their_places() -> None:
+    """A gang of higher priority takes two of four; they are named, youngest first, and its pods are not bound yet."""
+    world = World(4, policy=SharePolicy(preempt=True))
+    for number in range(4):
+        world.pod(f"low-{number}", owner="low", on="n1", created=f"1970-01-12T13:00:0{number}Z")
+    world.group("g", 2)
+    world.pods(2, "high", group="g", priority=10)
+    turn, _ = world.turn()
+    assert turn.grants == ()
+    assert [(each.pod.metadata.name, each.action, each.beneficiary) for each in turn.evictions] == [
+        ("low-3", "preempt", "PodGroup/ns/g"),
+        ("low-2", "preempt", "PodGroup/ns/g"),
+    ]
+    (promise,) = turn.promises
+    assert promise.places == {("ns", "high-0"): "n1", ("ns", "high-1"): "n1"}
+    assert not promise.begun
+
+
+@pytest.mark.parametrize("guard", ["budget", "barred", "spared", "mark"])
+def test_nobody_is_evicted_against_a_rule(guard: str) -> None:
+    """A disruption budget, a job that may not evict, pods that are spared, pods that say no."""
+    world = World(1, policy=SharePolicy(preempt=True))
+    low = world.pod("low", owner="low", on="n1")
+    if guard == "budget":
+        world.budget("low", 0)
+    elif guard == "barred":
+        world.fair.barred.add("PodGroup/ns/g")
+    elif guard == "spared":
+        world.fair.spared.add(low.metadata.uid)
+    else:
+        world.gone(low)
+        world.pod("kept", owner="low", on="n1", namespace="kube-system")
+    world.group("g", 1)
+    world.pod("high", group="g", priority=10)
+    turn, _ = world.turn()
+    assert turn.evictions == ()
+    assert turn.promises == ()
+
+
+def test_a_look_grants_nothing() -> None:
+    """For status and metrics: who would deserve what."""
+    world = World(4)
+    world.group("g", 2)
+    world.pods(3, "a", group="g")
+    turn = world.fair.look(world.cache.view().nodes, NOW)
+    assert (turn.grants, turn.sharing.jobs[0].admitted) == ((), 3)
+    assert world.held() == {}
+
+
+@pytest.mark.parametrize(
+    ("names", "nodes"),
+    [(["train-0", "train-1", "train-10"], ["n2", "n1", "n2"]), (["x"], ["n1"]), (["a", "b"], ["n", "n"])],
+)
+def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None:
+    """Names lose their common beginning and get it back."""
+    world = World(1)
+    places = [(world.pod(name), node) for name, node in zip(names, nodes, strict=True)]
+    promise = promised("job", "ns", written(places, 12.5))
+    assert promise is not None
+    assert promise.places == {("ns", name): node for name, node in zip(names, nodes, strict=True)}
+    assert (promise.at, promise.begun) == (12.5, True)
+    assert promised("job", "ns", "{broken") is None
