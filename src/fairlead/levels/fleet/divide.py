@@ -71,7 +71,7 @@ def _within(
     """One affinity group: filter, choose, divide, record."""
     counts = prior.counts if prior else _NONE
     column = filtered(clusters, policy, group, counts)
-    unfiltered = not column.any()
+    unfiltered = not np.count_nonzero(column)
     finding = None if unfiltered and len(clusters) else _nobody(clusters, column, workload.replicas)
     notes: tuple[str, ...] = ()
     if finding is None and policy.spread:
@@ -99,7 +99,7 @@ def share_out(
     counts = prior.counts if prior else _NONE
     held = np.array([counts.get(name, 0) for name in chosen.names], dtype=np.int64) if counts else None
     weighs = policy.mode in (Mode.STATIC, Mode.WEBSTER)
-    if weighs and not chosen.weights.any() and workload.replicas:
+    if weighs and workload.replicas and not np.count_nonzero(chosen.weights):
         nobody = because(reasons.ZERO_WEIGHTS, clusters=len(chosen), replicas=workload.replicas)
         return _as_it_is(nobody, chosen, policy, counts, workload.replicas)
     bounds = bounds_of(chosen, policy, held, weighs=weighs)

@@ -1,6 +1,7 @@
 """Static division of one workload: its prior and bounds put into rows, the result read back with its story."""
 
 from collections.abc import Mapping
+from itertools import compress
 from types import MappingProxyType
 
 import numpy as np
@@ -95,16 +96,18 @@ def _stayed(
 def _draws(settled: Settled, row: int, uid: str, chosen: ClusterTable) -> tuple[Draw, ...]:
     if settled.odds is None:
         return ()
-    drawing = np.flatnonzero(settled.drawing[row])
-    if not len(drawing):
+    drawing, names = settled.drawing[row], chosen.names
+    able = np.count_nonzero(drawing)
+    if not able:
         return ()
-    names = chosen.names
+    everybody = able == len(names)
+    odds = settled.odds[row] if everybody else settled.odds[row][drawing]
     return (
         Draw(
-            equals=names if len(drawing) == len(names) else tuple([names[place] for place in drawing.tolist()]),
-            weights=tuple(settled.odds[row, drawing].tolist()),
+            equals=names if everybody else tuple(compress(names, drawing.tolist())),
+            weights=tuple(odds.tolist()),
             key=f"{uid}#{int(settled.draws[row]):016x}",
-            winners=tuple([names[place] for place in np.flatnonzero(settled.won[row]).tolist()]),
+            winners=tuple(compress(names, settled.won[row].tolist())),
         ),
     )
 

@@ -15,12 +15,13 @@ from fairlead.model.reasons import Finding, because
 
 def quotas(weights: Int, units: Int) -> tuple[Int, Bool]:
     """⌊w·R/W⌋ and where a quota is not whole; weights[m, n], units[m]. Weights that sum to 0 are owed nothing."""
-    bound = largest(weights) * max(largest(units), weights.shape[1])
+    most = int(units[0]) if len(units) == 1 else largest(units)
+    bound = largest(weights) * max(most, weights.shape[1])
     wide: NDArray[Any] = widen(weights, bound)
     if len(units) == 1:
         # One row divides by plain numbers, which costs half as much.
         sums: Any = int(wide.sum()) or 1
-        products = wide * int(units[0])
+        products = wide * most
     else:
         sums = wide.sum(axis=1, keepdims=True)
         sums[sums == 0] = 1

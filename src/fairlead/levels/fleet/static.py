@@ -145,14 +145,20 @@ def _first(ask: _Ask, rows: Int, held: Bool, rule: Rule) -> None:
 
 def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
     """Draw where more may win than there are residuals."""
-    able, take = ask.drawing.sum(axis=1), ask.take
-    contested = (take > 0) & (take < able)
-    if contested.all():
+    take = ask.take
+    if len(take) == 1:
+        # One row is compared as plain numbers, which costs a tenth.
+        every = 0 < int(take[0]) < np.count_nonzero(ask.drawing)
+        contested = np.array([every])
+    else:
+        contested = (take > 0) & (take < ask.drawing.sum(axis=1))
+        every = bool(contested.all())
+    if every:
         settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
         return _contest(rows, ask, settled, take, slice(None))
     won = ask.drawing & ((take > 0) & ~contested)[:, None]
     drawing = ask.drawing & contested[:, None]
-    draws = np.zeros(len(able), dtype=np.uint64)
+    draws = np.zeros(len(take), dtype=np.uint64)
     settled = Settled(ask.counts + won, low, residual, ask.rule, drawing, None, won, draws)
     return _contest(rows, ask, settled, take, np.flatnonzero(contested)) if contested.any() else settled
 
@@ -170,7 +176,8 @@ def _contest(rows: Rows, ask: _Ask, settled: Settled, take: Int, pick: Any) -> S
     keys = lottery.keys(rows.uids[pick], rows.targets, draws)
     won = draw.winners(odds, weights, drawing, keys, take[pick], rows.rank)
     if isinstance(pick, slice):
-        return replace(settled, counts=ask.counts + won, odds=odds, won=won, draws=draws)
+        counts = ask.counts + won
+        return Settled(counts, settled.floors, settled.residual, ask.rule, drawing, odds, won, draws)
     settled.counts[pick] += won
     settled.won[pick] = won
     settled.draws[pick] = draws
