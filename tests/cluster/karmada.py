@@ -4,7 +4,7 @@ import signal
 import subprocess
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,7 @@ from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
 CRDS = Path(__file__).parent / "crds"
+DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CLUSTERS = "/apis/cluster.karmada.io/v1alpha1/clusters"
 WORK = "/apis/work.karmada.io/v1alpha2"
 FLEET_BINDINGS = f"{WORK}/clusterresourcebindings"
@@ -22,12 +23,41 @@ POLICIES = "/apis/policy.karmada.io/v1alpha1/clusterpropagationpolicies"
 
 def define(api: Api, file: str) -> None:
     """Install the definitions of a file and wait until they are served."""
-    path = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     for crd in yaml.safe_load_all((CRDS / file).read_text()):
         with suppress(ApiError):
-            api.create(path, crd)
+            api.create(DEFINITIONS, crd)
         served = f"/apis/{crd['spec']['group']}/{crd['spec']['versions'][0]['name']}/{crd['spec']['names']['plural']}"
         api.wait(f"{served} served", lambda served=served: api.get(served) is not None)
+
+
+@contextmanager
+def defined_by(api: Api, definitions: Iterable[dict[str, Any]]) -> Iterator[None]:
+    """These definitions in the place of those with the same names, which come back afterwards."""
+    before = []
+    try:
+        for crd in definitions:
+            path = f"{DEFINITIONS}/{crd['metadata']['name']}"
+            before.append(api.get(path))
+            _redefine(api, crd)
+        yield
+    finally:
+        for crd in before:
+            _redefine(api, crd)
+
+
+def _redefine(api: Api, crd: dict[str, Any]) -> None:
+    path = f"{DEFINITIONS}/{crd['metadata']['name']}"
+    stored = api.get(path)
+    # Versions that were stored once may not vanish from the list while the server remembers them.
+    api.replace(path, {**stored, "spec": crd["spec"]})
+    api.wait("the definition is accepted", lambda: _accepted(api.get(path)))
+
+
+def _accepted(crd: dict[str, Any]) -> bool:
+    """Whether the server serves the definition as it is now."""
+    conditions = {each["type"]: each["status"] for each in crd["status"].get("conditions", ())}
+    named = crd["status"].get("acceptedNames", {}).get("plural") == crd["spec"]["names"]["plural"]
+    return named and conditions.get("Established") == "True"
 
 
 def cluster(name: str, labels: Mapping[str, str] | None = None, **spec: Any) -> dict[str, Any]:

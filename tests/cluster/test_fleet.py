@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools.controlplane.api import Api
@@ -14,6 +15,7 @@ from tools.controlplane.plane import ControlPlane
 from tests.cluster.karmada import (
     CLUSTERS,
     FLEET_BINDINGS,
+    POLICIES,
     Bindings,
     Writes,
     binding,
@@ -185,17 +187,50 @@ def test_binding_of_the_whole_fleet_keeps_its_result_in_the_status(
         api.delete(path)
 
 
-def test_changes_of_weights_and_clusters_are_followed(
-    api: Api, kubeconfig: Path, namespace: str, bindings: Bindings
-) -> None:
-    """New weights divide anew; a cluster that begins to repel is left when the workload changes."""
-    first, second = f"{namespace}-m1", f"{namespace}-m2"
-    bindings.create(binding("one", 6, static(namespace, {first: 2, second: 1})))
-    with fleet(kubeconfig):
-        bindings.settled()
-        assert counts(bindings.get("one")) == {first: 4, second: 2}
-        bindings.patch("one", {"spec": {"placement": static(namespace, {first: 1, second: 2})}})
-        api.wait("the new weights", lambda: counts(bindings.get("one")) == {first: 2, second: 4})
-        repel = [{"key": "k", "effect": "NoExecute"}]
-        api.patch(f"{CLUSTERS}/{second}", {"spec": {"taints": repel}})
-        api.wait("the cluster is left", lambda: counts(bindings.get("one")) == {first: 6})
+def test_changes_of_what_matters_are_followed(api: Api, kubeconfig: Path, namespace: str, bindings: Bindings) -> None:
+    """Weights, replicas, a policy's knobs, labels, taints and the end of clusters, for both kinds of bindings."""
+    first, second, third = (f"{namespace}-m{number}" for number in (1, 2, 3))
+    knobs = {"annotations": {"fairlead.io/divide": json.dumps({"clusters": {first: {"max": 3}}})}}
+    policy = {"apiVersion": "policy.karmada.io/v1alpha1", "kind": "ClusterPropagationPolicy"}
+    spec = {"resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}], "placement": {}}
+    api.create(POLICIES, {**policy, "metadata": {"name": namespace}, "spec": spec})
+    weights = static(namespace, {first: 2, second: 1})
+    bindings.create(binding("one", 6, weights))
+    whole = fleet_binding(namespace, 6, weights)
+    whole["metadata"]["annotations"] = {"clusterpropagationpolicy.karmada.io/name": namespace}
+    api.create(FLEET_BINDINGS, whole)
+    both = (f"{bindings.path}/one", f"{FLEET_BINDINGS}/{namespace}")
+
+    def become(what: str, *wanted: dict[str, int]) -> None:
+        pairs = list(zip(both, wanted * 2 if len(wanted) == 1 else wanted, strict=True))
+        api.wait(what, lambda: all(counts(api.get(path)) == want for path, want in pairs), seconds=180)
+
+    def patch(spec: dict[str, Any]) -> None:
+        for path in both:
+            api.patch(path, {"spec": spec})
+
+    try:
+        with fleet(kubeconfig):
+            become("the weights", {first: 4, second: 2})
+            patch({"placement": static(namespace, {first: 1, second: 2})})
+            become("the new weights", {first: 2, second: 4})
+            patch({"replicas": 12})
+            become("the new replicas", {first: 4, second: 8})
+            api.patch(f"{POLICIES}/{namespace}", {"metadata": knobs})
+            become("the knobs of the policy", {first: 4, second: 8}, {first: 3, second: 9})
+            api.patch(f"{POLICIES}/{namespace}", {"metadata": {"annotations": {"fairlead.io/divide": None}}})
+            become("no knobs any more", {first: 4, second: 8})
+            api.patch(f"{CLUSTERS}/{second}", {"metadata": {"labels": {"pool": "other"}}})
+            become("the cluster left the pool", {first: 12})
+            api.patch(f"{CLUSTERS}/{second}", {"metadata": {"labels": {"pool": namespace}}})
+            become("the cluster came back", {first: 4, second: 8})
+            api.patch(f"{CLUSTERS}/{second}", {"spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}})
+            become("the cluster repels", {first: 12})
+            patch({"placement": static(namespace, {first: 1, third: 1})})
+            become("another cluster", {first: 6, third: 6})
+            api.delete(f"{CLUSTERS}/{third}")
+            become("the cluster is gone", {first: 12})
+    finally:
+        api.create(CLUSTERS, cluster(third, {"pool": namespace}))
+        api.delete(both[1])
+        api.delete(f"{POLICIES}/{namespace}")
