@@ -158,11 +158,13 @@ class FleetSettings(Section, frozen=True):
 class SchedulerSettings(Section, frozen=True):
     """How the node scheduler decides for workloads that say nothing themselves.
 
-    `volumeSeconds` is how long a pod's room is kept for volumes that do not come.
+    `volumeSeconds` is how long a pod's room is kept for volumes that do not come. On SIGUSR2 what is known is written
+    to `snapshotFile`.
     """
 
     strategy: Literal["communism", "global-greedy"] = "communism"
     volume_seconds: Annotated[float, Meta(gt=0)] = 600.0
+    snapshot_file: Annotated[str, Meta(min_length=1)] = "/tmp/fairlead-scheduler.json"
 
 
 class QueueSettings(Section, frozen=True):

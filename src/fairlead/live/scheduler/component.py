@@ -32,6 +32,7 @@ from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
+from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.pending import BUDGET, QUEUE, VOLUME, Pending
 from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
@@ -279,6 +280,11 @@ class Scheduler:
     def _decide(self, batch: list[Group]) -> list[Outcome]:
         cache, strategy = self.cache, self.options.strategy
         return decide(cache.view(), batch, cache.per_node, cache.storage.demand, strategy)
+    def snapshot(self) -> bytes:
+        """What it knows now, as a list of objects that `fairlead plan` reads."""
+        known = ((each.resource, each.objects.values()) for each in self._reflectors if each.resource is not PODS)
+        return dump(known, self.cache.pods.values(), self.cache.assumed)
+
 
     def explain(self, namespace: str, name: str) -> dict[str, Any]:
         """What is known of a pod and why it is where it is, as a record."""

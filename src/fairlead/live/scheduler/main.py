@@ -1,10 +1,14 @@
 """The scheduler's process: connection, lease, events, health, and the component itself."""
 
+import asyncio
+import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from pathlib import Path
 from typing import Any
 
 import msgspec
+import structlog
 
 from fairlead.kube.config import load
 from fairlead.kube.events import Recorder
@@ -15,6 +19,8 @@ from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.settings import DEFAULTS, Configuration
+
+log = structlog.get_logger("scheduler")
 
 
 async def run(
@@ -63,7 +69,17 @@ async def run(
             namespace, _, name = query.get("pod", "").partition("/")
             return msgspec.json.encode(scheduler.explain(namespace, name))
 
-        pages: dict[str, Content] = {"/explain": explain}
+        def write() -> None:
+            file = Path(configuration.scheduler.snapshot_file)
+            try:
+                file.write_bytes(scheduler.snapshot())
+            except OSError as error:
+                log.error("snapshot not written", why=str(error))
+            else:
+                log.info("snapshot written", file=str(file))
+
+        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, write)
+        pages: dict[str, Content] = {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}
         await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, extra=pages)
     finally:
         await client.close()

@@ -1,0 +1,78 @@
+"""What the scheduler knows, as one list of objects that `fairlead plan` reads."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import msgspec
+
+from fairlead.kube.codec.queues import GROUPS, PREEMPTABLE, QUEUES, TASK
+from fairlead.kube.codec.specs import spec_of
+from fairlead.kube.resources import PODS, Resource
+from fairlead.live.scheduler.records import BIND_CPU, CORES, STRATEGY, Key, PodRecord
+
+Known = Iterable[tuple[Resource[Any], Iterable[msgspec.Struct]]]
+
+
+def dump(known: Known, pods: Iterable[PodRecord], assumed: Mapping[Key, str]) -> bytes:
+    """Every object that is kept whole, and the pods as far as they are remembered; JSON.
+
+    A pod that has been placed and not yet bound stands on its node.
+    """
+    items = [
+        {"apiVersion": resource.api_version, "kind": resource.kind, **msgspec.to_builtins(each)}
+        for resource, objects in known
+        for each in objects
+    ]
+    items += [_pod(each, assumed.get(each.key, "")) for each in pods]
+    return msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items})
+
+
+def _pod(pod: PodRecord, assumed: str) -> dict[str, Any]:
+    node = pod.node or assumed
+    claims = [
+        {"name": f"v{number}", "persistentVolumeClaim": {"claimName": name}}
+        for number, (name, _) in enumerate(pod.claims)
+    ]
+    phase = ("Succeeded" if pod.succeeded else "Failed") if pod.finished else "Running" if pod.node else "Pending"
+    return {
+        "apiVersion": PODS.api_version,
+        "kind": PODS.kind,
+        "metadata": _metadata(pod),
+        "spec": {
+            **spec_of(pod.shape, pod.request),
+            "nodeName": node,
+            "schedulerName": pod.scheduler,
+            "priority": pod.priority,
+            "priorityClassName": pod.priority_class,
+            "preemptionPolicy": "" if pod.preempts else "Never",
+            "volumes": claims,
+            "schedulingGates": [{"name": "held-back"}] if pod.gated else [],
+            **({"schedulingGroup": {"podGroupName": pod.marks.native}} if pod.marks.native else {}),
+        },
+        "status": {"phase": phase},
+    }
+
+
+def _metadata(pod: PodRecord) -> dict[str, Any]:
+    marks = {
+        STRATEGY: pod.strategy,
+        BIND_CPU: "true" if pod.pieces else "",
+        CORES: ",".join(f"{core}={pieces}" for core, pieces in pod.cores),
+        GROUPS[0]: pod.marks.group,
+        QUEUES[0]: pod.marks.queue,
+        TASK: pod.marks.task,
+        PREEMPTABLE: "" if pod.marks.preemptable else "false",
+    }
+    found: dict[str, Any] = {
+        "name": pod.metadata.name,
+        "namespace": pod.metadata.namespace,
+        "uid": pod.metadata.uid,
+        "resourceVersion": pod.metadata.resource_version,
+        "labels": dict(pod.shape.labels),
+        "annotations": {key: value for key, value in marks.items() if value},
+        "creationTimestamp": pod.created or None,
+        "ownerReferences": [msgspec.to_builtins(pod.owner)] if pod.owner else [],
+    }
+    if pod.leaving:
+        found["deletionTimestamp"] = pod.created
+    return found
