@@ -17,6 +17,7 @@ from fairlead.kube.resources import (
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
 )
+from fairlead.live.fleet import decide
 from fairlead.live.fleet.component import Fleet, Options
 from tests.kube.virtual import run
 
@@ -178,6 +179,11 @@ def test_death_between_the_two_writes_draws_nothing_twice(field: bool) -> None:
     play(act)
 
 
+VANISHED = json.dumps(
+    {"replicas": 6, "mode": "static", "clusters": [{"name": "gone", "replicas": 5}, {"name": "m1", "replicas": 1}]}
+)
+
+
 @pytest.mark.parametrize(
     ("spec", "reason", "said"),
     [
@@ -185,6 +191,13 @@ def test_death_between_the_two_writes_draws_nothing_twice(field: bool) -> None:
         ({"placement": placement(m1=2**62)}, "SchedulerError", "weight"),
         ({"placement": placement(m1=0)}, "NoClusterFit", "ZeroWeights"),
         ({"placement": {"clusterAffinity": {"clusterNames": ["x"]}}}, "NoClusterFit", "AffinityMismatch"),
+        ({"placement": placement(m1=-1)}, "SchedulerError", "weight"),
+        ({"placement": placement(m1=2**40, m2=2**41)}, "Success", "m1 2, m2 4"),
+        ({"placement": {"spreadConstraints": [{"spreadByField": "zone"}]}}, "NoClusterFit", "SpreadUnmet"),
+        ({"rescheduleTriggeredAt": "soon"}, "SchedulerError", "spec.rescheduleTriggeredAt"),
+        ({"annotations": {"fairlead.io/divide": '{"sticky": "very"}'}}, "SchedulerError", "fairlead.io/divide"),
+        ({"annotations": {"fairlead.io/last-schedule-result": "?"}}, "SchedulerError", "last schedule result"),
+        ({"annotations": {"fairlead.io/last-schedule-result": VANISHED}}, "Success", "6 replicas over 4 clusters"),
         ({"replicas": -1}, "SchedulerError", "spec.replicas"),
         ({"clusters": [{"name": "gone", "replicas": 6}]}, "Success", "6 replicas over 4 clusters"),
     ],
@@ -201,6 +214,64 @@ def test_bad_binding_is_told_why_and_others_go_on(spec: dict[str, Any], reason: 
         assert said in stage.condition("bad")["message"]
         assert stage.condition("good")["reason"] == "Success"
         assert stage.patches()["status"] == 2
+        await stage.stop()
+
+    play(act)
+
+
+def test_without_any_cluster_everybody_waits_and_the_first_cluster_ends_it() -> None:
+    """No cluster at all is a reason; one that comes gets everything."""
+
+    async def main() -> None:
+        api = FakeApi()
+        api.put(RESOURCE_BINDINGS, binding("web", placement={"replicaScheduling": {}}))
+        stage = Stage(api)
+        await stage.quiet()
+        assert stage.condition("web")["reason"] == "NoClusterFit"
+        assert "NoClusters" in stage.condition("web")["message"]
+        api.put(CLUSTERS, {"metadata": {"name": "m1"}, "spec": {}})
+        await stage.quiet()
+        assert stage.counts("web") == {"m1": 6}
+        await stage.stop()
+
+    run(main())
+
+
+def test_balanced_residuals_of_bindings_that_come_together_differ_by_at_most_one() -> None:
+    """41 bindings with two residuals each over four equal clusters, as their annotation asks."""
+
+    async def act(api: FakeApi) -> None:
+        said = {"fairlead.io/divide": '{"balanceResiduals": true}'}
+        for number in range(41):
+            api.put(RESOURCE_BINDINGS, binding(f"b{number}", annotations=said))
+        stage = Stage(api)
+        await stage.quiet()
+        held = Counter(name for number in range(41) for name, count in stage.counts(f"b{number}").items() if count == 2)
+        assert sorted(held.values()) == [20, 20, 21, 21]
+        await stage.stop()
+
+    play(act)
+
+
+def test_defect_is_counted_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What our own code fails on has a metric of its own, and a condition that blames nobody else."""
+    real = decide.binding_ask
+
+    def broken(given: Any, *more: Any) -> Any:
+        if given.metadata.name == "bad":
+            raise KeyError("made up")
+        return real(given, *more)
+
+    monkeypatch.setattr(decide, "binding_ask", broken)
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("bad"))
+        api.put(RESOURCE_BINDINGS, binding("good"))
+        stage = Stage(api)
+        await stage.quiet()
+        assert (stage.fleet.registry.get_sample_value("fairlead_fleet_defects_total") or 0) >= 1
+        assert stage.condition("bad")["message"].startswith("a defect of the scheduler, not of this binding: KeyError")
+        assert stage.condition("good")["reason"] == "Success"
         await stage.stop()
 
     play(act)
