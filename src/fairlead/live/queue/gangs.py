@@ -1,11 +1,11 @@
 """Gangs that are being started, from the first bind to the last; and those that have to be given up."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.live.queue.books import Books
-from fairlead.live.queue.intents import RESOURCES, Intents
+from fairlead.live.queue.intents import RESOURCES, End, Intents
 from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
 from fairlead.live.queue.turning import bare
 from fairlead.live.scheduler.records import Key, PodRecord
@@ -31,7 +31,6 @@ class Gangs:
         self._pod_of = pod_of
         self._recorder = recorder
         self._open: dict[str, tuple[Promise, set[Key]]] = {}
-        self._ended: dict[str, Promise] = {}
 
     def starts(self, job: LiveJob) -> bool:
         """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
@@ -41,15 +40,13 @@ class Gangs:
         """Look at intents that are new to us, those of an earlier leader among them."""
         if not self._leads():
             return
-        for job, promise in list(self._books.intents.items()):
-            if self._ended.get(job) is promise or self._open.get(job, (None,))[0] is promise:
-                continue
-            self._open[job] = promise, {key for key in promise.places if self._misses(key)}
-            self._close(job)
-        for job in self._open.keys() - self._books.intents.keys():
+        intents = self._books.intents
+        for job, promise in list(intents.items()):
+            if self._open.get(job, (None,))[0] is not promise:
+                self._open[job] = promise, {key for key in promise.places if self._misses(key)}
+                self._close(job)
+        for job in self._open.keys() - intents.keys():
             del self._open[job]
-        for job in self._ended.keys() - self._books.intents.keys():
-            del self._ended[job]
 
     def seen(self, pod: PodRecord) -> None:
         """News of a pod, its end among them."""
@@ -60,12 +57,14 @@ class Gangs:
             self._open[job][1].discard(pod.key)
             self._close(job)
 
-    def give_up(self, job: LiveJob) -> None:
-        """The gang was not completed in time: its intent goes, and people are told what stays as it is."""
-        promise = self._books.intents.get(job.key)
-        if promise is not None and self._ended.get(job.key) is not promise:
-            self._end(job.key, promise)
-            self._tell(job)
+    def expire(self, before: float, released: Iterable[LiveJob]) -> None:
+        """Intents older than that end, complete or not; people are told of gangs that are given up."""
+        given_up = {job.key: job for job in released}
+        for job, promise in list(self._books.intents.items()):
+            if promise.at <= before:
+                self._end(job)
+                if job in given_up:
+                    self._tell(given_up[job])
 
     def _misses(self, key: Key) -> bool:
         """Whether the pod is still to be bound."""
@@ -73,18 +72,17 @@ class Gangs:
         return pod is not None and pod.waits
 
     def _close(self, job: str) -> None:
-        promise, left = self._open[job]
-        if not left:
-            self._end(job, promise)
+        if not self._open[job][1]:
+            self._end(job)
 
-    def _end(self, job: str, promise: Promise) -> None:
+    def _end(self, job: str) -> None:
+        """The intent counts no longer, from now on; the server is told."""
         self._open.pop(job, None)
-        self._ended[job] = promise
+        del self._books.intents[job]
         kind, namespace, name = job.split("/", 2)
-        source = Source(kind)
-        group = self._books.groups.get((source, namespace, name))
+        group = self._books.groups.get((Source(kind), namespace, name))
         if group is not None:
-            self._intents.end(source, (namespace, name), group.uid, lambda: self._ended.pop(job, None))
+            self._intents.end(End(Source(kind), (namespace, name), group.intent))
 
     def _tell(self, job: LiveJob) -> None:
         if self._recorder is None:

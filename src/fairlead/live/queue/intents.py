@@ -14,12 +14,15 @@ import structlog
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.patches import JsonPatch
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, Resource
 from fairlead.live.queue.groups import INTENT
 from fairlead.live.queue.turn import Grant, Place, Promise, Source
 from fairlead.live.scheduler.records import Key, PodRecord
 
 IN_FLIGHT = 8
+PAUSE = 2.0
+"""Seconds before the server is asked again to forget an intent."""
 RESOURCES: Mapping[Source, Resource[Any]] = {Source.GROUP: POD_GROUPS, Source.NATIVE: NATIVE_POD_GROUPS}
 
 log = structlog.get_logger("queue")
@@ -63,11 +66,12 @@ def promised(job: str, namespace: str, text: str) -> Promise | None:
 
 
 @dataclass(frozen=True, slots=True)
-class _End:
+class End:
+    """An intent that counts no longer."""
+
     source: Source
     group: Key
-    uid: str
-    again: Callable[[], object]
+    text: str
 
 
 class Intents:
@@ -87,15 +91,15 @@ class Intents:
         self._bind = bind
         self._refused = refused
         self._wall = wall
-        self._queue: asyncio.Queue[Grant | _End] = asyncio.Queue()
+        self._queue: asyncio.Queue[Grant | End] = asyncio.Queue()
 
     def begin(self, grant: Grant) -> None:
         """Record the gang and bind it."""
         self._queue.put_nowait(grant)
 
-    def end(self, source: Source, group: Key, uid: str, again: Callable[[], object]) -> None:
-        """The gang is complete, or given up: the intent goes. `again` is called where the server could not be told."""
-        self._queue.put_nowait(_End(source, group, uid, again))
+    def end(self, end: End) -> None:
+        """The gang is complete, or given up: the intent goes, if it is still the same one."""
+        self._queue.put_nowait(end)
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -115,7 +119,12 @@ class Intents:
         job = grant.job
         text = written(grant.places, self._wall())
         try:
-            await self._annotate(job.source, (job.namespace, job.name), {INTENT: text})
+            await self._client.patch(
+                RESOURCES[job.source],
+                job.name,
+                {"metadata": {"annotations": {INTENT: text}}},
+                namespace=job.namespace,
+            )
         except KubeError as error:
             for pod, _ in grant.places:
                 self._refused(pod, f"its gang was not recorded: {error}")
@@ -123,17 +132,15 @@ class Intents:
         for pod, node in grant.places:
             self._bind(pod, node)
 
-    async def _end(self, end: _End) -> None:
+    async def _end(self, end: End) -> None:
+        namespace, name = end.group
+        place = ("metadata", "annotations", INTENT)
+        patch = JsonPatch().test(end.text, *place).remove(*place).operations
         try:
-            await self._annotate(end.source, end.group, {INTENT: None}, end.uid)
+            await self._client.patch(RESOURCES[end.source], name, patch, kind="json", namespace=namespace)
         except KubeError as error:
-            if isinstance(error, ApiError) and (error.not_found or error.conflict):
-                return  # the group is gone, or another one by now
-            log.warning("intent not taken away", group="/".join(end.group), why=str(error))
-            end.again()
-
-    async def _annotate(self, source: Source, group: Key, annotations: Mapping[str, str | None], uid: str = "") -> None:
-        meta: dict[str, object] = {"annotations": annotations}
-        if uid:
-            meta["uid"] = uid
-        await self._client.patch(RESOURCES[source], group[1], {"metadata": meta}, namespace=group[0])
+            if isinstance(error, ApiError) and (error.not_found or error.invalid):
+                return  # the group is gone, or another intent stands there by now
+            log.warning("intent not taken away yet", group=f"{namespace}/{name}", why=str(error))
+            await asyncio.sleep(PAUSE)
+            self.end(end)

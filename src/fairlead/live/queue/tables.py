@@ -128,6 +128,8 @@ def usage(jobs: Iterable[LiveJob]) -> dict[str, int]:
 
 def settled(job: LiveJob, places: Mapping[Key, str]) -> LiveJob:
     """The job with these of its waiting pods counted as running there."""
+    if not places:
+        return job
     roles = tuple(
         replace(
             role,

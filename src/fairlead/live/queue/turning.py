@@ -58,7 +58,10 @@ class _Turn:
             self._keep(number, promise)
         budgets = Budgets(fair.cover) if fair.policy.preempt else None
         jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
-        rows = [fair.row(job, budgets, self._fixed(number)) for number, job in enumerate(jobs)]
+        rows = [
+            fair.row(job, budgets, self._fixed(number)) if budgets is not None or job is not self.jobs[number] else real
+            for (number, job), real in zip(enumerate(jobs), self.real, strict=True)
+        ]
         state = fair.tables(rows, self.nodes, self.jobs, budgets)
         shared = share(
             state.jobs,

@@ -248,8 +248,7 @@ class Scheduler:
             for pod, _ in grant.places:
                 if pod.alone:
                     self._act_all(self._decide(grouped([pod])), now)
-        for job in turn.released:
-            self._gangs.give_up(job)
+        self._gangs.expire(self._wall() - self.options.gang_seconds, turn.released)
         self.on_turn(turn)
         return outcomes
 
@@ -280,11 +279,11 @@ class Scheduler:
     def _decide(self, batch: list[Group]) -> list[Outcome]:
         cache, strategy = self.cache, self.options.strategy
         return decide(cache.view(), batch, cache.per_node, cache.storage.demand, strategy)
+
     def snapshot(self) -> bytes:
         """What it knows now, as a list of objects that `fairlead plan` reads."""
         known = ((each.resource, each.objects.values()) for each in self._reflectors if each.resource is not PODS)
         return dump(known, self.cache.pods.values(), self.cache.assumed)
-
 
     def explain(self, namespace: str, name: str) -> dict[str, Any]:
         """What is known of a pod and why it is where it is, as a record."""
