@@ -1,7 +1,10 @@
 """`fairlead explain`: the decision as sentences."""
 
+import asyncio
+
 import click
 
+from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import FORMATS, json_text, yaml_text
 
@@ -17,6 +20,7 @@ Examples:
   fairlead explain -f examples/shop ml/train --why-not west-od-1
   fairlead explain -f examples/shop deploy/web --why-not north
   fairlead explain -f examples/shop volume/cart-data --why-not west-od-2/fast
+  fairlead explain --cluster pod/shop/web-7c9f-1
 """,
 )
 @click.argument("what")
@@ -25,29 +29,37 @@ Examples:
     "--file",
     "sources",
     multiple=True,
-    required=True,
     metavar="PATH",
     help="A manifest, a directory, or - (repeatable).",
 )
+@click.option("--cluster", is_flag=True, help="Explain the live cluster; a pod as the live scheduler sees it.")
+@cluster_options
 @click.option(
     "--why-not", default="", metavar="TARGET", help="Why it gets no (more) replicas on this node, cluster or NODE/DISK."
 )
 @click.option(
     "-o", "--output", type=click.Choice(FORMATS), default="table", help="Sentences, or the same as a JSON or YAML list."
 )
-def command(what: str, sources: tuple[str, ...], why_not: str, output: str) -> int:
+def command(
+    what: str, sources: tuple[str, ...], cluster: bool, kubeconfig: str, context: str, why_not: str, output: str
+) -> int:
     """Say why WHAT is planned as it is: a workload, node/NAME, pod/NAME, volume/NAME, or volumes.
 
     Level by level: what was considered, what was refused and how often, what was kept, what was drawn with which odds,
     and what would have to change for another outcome.
     """
+    if not sources and not cluster:
+        raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
+    if cluster and what.startswith("pod/") and not (sources or why_not):
+        _print(_live_pod(what.removeprefix("pod/"), kubeconfig, context), output)
+        return EXIT_OK
     from fairlead.cli.plan import read
     from fairlead.engine import explain
     from fairlead.engine.plan import plan
     from fairlead.engine.why_not import why_not as whynot
     from fairlead.kube.manifests.pods import pod_lines
 
-    found, view = read(sources, strict=False)
+    found, view = read(sources, strict=False, live=collected(kubeconfig, context) if cluster else ())
     decided = plan(view)
     told: tuple[str, ...] = ()
     if what.startswith("pod/"):
@@ -61,7 +73,29 @@ def command(what: str, sources: tuple[str, ...], why_not: str, output: str) -> i
         lines = explain.volume_lines(decided, volume)
     else:
         lines = (*told, *explain.workload_lines(decided, what))
+    _print(lines, output)
+    return EXIT_OK
+
+
+def _print(lines: tuple[str, ...], output: str) -> None:
     click.echo(
         json_text(lines) if output == "json" else yaml_text(list(lines)) if output == "yaml" else "\n".join(lines)
     )
-    return EXIT_OK
+
+
+def _live_pod(name: str, kubeconfig: str, context: str) -> tuple[str, ...]:
+    """A pod of the live cluster, NAME in the namespace `default` or NAMESPACE/NAME."""
+    from fairlead.kube.config import load
+    from fairlead.kube.http import connect
+    from fairlead.live.scheduler.look import look, sentences
+
+    namespace, _, short = name.rpartition("/")
+
+    async def asked() -> tuple[str, ...]:
+        client = connect(load(kubeconfig_path=kubeconfig, context=context))
+        try:
+            return sentences(await look(client, namespace or "default", short))
+        finally:
+            await client.close()
+
+    return asyncio.run(asked())
