@@ -23,7 +23,7 @@ READY = "tasks in gang are ready to be scheduled"
 
 def phase(job: LiveJob, finding: Finding | None) -> str:
     """Where the gang stands."""
-    running = bound(job)
+    running = job.running
     if not running and not job.waiting and job.succeeded + job.failed:
         return COMPLETED
     if running and running >= job.min_member:
@@ -31,11 +31,6 @@ def phase(job: LiveJob, finding: Finding | None) -> str:
     if running:
         return UNKNOWN
     return PENDING if finding is not None and finding.reason.cure is Cure.EDIT else INQUEUE
-
-
-def bound(job: LiveJob) -> int:
-    """Pods that are on nodes, as the server has it."""
-    return sum(1 for role in job.roles for pod, _ in role.running if pod.node)
 
 
 def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str) -> dict[str, Any] | None:
@@ -46,7 +41,7 @@ def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str
     now_in = phase(job, finding)
     wanted: dict[str, Any] = {
         "phase": now_in,
-        "running": bound(job),
+        "running": job.running,
         "succeeded": job.succeeded,
         "failed": job.failed,
     }
@@ -110,13 +105,13 @@ def _plain(condition: PodGroupCondition) -> dict[str, str]:
 
 
 def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
-    """What the pods on nodes take, by queue; a queue's own is counted in those above it too."""
+    """What the pods on nodes, or about to be bound, take by queue; a queue's own is counted in those above it too."""
     sums: dict[str, dict[str, int]] = {name: defaultdict(int, {CPU: 0, MEMORY: 0}) for name in queues}
     for job in jobs:
         line = _upward(job.queue, queues)
         for role in job.roles:
             for pod, _ in role.running:
-                for name in line if pod.node else ():
+                for name in line:
                     for resource, amount in pod.request:
                         sums[name][resource] += amount
     return sums
