@@ -18,10 +18,18 @@ workloads: [{name: web, replicas: 6, cpu: 1}]
 """
 
 
-def fairlead(*words: str, text: str = "") -> "subprocess.CompletedProcess[str]":
+ROOT = Path(__file__).parents[2]
+
+
+def fairlead(*words: str, text: str = "", **variables: str) -> "subprocess.CompletedProcess[str]":
     """Run the command line."""
     return subprocess.run(
-        [sys.executable, "-m", "fairlead", "simulate", *words], input=text, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "fairlead", "simulate", *words],
+        input=text,
+        capture_output=True,
+        text=True,
+        check=False,
+        env={**os.environ, **variables},
     )
 
 
@@ -104,6 +112,44 @@ status: {phase: Running}
     assert done.returncode == 0, done.stderr
     record = json.loads(done.stdout)["policies"][0]
     assert (record["placed"], record["unplaced"]) == (4, 5)
+
+
+def test_a_fleet_is_refused_and_storage_is_left_out_with_a_word(tmp_path: Path) -> None:
+    """What is not simulated is said, not passed over."""
+    path = tmp_path / "scenario.yaml"
+    path.write_text(f"until: 1h\nmanifests: [{ROOT / 'examples' / 'shop'}]\n")
+    done = fairlead(str(path))
+    assert done.returncode == 2
+    assert "a fleet (clusters north, west; 2 divided workloads) is not simulated; expected one cluster" in done.stderr
+    (tmp_path / "nodes.yaml").write_text(
+        "apiVersion: v1\nkind: Node\nmetadata: {name: a}\nstatus: {allocatable: {cpu: 4, memory: 8Gi, pods: 10}}\n"
+    )
+    path.write_text(
+        f"until: 1h\nmanifests: [nodes.yaml, {ROOT / 'examples' / 'storage' / 'longhorn.yaml'}]\n"
+        "workloads: [{name: web, replicas: 1, cpu: 1}]\n"
+    )
+    done = fairlead(str(path), "-o", "json")
+    assert done.returncode == 0, done.stderr
+    assert "storage is not simulated" in done.stderr
+
+
+def test_same_seed_same_result_in_every_process(tmp_path: Path) -> None:
+    """Whatever order a process gives its sets: the numbers, the samples and the page are the same, byte by byte."""
+    policy, path = tmp_path / "taking.yaml", tmp_path / "scenario.yaml"
+    policy.write_text("preempt: true\nreserveAfter: 10m\n")
+    path.write_text(
+        "until: 1h\nnodes: [{name: n, count: 4, cpu: 4, memory: 8Gi, zones: [a, b], tier: spot}]\n"
+        "namespaces: {a: 3, b: 1}\nlives: [{meanLife: 2h, back: 5m}]\n"
+        "generate: [{name: g, arrivals: 20, replicas: [1, 4], gang: true, duration: 10m, namespaces: {a: 1, b: 2}}]\n"
+    )
+    words = [str(path), "--policy", "communism", "--policy", str(policy)]
+    found = set()
+    for seed in ("0", "1", "77"):
+        html = tmp_path / f"{seed}.html"
+        done = fairlead(*words, "--html", str(html), "-o", "json", PYTHONHASHSEED=seed)
+        assert done.returncode == 0, done.stderr
+        found.add((done.stdout, html.read_bytes()))
+    assert len(found) == 1
 
 
 BAD = {

@@ -135,7 +135,14 @@ def _site(sources: tuple[str, ...]) -> "Site":
 
     _, view = read_manifests(sources, strict=True)
     if len(view.sites) != 1 or view.divided:
-        raise InputError("$.manifests", "manifests of a fleet; expected those of one cluster")
+        names = ", ".join(site.name for site in view.sites)
+        raise InputError(
+            "$.manifests",
+            f"a fleet (clusters {names}; {len(view.divided)} divided workloads) is not simulated; "
+            "expected one cluster, with the replicas that fairlead plan gives it",
+        )
+    if view.sites[0].volumes:
+        click.echo(f"fairlead: {len(view.sites[0].volumes)} volumes are left out: storage is not simulated", err=True)
     return view.sites[0]
 
 

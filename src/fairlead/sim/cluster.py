@@ -71,6 +71,10 @@ class Cluster:
         people = self._people.view() if self._people else NOBODY
         group = Group(shape=part.shape, need=need, base=base, step=step)
         counts = place_group(self.state, people, group, rank=self.rank).counts
+        return self.put(job, part, counts)
+
+    def put(self, job: str, part: Part, counts: Int) -> Batch | None:
+        """Place replicas on these very nodes (`counts` by row), which have room for them; None for none."""
         rows = np.flatnonzero(counts)
         if not len(rows):
             return None
@@ -97,6 +101,13 @@ class Cluster:
             most = np.flatnonzero(left == left.max())
             left[most[np.argmax(self.rank[batch.rows[most]])]] -= 1
         self._reduce(batch, left)
+
+    def evict(self, batch: Batch, row: int, count: int) -> int:
+        """Up to `count` replicas of the batch leave the node; how many did."""
+        there = batch.rows == row
+        gone = min(count, int(batch.counts[there].sum()))
+        self._reduce(batch, np.where(there, batch.counts - gone, batch.counts))
+        return gone
 
     def lose(self, rows: Int) -> list[tuple[Batch, int]]:
         """The nodes go: every batch that had replicas there, with how many it lost, oldest batch first."""

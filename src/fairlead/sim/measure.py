@@ -35,6 +35,7 @@ class Measures:
     def __init__(self, until_ms: int) -> None:
         self.series = Series()
         self.evictions = 0
+        self.preemptions = 0
         self.moves = 0
         self.completed = 0
         self.placed = 0
@@ -85,6 +86,7 @@ class Measures:
             "placed": self.placed,
             "completed": self.completed,
             "evictions": self.evictions,
+            "preemptions": self.preemptions,
             "moves": self.moves,
             "onDemandShare": _ratio(self._on_demand, self._replicas),
             "utilisation": _ratio(self._used, self._whole),

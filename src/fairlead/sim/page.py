@@ -90,10 +90,19 @@ def rows_of(policies: list[dict[str, Any]]) -> list[list[str]]:
         ["running of asked for", *(_percent(each["running"]) for each in policies)],
         ["on demand", *(_percent(each["onDemandShare"]) for each in policies)],
         ["evicted", *(str(each["evictions"]) for each in policies)],
+        *(
+            [["evicted for others", *(str(each["preemptions"]) for each in policies)]]
+            if _any_preempted(policies)
+            else []
+        ),
         ["moved", *(str(each["moves"]) for each in policies)],
         ["completed", *(str(each["completed"]) for each in policies)],
         ["waiting at the end", *(str(each["unplaced"]) for each in policies)],
     ]
+
+
+def _any_preempted(policies: list[dict[str, Any]]) -> bool:
+    return any(each["preemptions"] for each in policies)
 
 
 def _by_namespace(policies: list[dict[str, Any]]) -> list[list[str]]:

@@ -15,6 +15,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.snapshot import Site
+from fairlead.sim.moments import Span, milliseconds
 from fairlead.text.documents import strict
 
 MILLION = 10**6
@@ -26,12 +27,23 @@ Heights = Callable[[NodeState, Part, Int, Int], tuple[Int, Int]]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SimPolicy:
-    """`strategy` is a key of `STRATEGIES`; `fair` shares by queue and namespace, else first come, first served."""
+    """`strategy` is a key of `STRATEGIES`; `fair` shares by queue and namespace, else first come, first served.
+
+    `preempt`: a gang may evict replicas that have less right to their room. `reserve_after_ms`: a gang that has waited
+    so long is next, and room is kept for it.
+    """
 
     name: str
     strategy: str = "communism"
     fair: bool = True
     tiers: bool = True
+    preempt: bool = False
+    reserve_after_ms: int | None = None
+
+    @property
+    def contested(self) -> bool:
+        """Whether room is taken or kept, so that it matters who runs where."""
+        return self.preempt or self.reserve_after_ms is not None
 
 
 def _levels(state: NodeState, part: Part, there: Int, rank: Int) -> tuple[Int, Int]:
@@ -93,6 +105,8 @@ class _File(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=
     strategy: str = "communism"
     queue: str = "fair"
     tiers: bool = True
+    preempt: bool = False
+    reserve_after: Span | None = None
 
 
 def named(name: str) -> SimPolicy | None:
@@ -107,6 +121,14 @@ def policy_of(value: Any, name: str) -> SimPolicy:
         raise InputError("$.strategy", f"{written.strategy!r}; expected one of {', '.join(STRATEGIES)}")
     if written.queue not in ("fair", "fifo"):
         raise InputError("$.queue", f'{written.queue!r}; expected "fair" or "fifo"')
+    if written.queue == "fifo" and (written.preempt or written.reserve_after is not None):
+        raise InputError("$.queue", '"fifo" takes and keeps no room; expected "fair" with preempt or reserveAfter')
+    after = None if written.reserve_after is None else milliseconds(written.reserve_after, "$.reserveAfter")
     return SimPolicy(
-        name=written.name or name, strategy=written.strategy, fair=written.queue == "fair", tiers=written.tiers
+        name=written.name or name,
+        strategy=written.strategy,
+        fair=written.queue == "fair",
+        tiers=written.tiers,
+        preempt=written.preempt,
+        reserve_after_ms=after,
     )

@@ -13,6 +13,7 @@ from fairlead.engine.parts import Tiers
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.sim.cluster import Batch, Cluster
+from fairlead.sim.contest import Contest, Eviction, Grant, counts_of
 from fairlead.sim.events import Arrival, Outage, Scale, Story
 from fairlead.sim.jobs import Job, needs_like
 from fairlead.sim.measure import Measures, Series
@@ -62,6 +63,7 @@ class _Loop:
         neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
         self.cluster = Cluster(story.nodes, story.population, policy, neighbourly=neighbourly)
         self.turns = Turns(story.nodes.resources, story.queues, story.weights)
+        self.contest = Contest(self.turns, policy)
         self.measures = Measures(story.until_ms)
         self.jobs: dict[str, Job] = {}
         self.waiting = Waiting()
@@ -202,16 +204,19 @@ class _Loop:
 
     def _down(self, now: int, outage: Outage) -> None:
         for batch, count in self.cluster.lose(ints(outage.rows)):
-            job = self.jobs[batch.job]
-            if not batch.size:
-                del job.batches[batch.number]
-            job.holds(batch, count, -1)
-            self.turns.hold(job, -count)
-            job.evicted += count
-            self.measures.evictions += count
-            self._wait(now, job, count)
+            self._lost(now, self.jobs[batch.job], batch, count)
         if outage.back_ms is not None:
             self._push(outage.back_ms, UP, ints(outage.rows))
+
+    def _lost(self, now: int, job: Job, batch: Batch, count: int) -> None:
+        """Replicas of a batch had to go, and wait again."""
+        if not batch.size:
+            del job.batches[batch.number]
+        job.holds(batch, count, -1)
+        self.turns.hold(job, -count)
+        job.evicted += count
+        self.measures.evictions += count
+        self._wait(now, job, count)
 
     def _place(self, now: int) -> None:
         """Those that wait, as far as it is of use to try them.
@@ -221,7 +226,7 @@ class _Loop:
         """
         if not self.waiting:
             return
-        enough = self.turns.enough(self.cluster.whole)
+        enough = not self.policy.contested and self.turns.enough(self.cluster.whole)
         if enough and self.fresh:
             fresh, self.fresh = list(self.fresh.values()), {}
             self._try([(job, job.lacking) for job in sorted(fresh, key=lambda job: job.turn)], now)
@@ -239,7 +244,9 @@ class _Loop:
     def _pass(self, now: int, enough: bool) -> None:
         """All that wait: by fair share in rounds, or first come, first served."""
         full: set[Shape] = set()
-        if enough or not self.policy.fair:
+        if self.policy.contested:
+            self._contest(now)
+        elif enough or not self.policy.fair:
             tried: set[str] = set()
             while found := self.waiting.first(TOGETHER, tried, full):
                 ordered = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
@@ -257,6 +264,44 @@ class _Loop:
                 refused |= more
                 rounds += bool(more)
         self._tried = self._freed
+
+    def _contest(self, now: int) -> None:
+        """By fair share on nodes, round by round as long as somebody starts."""
+        for _ in range(ROUNDS):
+            found = self.waiting.first(WINDOW, (), ())
+            waiting = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
+            shown = {job.key for job in waiting}
+            running = [job for job in self.jobs.values() if job.running and job.key not in shown]
+            answer = self.contest.ask(self.cluster.state, waiting, running, now)
+            for eviction in answer.evictions:
+                self._evict(now, eviction)
+            started = [self._granted(grant, now) for grant in answer.grants]
+            if not any(started):
+                break
+
+    def _evict(self, now: int, eviction: Eviction) -> None:
+        """Replicas leave their node for somebody with more right to it: the youngest first."""
+        job, left = eviction.job, eviction.count
+        for batch in sorted(job.batches.values(), key=lambda batch: -batch.number):
+            gone = self.cluster.evict(batch, eviction.node, left) if left and batch.part.tier == eviction.tier else 0
+            if gone:
+                left -= gone
+                self.measures.preemptions += gone
+                self._lost(now, job, batch, gone)
+
+    def _granted(self, grant: Grant, now: int) -> int:
+        """Start what is granted, where it was said; how many did."""
+        job, before = grant.job, grant.job.running
+        if grant.spots is None:
+            self._start(job, grant.count, now, set())
+            return job.running - before
+        size = len(self.cluster.rank)
+        for part in job.split().parts:
+            batch = self.cluster.put(job.key, part, counts_of(grant.spots.get(part.tier, {}), size))
+            if batch is not None:
+                self._begin(job, batch, now)
+        self._settle(job)
+        return job.running - before
 
     def _try(self, grants: Sequence[tuple[Job, int]], now: int, full: set[Shape] | None = None) -> dict[str, Job]:
         """Place what is granted; those of which the nodes refused something."""
