@@ -35,7 +35,19 @@ def step_of(roles: tuple[tuple[int, int], ...], use: Vector, need: Vector | None
 class Members:
     """How many replicas of each role a job holds; the mutable part of a decision."""
 
-    __slots__ = ("_floors", "_least", "_minimums", "_one", "_only", "_roles", "held", "jobs", "replicas", "requests")
+    __slots__ = (
+        "_floored",
+        "_floors",
+        "_least",
+        "_minimums",
+        "_one",
+        "_only",
+        "_roles",
+        "held",
+        "jobs",
+        "replicas",
+        "requests",
+    )
 
     def __init__(self, jobs: JobTable) -> None:
         self.jobs = jobs
@@ -48,6 +60,7 @@ class Members:
         self._only = [roles.start if len(roles) == 1 else UNSET for roles in self._roles]
         self._least: list[int] = jobs.min_member.tolist()
         self._floors: list[list[int]] = jobs.min_resources.tolist()
+        self._floored = [any(floor) for floor in self._floors]
         self._minimums = self._role_minimums()
         self._one: dict[int, Step] = {}
 
@@ -55,7 +68,7 @@ class Members:
         """The minimum of each role; not asked for where the job's own minimum is less than their sum."""
         minimums: list[int] = self.jobs.role_minimum.tolist()
         for job, least in enumerate(self._least):
-            if sum(minimums[role] for role in self._roles[job]) > least:
+            if self._only[job] == UNSET and sum(minimums[role] for role in self._roles[job]) > least:
                 for role in self._roles[job]:
                     minimums[role] = 0
         return minimums
@@ -67,10 +80,6 @@ class Members:
     def minimum(self, job: int) -> int:
         """Replicas it starts with at least."""
         return self._least[job]
-
-    def floor(self, job: int) -> list[int]:
-        """Its minimum resources."""
-        return self._floors[job]
 
     def count(self, job: int) -> int:
         """Replicas it holds."""
@@ -104,6 +113,10 @@ class Members:
 
     def take(self, job: int, count: int) -> dict[int, int]:
         """Count so many replicas more as held: what the gang lacks first, then roles in order. Which ones."""
+        only = self._only[job]
+        if only != UNSET:
+            self.held[only] += count
+            return {only: count}
         taken: dict[int, int] = {}
         for lacks in (self.missing(job), {role: self.replicas[role] for role in self._roles[job]}):
             for role, most in lacks.items():
@@ -121,6 +134,9 @@ class Members:
 
     def possible(self, job: int) -> bool:
         """Whether it has as many replicas as its gang needs."""
+        only = self._only[job]
+        if only != UNSET:
+            return self._least[job] <= self.replicas[only]
         whole = sum(self.replicas[role] for role in self._roles[job])
         return self._least[job] <= whole and all(
             self._minimums[role] <= self.replicas[role] for role in self._roles[job]
@@ -141,13 +157,16 @@ class Members:
 
     def _need(self, job: int, use: list[int]) -> Vector | None:
         """What has to be free for the gang: no less than what is missing of its minimum resources; None: its use."""
-        floor = self._floors[job]
-        if not any(floor):
+        if not self._floored[job]:
             return None
+        floor = self._floors[job]
         return [max(ask, least - held) for ask, least, held in zip(use, floor, self.used(job), strict=True)]
 
     def amounts(self, counts: Mapping[int, int]) -> list[int]:
         """What so many replicas of these roles use."""
+        if len(counts) == 1:
+            ((role, count),) = counts.items()
+            return [amount * count for amount in self.requests[role]]
         sums = [0] * len(self.jobs.resources)
         for role, count in counts.items():
             for resource, amount in enumerate(self.requests[role]):
@@ -157,3 +176,14 @@ class Members:
     def used(self, job: int) -> list[int]:
         """What the job uses."""
         return self.amounts({role: self.held[role] for role in self._roles[job]})
+
+    def within(self, job: int, left: Vector) -> bool:
+        """Whether the next step surely needs no more than is left; False for jobs that it is not easily told of."""
+        only = self._only[job]
+        if only == UNSET or self._floored[job]:
+            return False
+        count = max(self._least[job] - self.held[only], 1)
+        for amount, most in zip(self.requests[only], left, strict=True):
+            if amount and amount * count > most:
+                return False
+        return True

@@ -53,8 +53,9 @@ class Loop:
         """The heaps for these jobs. One whose step does not fit now is blocked now: room never grows."""
         state, tree = self.state, self.state.world.tree
         self.jobs: dict[int, list[JobKey]] = {}
+        left: dict[int, list[int]] = {}
         for job in jobs:
-            if state.members.pending(job) and not self._stopped(job):
+            if state.members.pending(job) and not self._stopped(job, left):
                 self.jobs.setdefault(state.pair_of[job], []).append(state.job_key(job))
         self.pairs: dict[int, list[Turn]] = {}
         for pair, heap in self.jobs.items():
@@ -69,9 +70,12 @@ class Loop:
         for siblings in self.queues.values():
             heapify(siblings)
 
-    def _stopped(self, job: int) -> bool:
-        """Whether the next step finds no room in sum; if so the job is blocked."""
-        return self._step(job) is None
+    def _stopped(self, job: int, left: dict[int, list[int]]) -> bool:
+        """Whether the next step finds no room in sum; if so the job is blocked. `left` is kept from job to job."""
+        queue = self.state.queue_of[job]
+        if queue not in left:
+            left[queue] = self.state.ledger.left(queue)
+        return not self.state.members.within(job, left[queue]) and self._step(job) is None
 
     def _step(self, job: int) -> Step | None:
         """The next step if it finds room in sum; otherwise None, and the job is blocked."""

@@ -87,6 +87,13 @@ class Ledger:
                     change = max(0, before + change - kept)
         return None
 
+    def left(self, queue: int) -> list[int]:
+        """What surely fits, by resource: what is left of the tightest bound on the way to the whole, which has one."""
+        return [
+            min(self.most[row][r] - self.inside[row][r] for row in self.paths[queue] if self.most[row][r] != UNSET)
+            for r in range(len(self.most[0]))
+        ]
+
     def excess(self, queue: int, need: Vector) -> list[int]:
         """By how much the need would pass the whole, by resource."""
         excess = [0] * len(need)

@@ -31,7 +31,9 @@ class Why:
         fits: Fits | None = None,
     ) -> None:
         self.state = state
-        self.fair = fair
+        # Whole amounts are compared with them, so that what is below a whole unit makes no difference.
+        self.fair = [[int(amount) for amount in row] for row in fair]
+        self.right = [[int(amount) for amount in row] for row in state.world.deserved]
         self.reservation = reservation
         self.namespaces = Counter(queue for queue, _ in state.world.pairs)
         """How many namespaces have jobs in each queue."""
@@ -101,11 +103,11 @@ class Why:
         """Whose share is used up: the namespace's, the queue's, or nobody's, where others hold more than theirs."""
         state, world, resource = self.state, self.state.world, lack.resource
         queue, pair = state.queue_of[job], state.pair_of[job]
-        right, held = world.deserved[queue][resource], state.ledger.used[queue][resource]
+        right, held = self.right[queue][resource], state.ledger.used[queue][resource]
         details |= {
             "queue": world.queues.names[queue],
             "held": self._amount(resource, held),
-            "fair": self._amount(resource, int(right)),
+            "fair": self._amount(resource, right),
         }
         if held + step.use[resource] <= right:
             return because(reasons.ROOM_HELD, **details)
@@ -115,7 +117,7 @@ class Why:
         details |= {
             "namespace": world.namespaces.names[int(world.jobs.namespace[job])],
             "held": self._amount(resource, mine),
-            "fair": self._amount(resource, int(fair)),
+            "fair": self._amount(resource, fair),
         }
         return because(reasons.NAMESPACE_SHARE, **details)
 
