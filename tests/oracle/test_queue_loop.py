@@ -6,6 +6,7 @@ from dataclasses import replace
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -166,10 +167,37 @@ def test_leaps_change_nothing_on_nodes_for_replicas_that_are_alike(
     assert admitted(world, OFTEN, free, where) == admitted(world, NEVER, free, where)
 
 
-def test_leaps_grant_nearly_everything_where_jobs_are_large() -> None:
-    """Of 20,000 replicas only a few are granted singly."""
-    jobs = [J(queue=n % 2, namespace=n % 3, replicas=1000, request=(1 + n % 3, 2), priority=n % 2) for n in range(20)]
-    world = tables((20_000, 30_000), [Q(weight=1), Q(weight=2)], [1, 2, 3], jobs)
+def _large(shape: str) -> Tables:
+    """20 jobs of 1,000 replicas: in queues side by side, in a tree, with two roles each, or with minimum resources."""
+    parents = ["", "", "q0", "q0", "q1", "q1"] if shape == "tree" else ["", ""]
+    leaves = [2, 3, 4, 5] if shape == "tree" else [0, 1]
+    floor = (40, 50) if shape == "minimum resources" else (0, 0)
+    jobs = [
+        J(
+            queue=leaves[n % len(leaves)],
+            namespace=n % 3,
+            replicas=1000,
+            request=(1 + n % 3, 2),
+            priority=n % 2,
+            min_resources=floor,
+        )
+        for n in range(20)
+    ]
+    queues = [Q(weight=1 + row % 2, parent=parent) for row, parent in enumerate(parents)]
+    world = tables((20_000, 30_000), queues, [1, 2, 3], jobs)
+    return _in_roles(world, 300, (2, 1)) if shape == "roles" else world
+
+
+@pytest.mark.parametrize("shape", ["flat", "tree", "roles", "minimum resources", "nodes", "nodes for replicas alike"])
+def test_leaps_grant_nearly_everything_where_jobs_are_large(shape: str) -> None:
+    """Of thousands of replicas only a few are granted singly."""
+    world, fits = _large(shape), None
+    if shape.startswith("nodes"):
+        jobs, free = world.jobs, np.full((30, 2), 4_000)
+        if shape.endswith("alike"):
+            jobs, free = replace(jobs, role_request=ints(np.full((20, 2), 2))), np.full((30, 2), 601)
+        world = world._replace(jobs=jobs)
+        fits = NodeRoom(jobs.resources, free, jobs.role_request, np.ones((20, 30), dtype=bool))
     turns = 0
     turn = Loop.turn
 
@@ -179,6 +207,28 @@ def test_leaps_grant_nearly_everything_where_jobs_are_large() -> None:
         turn(loop)
 
     with patch.object(Loop, "turn", counted):
-        decision = share(*world)
-    assert sum(row.admitted for row in decision.jobs) > 9_000
-    assert turns < 300
+        decision = share(*world, fits)
+    assert sum(row.admitted for row in decision.jobs) > 8_000
+    assert turns < 500
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=5),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=3),
+    st.booleans(),
+    st.data(),
+)
+def test_places_hold_in_whatever_order_replicas_come(
+    nodes: list[tuple[int, int]], roles: list[tuple[int, int, int]], alike: bool, data: st.DataObject
+) -> None:
+    """So many replicas as places are promised fit in any order; where these are not all, no more do."""
+    request = np.array([roles[0][:2] if alike else role[:2] for role in roles])
+    eligible = np.ones((len(roles), len(nodes)), dtype=bool)
+    counts = {row: role[2] for row, role in enumerate(roles)}
+    room = NodeRoom(("cpu", "memory"), np.array(nodes), request, eligible)
+    places = room.places(counts)
+    order = data.draw(st.permutations([row for row, count in counts.items() for _ in range(count)]))
+    placed = [sum(room.take(row, 1).values()) for row in order]
+    if places is not None:
+        assert all(placed[:places])
+        assert not any(placed[places:])
