@@ -8,7 +8,7 @@ import pytest
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.modes import fnv1a_32
 from fairlead.model.clusters import cluster_table
-from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule
+from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule, Ties
 from tests.fleet.build import prior_of
 
 FRESH = Reschedule.FRESH
@@ -315,6 +315,18 @@ def test_webster_tie_turns_with_one_bit_of_the_uid() -> None:
     assert dict(solved(case, even).placements) == {"a": 3, "b": 2}
     assert dict(solved(case, odd).placements) == {"a": 2, "b": 3}
     assert dict(solved(case, "").placements) == {"a": 3, "b": 2}
+
+
+@pytest.mark.parametrize(("ties", "winner"), [(Ties.ASCENDING, "a"), (Ties.DESCENDING, "b")])
+def test_webster_tie_follows_the_policy_where_it_says_which(ties: Ties, winner: str) -> None:
+    """Whatever the uid's bit; and among equals the one with fewer replicas still comes first."""
+    policy = DividePolicy(mode=Mode.WEBSTER, ties=ties)
+    for uid in ("", "1", "2", "3", "4"):
+        workload = DivideWorkload(name="web", replicas=5, uid=uid, tie_uid=uid)
+        assert divide(workload, cluster_table(["a", "b"]), policy).placements[winner] == 3
+    seated = cluster_table(["a", "b"], weights=[3, 1], initial=[1, 0])
+    one = divide(DivideWorkload(name="web", replicas=1), seated, policy)
+    assert dict(one.placements) == {"a": 1, "b": 1}
 
 
 def test_fnv1a_of_known_texts() -> None:

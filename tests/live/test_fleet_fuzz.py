@@ -76,6 +76,7 @@ knobs = st.one_of(
     maybe(
         mode=st.sampled_from(("static", "webster", "odd")),
         sticky=st.sampled_from(("seed", "most", "none", "odd")),
+        ties=st.sampled_from(("uid", "ascending", "descending", "odd")),
         capacityCoefficient=st.sampled_from((0, 0.25, 1, 2, -1, 1e-300, "x")),
         respectRoom=st.booleans(),
         partial=st.booleans(),

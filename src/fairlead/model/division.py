@@ -41,6 +41,15 @@ class Reschedule(StrEnum):
     FRESH = "fresh"
 
 
+class Ties(StrEnum):
+    """Which of equal clusters comes first in every mode but static, once their replicas are equal too."""
+
+    UID = "uid"
+    """Names ascending or descending by one bit of the uid, as in Karmada; ascending where there is no uid."""
+    ASCENDING = "ascending"
+    DESCENDING = "descending"
+
+
 class SpreadBy(StrEnum):
     """What makes a group of clusters."""
 
@@ -90,6 +99,7 @@ class DividePolicy:
     sticky: Sticky = Sticky.SEED
     coefficient: Fraction | None = None
     reschedule: Reschedule = Reschedule.STEADY
+    ties: Ties = Ties.UID
     respect_room: bool = False
     partial: bool = False
     packed: bool = False

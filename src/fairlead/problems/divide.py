@@ -24,6 +24,7 @@ from fairlead.model.division import (
     Spread,
     SpreadBy,
     Sticky,
+    Ties,
 )
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Taint, Toleration
@@ -91,6 +92,7 @@ class PolicyIn(_Strict, kw_only=True, frozen=True):
     sticky: Sticky = Sticky.SEED
     capacity_coefficient: float | str | None = None
     reschedule: Reschedule = Reschedule.STEADY
+    ties: Ties = Ties.UID
     respect_room: bool = False
     partial: bool = False
     packed: bool = False
@@ -230,6 +232,7 @@ def _policy(given: PolicyIn | None) -> DividePolicy:
         sticky=given.sticky,
         coefficient=_coefficient(given.capacity_coefficient),
         reschedule=given.reschedule,
+        ties=given.ties,
         respect_room=given.respect_room,
         partial=given.partial,
         packed=given.packed,

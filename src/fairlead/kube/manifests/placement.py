@@ -26,6 +26,7 @@ from fairlead.model.division import (
     Spread,
     SpreadBy,
     Sticky,
+    Ties,
 )
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Taint, Toleration
@@ -52,6 +53,7 @@ class Knobs(msgspec.Struct, forbid_unknown_fields=True, rename="camel", frozen=T
 
     mode: Literal["static", "webster"] = "static"
     sticky: Sticky = Sticky.SEED
+    ties: Ties = Ties.UID
     capacity_coefficient: float | None = None
     respect_room: bool = False
     partial: bool = False
@@ -94,6 +96,7 @@ def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = Fal
         sticky=knobs.sticky,
         coefficient=None if coefficient is None else Fraction(str(coefficient)),
         reschedule=Reschedule.FRESH if fresh else Reschedule.STEADY,
+        ties=knobs.ties,
         respect_room=knobs.respect_room,
         partial=knobs.partial,
         packed=knobs.packed,

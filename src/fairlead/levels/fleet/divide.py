@@ -164,7 +164,7 @@ def _by_mode(
     """Every mode but static."""
     if policy.mode is Mode.DUPLICATED:
         return Shares(counts=modes.duplicated(replicas, bounds, len(chosen)), rule="duplicated")
-    ties = modes.karmada_ties(chosen, workload.tie_uid)
+    ties = modes.tie_order(chosen, policy.ties, workload.tie_uid)
     if policy.mode is Mode.WEBSTER:
         floors = quotas(chosen.weights[None, :], np.array([replicas]))[0][0]
         counts = modes.by_webster(chosen, replicas, bounds, ties)

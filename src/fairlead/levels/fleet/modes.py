@@ -1,7 +1,7 @@
 """The other ways to divide: Webster's rule, by room, on few clusters, the whole in each.
 
 Each takes the clusters that were chosen and returns their counts. Ties are Karmada's: fewer replicas, then the name,
-ascending or descending by one bit of the uid.
+ascending or descending by one bit of the uid, unless the policy says which.
 """
 
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from fairlead.kernel.rational import total
 from fairlead.levels.fleet.quota import Bounds
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import Reschedule
+from fairlead.model.division import Reschedule, Ties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,10 +36,11 @@ def fnv1a_32(text: str) -> int:
     return value
 
 
-def karmada_ties(clusters: ClusterTable, uid: str) -> Int:
-    """Names ascending where the uid is empty or its hash even, else descending."""
+def tie_order(clusters: ClusterTable, ties: Ties, uid: str) -> Int:
+    """The place of each name among equals. By uid: ascending where it is empty or its hash even, else descending."""
     ascending = clusters.text_rank
-    return ascending if not uid or fnv1a_32(uid) % 2 == 0 else len(clusters) - 1 - ascending
+    turned = ties is Ties.DESCENDING or (ties is Ties.UID and uid != "" and fnv1a_32(uid) % 2 == 1)
+    return len(clusters) - 1 - ascending if turned else ascending
 
 
 def by_webster(clusters: ClusterTable, replicas: int, bounds: Bounds | None, ties: Int) -> Int:

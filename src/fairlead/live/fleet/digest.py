@@ -15,7 +15,7 @@ import numpy as np
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.levels.fleet.select import filtered
 from fairlead.model.clusters import ClusterTable
-from fairlead.model.division import Affinity, DividePolicy, DivisionAsk, SpreadBy
+from fairlead.model.division import Affinity, DividePolicy, DivisionAsk, SpreadBy, Ties
 
 ANNOTATION = "fairlead.io/decided"
 SETTLED, SHORT = "s1", "r1"
@@ -58,7 +58,9 @@ def narrowed(ask: DivisionAsk) -> DivisionAsk:
 def _knobs(policy: DividePolicy) -> list[Any]:
     """What the annotations say; the placement has the rest, and a new start is told by its time."""
     flags = [policy.respect_room, policy.partial, policy.packed, policy.balance_residuals]
-    return [policy.mode.value, policy.sticky.value, str(policy.coefficient), flags]
+    # What was settled before this knob existed stays settled.
+    ties = [] if policy.ties is Ties.UID else [policy.ties.value]
+    return [policy.mode.value, policy.sticky.value, str(policy.coefficient), flags, *ties]
 
 
 def _rows(ask: DivisionAsk, counts: Mapping[str, int], *, with_room: bool) -> list[list[Any]]:
