@@ -4,17 +4,24 @@ from fractions import Fraction
 
 import numpy as np
 
-from bench.measure import CPU, Report, best, milliseconds, ratio
+from bench.measure import CPU, Report, best, milliseconds, ratio, side_by_side
 from fairlead.levels.disk.balance import balance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, DiskTable, disk_table
-from fairlead.model.storage import AntiAffinity, Volume
+from fairlead.model.storage import AntiAffinity, Held, Strictness, Volume
 
 GIB = 2**30
 LONGHORN_MS = {1_000: 17.0, 5_000: 208.0}
 """Longhorn's own function, compiled, four disks a node, on a machine of this kind."""
 
 MIXED = BalancePolicy(alpha=Fraction(1, 2))
+LIMITS = BalancePolicy(
+    over_percent=100,
+    minimal_percent=25,
+    anti_affinity=AntiAffinity(zone=Strictness.SOFT, node=Strictness.HARD, disk=Strictness.HARD),
+)
+"""Longhorn's own defaults."""
+HELD = (Held(name="a", node="node7", disk="disk1"), Held(name="b", node="node9", disk="disk2"))
 
 
 def run(report: Report) -> None:
@@ -24,41 +31,53 @@ def run(report: Report) -> None:
 
 
 def cluster(nodes: int, disks: int = 4) -> DiskTable:
-    """Nodes with disks of 2 TiB and mixed totals, somewhat filled."""
+    """Nodes in three zones, with disks of 2 TiB and mixed totals, somewhat filled and promised."""
     draw = np.random.default_rng(5)
-    return disk_table(
-        [
-            Disk(
-                node=f"node{node}",
-                name=f"disk{disk}",
-                usable_bytes=int(draw.integers(500, 2000)) * GIB,
-                total_bytes=(2000 + int(draw.integers(5))) * GIB,
+    rows = []
+    for node in range(nodes):
+        for disk in range(disks):
+            usable = int(draw.integers(500, 2000)) * GIB
+            total = (2000 + int(draw.integers(5))) * GIB
+            rows.append(
+                Disk(
+                    node=f"node{node}",
+                    name=f"disk{disk}",
+                    zone=f"zone{node % 3}",
+                    usable_bytes=usable,
+                    total_bytes=total,
+                    maximum_bytes=total,
+                    available_bytes=usable,
+                )
             )
-            for node in range(nodes)
-            for disk in range(disks)
-        ]
-    )
+    return disk_table(rows)
 
 
 def _one(report: Report) -> None:
     rows = []
     volume = [Volume(name="v", size_bytes=50 * GIB)]
+    third = [Volume(name="v", size_bytes=50 * GIB, block=False, written_bytes=GIB, held=HELD)]
     for nodes in (1_000, 5_000, 20_000):
         table = cluster(nodes)
-        plain = best(lambda table=table: balance(volume, table, BalancePolicy()), repeats=60, clock=CPU)
-        hybrid = best(lambda table=table: balance(volume, table, MIXED), repeats=30, clock=CPU)
+        calls = {
+            "plain": lambda table=table: balance(volume, table, BalancePolicy()),
+            "limits": lambda table=table: balance(volume, table, LIMITS),
+            "third": lambda table=table: balance(third, table, LIMITS),
+            "hybrid": lambda table=table: balance(volume, table, MIXED),
+        }
+        took = side_by_side(calls, repeats=60, clock=CPU)
         known = LONGHORN_MS.get(nodes)
         rows.append(
             (
                 f"{nodes:,}",
-                milliseconds(plain),
-                milliseconds(hybrid),
+                *(milliseconds(seconds) for seconds in took.values()),
                 f"{known:g} ms" if known else "",
-                ratio(known / 1e3, plain) if known else "",
+                ratio(known / 1e3, took["third"]) if known else "",
             )
         )
     report.table(
-        "one replica, four disks a node (processor time)", ("nodes", "alpha 1", "alpha 0.5", "Longhorn", "ratio"), rows
+        "one replica, four disks a node (processor time)",
+        ("nodes", "alpha 1", "with limits", "beside two others", "alpha 0.5", "Longhorn", "ratio"),
+        rows,
     )
 
 

@@ -2,7 +2,7 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import IntEnum
 from types import MappingProxyType
 
@@ -75,6 +75,8 @@ class DiskTable:
     names: tuple[str, ...]
     tags: tuple[frozenset[str], ...]
     node_of: Int
+    ends: Int
+    """For each node the row of its last disk."""
     usable_bytes: Int
     total_bytes: Int
     free_bytes: Int
@@ -89,12 +91,16 @@ class DiskTable:
     """The row of each node by its name."""
     zone_of: Int
     """For each node a number of its zone; nodes without one have −1."""
+    disk_zone_of: Int
+    """The same for each disk."""
     zone_rows: Mapping[str, int]
     """The number of each zone by its name."""
     shared: frozenset[str]
     """Names that disks of several nodes have."""
     wide: bool
     """Whether a sum over all disks can pass 2**63, so that sums need Python integers."""
+    derived: dict[tuple[str, int], Int] = field(init=False, repr=False, compare=False, default_factory=dict)
+    """Columns that follow from this table and a setting, kept by whoever worked them out: a warm table has them."""
 
     def __len__(self) -> int:
         return len(self.names)
@@ -127,6 +133,8 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
     counts = np.diff([*firsts, len(rows)])
     largest = max((max(disk.usable_bytes, disk.total_bytes) for disk in rows), default=0)
     zones = {zone: number for number, zone in enumerate(sorted({disk.zone for disk in heads} - {""}))}
+    node_of = np.repeat(np.arange(len(heads)), counts)
+    zone_of = ints([zones.get(disk.zone, -1) for disk in heads])
     return DiskTable(
         nodes=tuple(disk.node for disk in heads),
         zones=tuple(disk.zone for disk in heads),
@@ -135,7 +143,8 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
         starts=ints(firsts),
         names=tuple(disk.name for disk in rows),
         tags=tuple(disk.tags for disk in rows),
-        node_of=ints(np.repeat(np.arange(len(heads)), counts)),
+        node_of=ints(node_of),
+        ends=ints(np.cumsum(counts) - 1),
         usable_bytes=ints([disk.usable_bytes for disk in rows]),
         total_bytes=ints([disk.total_bytes for disk in rows]),
         free_bytes=ints([disk.free_bytes for disk in rows]),
@@ -147,7 +156,8 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
         block=flags([disk.block for disk in rows]),
         closed=frozen(np.array([disk.closed for disk in rows], dtype=np.uint8)),
         node_rows=MappingProxyType(lookup(disk.node for disk in heads)),
-        zone_of=ints([zones.get(disk.zone, -1) for disk in heads]),
+        zone_of=zone_of,
+        disk_zone_of=ints(zone_of[node_of]),
         zone_rows=MappingProxyType(zones),
         shared=frozenset(name for name, count in Counter(disk.name for disk in rows).items() if count > 1),
         wide=largest * max(len(rows), 1) >= 2**62,

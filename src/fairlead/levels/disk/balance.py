@@ -214,7 +214,7 @@ class _Run:
             self._grouped[whole] = GroupShelf(static, self.disks, self.ledger, self.policy.alpha, volume.size_bytes)
         return self._grouped[whole].take
 
-    def _choose(self, volume: Volume, codes: Codes, classes: Int | None, uses: Uses) -> Choice | None:
+    def _choose(self, volume: Volume, codes: Codes, classes: Codes | None, uses: Uses) -> Choice | None:
         """The choice, on the attached node first where locality prefers it and no replica is there yet."""
         if volume.locality is Locality.PREFER:
             node = self.disks.node_rows.get(volume.attached_to)
@@ -314,10 +314,12 @@ def _trace(run: _Run, lost: Sequence[str]) -> Trace:
     rejected: list[Rejection] = []
     told = next((outcome for outcome in run.outcomes if outcome.finding), None)
     for outcome in [told] if told else run.outcomes[:1]:
-        for number in np.flatnonzero(np.bincount(outcome.codes))[1 if (outcome.codes == 0).any() else 0 :].tolist():
-            rows = np.flatnonzero(outcome.codes == number)
-            names = tuple(run.disks.place(int(row)) for row in rows[:3])
-            rejected.append(Rejection(reason=why.REASONS_OF_A_DISK[number - 1], count=len(rows), names=names))
+        rows = np.flatnonzero(outcome.codes != 0)
+        numbers = outcome.codes[rows]
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            own = rows[numbers == number]
+            names = tuple(run.disks.place(int(row)) for row in own[:3])
+            rejected.append(Rejection(reason=why.REASONS_OF_A_DISK[number - 1], count=len(own), names=names))
     gone = [
         f"{held.name} on {held.node}/{held.disk}"
         for outcome in run.outcomes

@@ -30,7 +30,7 @@ class Choice:
 
 
 def choose(
-    codes: Codes, classes: Int | None, disks: DiskTable, ledger: Ledger, policy: BalancePolicy, size_bytes: int
+    codes: Codes, classes: Codes | None, disks: DiskTable, ledger: Ledger, policy: BalancePolicy, size_bytes: int
 ) -> Choice | None:
     """The choice for one replica, or None if no disk has code 0.
 
@@ -43,13 +43,14 @@ def choose(
         return None
     counted = fits | (codes >= COUNTED)
     if classes is not None:
-        fits = fits & (classes == classes[fits].min())
+        # 0 − 1 is 255 in eight bits: what does not fit has a class beyond all others.
+        fits = fits & (classes == (classes | (fits.view(np.uint8) - np.uint8(1))).min())
     usable, totals = _summable(ledger.usable, disks), _summable(disks.total_bytes, disks)
-    node_rows = np.flatnonzero(np.logical_or.reduceat(fits, disks.starts))
-    node_usable = np.add.reduceat(np.where(counted, usable, 0), disks.starts)[node_rows]
+    node_rows = np.flatnonzero(_by_node(fits.astype(np.int32), disks))
+    node_usable = _by_node(usable * counted, disks)[node_rows]
     node_totals = node_usable
     if policy.alpha != 1:
-        node_totals = np.add.reduceat(np.where(counted, totals, 0), disks.starts)[node_rows]
+        node_totals = _by_node(totals * counted, disks)[node_rows]
     node_field = Field(node_usable, node_totals, policy.alpha, size_bytes)
     if policy.rule is Rule.MOST_FREE:
         disk = int(np.flatnonzero(fits)[np.argmax(ledger.free[fits])])
@@ -64,6 +65,13 @@ def choose(
     if disk < 0:
         disk = int(disk_rows[disk_field.best(np.searchsorted(disk_rows, own_rows))])
     return Choice(node_rows, node_field, disk_rows, disk_field, node, disk)
+
+
+def _by_node(column: Wide, disks: DiskTable) -> Wide:
+    """The sum over each node's disks; differences of a running sum, which is quicker than a sum for each node."""
+    sums = np.cumsum(column)[disks.ends]
+    sums[1:] -= sums[:-1].copy()
+    return sums
 
 
 def _summable(column: Int, disks: DiskTable) -> Wide:

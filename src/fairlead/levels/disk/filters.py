@@ -8,7 +8,7 @@ import numpy as np
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.ledger import Ledger, minimal_spare
 from fairlead.model.balancing import BalancePolicy
-from fairlead.model.columns import Bool, Codes, Int
+from fairlead.model.columns import Bool, Codes
 from fairlead.model.disks import DiskTable
 from fairlead.model.reasons import Reason
 from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
@@ -16,8 +16,9 @@ from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
 COUNTED = why.NUMBER[why.DISK_USED]
 """From this code on a disk only lacks room, or has a replica of this very volume: it does not take another one, but
 its usable bytes are still usable bytes of its node."""
-INSUFFICIENT = np.uint8(why.NUMBER[why.INSUFFICIENT])
 _UNUSED, _LEAVING, _USED = 0, 1, 2
+_FEW = 16
+"""Up to this many nodes are marked one by one, which is quicker than a look at every disk."""
 
 
 @dataclass(slots=True)
@@ -75,7 +76,7 @@ def static_codes(volume: Volume, disks: DiskTable, policy: BalancePolicy) -> Cod
     return codes
 
 
-def apart(static: Codes, uses: Uses, disks: DiskTable, rule: AntiAffinity) -> tuple[Codes, Int | None]:
+def apart(static: Codes, uses: Uses, disks: DiskTable, rule: AntiAffinity) -> tuple[Codes, Codes | None]:
     """`static` with hard anti-affinity added, and for each disk its class under the soft one (lower is preferred).
 
     A target whose replicas are all leaving is not refused by a hard rule, only taken last.
@@ -98,10 +99,11 @@ def apart(static: Codes, uses: Uses, disks: DiskTable, rule: AntiAffinity) -> tu
 
 def room(codes: Codes, size_bytes: int, ledger: Ledger) -> Codes:
     """`codes` with the two filters that placements change: the over-provisioning limit and the usable space."""
+    codes = codes.copy()
     if ledger.limited:
-        codes = codes.copy()
         _mark(codes, ledger.promised < size_bytes, why.OVER_PROVISIONED)
-    return np.where((codes == 0) & (ledger.usable < size_bytes), INSUFFICIENT, codes)
+    _mark(codes, ledger.usable < size_bytes, why.INSUFFICIENT)
+    return codes
 
 
 def _tags(codes: Codes, volume: Volume, disks: DiskTable, policy: BalancePolicy) -> None:
@@ -133,23 +135,30 @@ def _other_nodes(disks: DiskTable, name: str) -> Bool:
     return np.array([node != name for node in disks.nodes], dtype=bool)[disks.node_of]
 
 
-def _levels(disks: DiskTable, uses: Uses, strictness: Strictness, what: str) -> Int:
+def _levels(disks: DiskTable, uses: Uses, strictness: Strictness, what: str) -> Codes:
     """For each disk 0, 1 or 2: its zone, node or the disk itself is unused, being left, or used by the volume."""
-    if strictness is Strictness.OFF:
-        return np.zeros(len(disks), dtype=np.int64)
+    if strictness is Strictness.OFF or (what == "zone" and not uses.zones):
+        return np.zeros(len(disks), dtype=np.uint8)
     if what == "disk":
-        levels = np.zeros(len(disks), dtype=np.int64)
+        levels = np.zeros(len(disks), dtype=np.uint8)
         levels[list(uses.disks)] = list(uses.disks.values())
         return levels
     if what == "zone":
-        by_zone = np.zeros(len(disks.zone_rows) + 1, dtype=np.int64)  # the last is for nodes without a zone
+        by_zone = np.zeros(len(disks.zone_rows) + 1, dtype=np.uint8)  # the last is for nodes without a zone
         for zone, level in uses.zones.items():
             by_zone[disks.zone_rows[zone]] = level
-        return by_zone[disks.zone_of][disks.node_of]
-    levels = np.zeros(len(disks.nodes), dtype=np.int64)
-    levels[list(uses.nodes)] = list(uses.nodes.values())
-    return levels[disks.node_of]
+        return by_zone[disks.disk_zone_of]
+    if len(uses.nodes) <= _FEW:
+        levels = np.zeros(len(disks), dtype=np.uint8)
+        for node, level in uses.nodes.items():
+            levels[disks.starts[node] : disks.ends[node] + 1] = level
+        return levels
+    by_node = np.zeros(len(disks.nodes), dtype=np.uint8)
+    by_node[list(uses.nodes)] = list(uses.nodes.values())
+    return by_node[disks.node_of]
 
 
 def _mark(codes: Codes, mask: Bool, reason: Reason) -> None:
-    codes[(codes == 0) & mask] = why.NUMBER[reason]
+    """The reason where the mask holds and none was found before; codes there are 0, so adding is setting, and quick."""
+    if mask.any():
+        codes += ((codes == 0) & mask).view(np.uint8) * np.uint8(why.NUMBER[reason])

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from fairlead.kernel.rational import largest, widen
 from fairlead.model.balancing import BalancePolicy
-from fairlead.model.columns import Int
+from fairlead.model.columns import Int, frozen
 from fairlead.model.disks import UNKNOWN, DiskTable
 
 Wide = NDArray[Any]
@@ -37,6 +37,7 @@ class Ledger:
         if left < 0:
             self._change_short(row, -left)
         if self.limited:
+            self.promised = _own(self.promised)
             self.promised[row] = max(int(self.promised[row]) - size_bytes, -NO_LIMIT)
 
     def release(self, row: int, size_bytes: int) -> None:
@@ -46,12 +47,11 @@ class Ledger:
         if gained < size_bytes:
             self._change_short(row, gained - size_bytes)
         if self.limited and self.promised[row] < NO_LIMIT // 2:
+            self.promised = _own(self.promised)
             self.promised[row] = min(int(self.promised[row]) + size_bytes, NO_LIMIT)
 
     def _change_short(self, row: int, by: int) -> None:
-        """Rare, so the table's own column serves until then."""
-        if not self.short.flags.writeable:
-            self.short = self.short.copy()
+        self.short = _own(self.short)
         self.short[row] = min(int(self.short[row]) + by, NO_LIMIT)
 
     def gained(self, row: int, size_bytes: int) -> int:
@@ -59,10 +59,22 @@ class Ledger:
         return max(size_bytes - int(self.short[row]), 0)
 
 
+def _own(column: Int) -> Int:
+    """A column to write to: many calls never do, so the table's serves until then."""
+    return column if column.flags.writeable else column.copy()
+
+
 def _room_under_limit(disks: DiskTable, percent: int | None) -> Int:
     """(maximum − reserved)·percent/100 − scheduled for each disk; no limit where the maximum is not known."""
     if percent is None:
         return np.empty(0, dtype=np.int64)
+    key = ("room", percent)
+    if key not in disks.derived:
+        disks.derived[key] = frozen(_work_out_room(disks, percent))
+    return disks.derived[key]
+
+
+def _work_out_room(disks: DiskTable, percent: int) -> Int:
     real = np.maximum(disks.maximum_bytes - disks.reserved_bytes, 0)
     room = widen(real, 2 * largest(real) * (percent + 1)) * percent // 100 - disks.scheduled_bytes
     room = np.where(disks.maximum_bytes == UNKNOWN, NO_LIMIT, np.clip(room, -NO_LIMIT, NO_LIMIT))
@@ -76,6 +88,13 @@ def minimal_spare(disks: DiskTable, percent: int | None) -> Int | None:
     """
     if percent is None:
         return None
+    key = ("spare", percent)
+    if key not in disks.derived:
+        disks.derived[key] = frozen(_work_out_spare(disks, percent))
+    return disks.derived[key]
+
+
+def _work_out_spare(disks: DiskTable, percent: int) -> Int:
     bound = 100 * (largest(disks.maximum_bytes) + largest(disks.available_bytes) + 1)
     maximum, available = widen(disks.maximum_bytes, bound), widen(disks.available_bytes, bound)
     spare = (available * 100 - maximum * percent - 1) // 100
