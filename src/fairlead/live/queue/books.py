@@ -42,6 +42,8 @@ class Books:
         self.intents: dict[str, Promise] = {}
         """Gangs that are being started, by job."""
         self.weights: dict[str, int] = {}
+        self.leaving: dict[Key, PodRecord] = {}
+        """Pods that are members of nothing any more and still hold their room."""
         self.generation = 0
         self._queues: dict[str, Queue] = {}
         self._quotas: dict[Key, ResourceQuota] = {}
@@ -117,11 +119,16 @@ class Books:
         if entry is None:
             entry = self.entries[key] = self._entry(key, pod)
         self._at[pod.key] = key
+        if pod.leaving and pod.holds_room:
+            self.leaving[pod.key] = pod
+        else:
+            self.leaving.pop(pod.key, None)
         if entry.put(pod, pod.node or assumed):
             self.generation += 1
 
     def gone(self, key: Key) -> None:
         """A pod is no more."""
+        self.leaving.pop(key, None)
         job = self._at.pop(key, None)
         if job is None:
             return

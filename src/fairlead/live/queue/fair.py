@@ -107,16 +107,29 @@ class Fairness:
     def tables(
         self, rows: Collection[Row], nodes: NodeState, holders: Collection[LiveJob], budgets: Budgets | None
     ) -> QueueState:
-        """The tables of the level. The whole is what is free on open nodes and what the holders hold."""
+        """The tables of the level.
+
+        The whole is what is free on open nodes, what the holders hold, and what our own pods that are leaving give
+        back: were that left out, every queue would deserve less while somebody leaves.
+        """
         return queue_state(
             jobs=[row.wanted for row in rows],
             queues=self.books.queues,
             weights=self.books.weights,
             past={},
-            whole=_offered(nodes, usage(holders)),
+            whole=_offered(nodes, Counter(usage(holders)) + self._coming(nodes)),
             allowed=budgets.allowed if budgets is not None else (),
             node_rows=nodes.rows,
         )
+
+    def _coming(self, nodes: NodeState) -> Counter[str]:
+        """What pods that are leaving open nodes still hold there."""
+        sums: Counter[str] = Counter()
+        for pod in self.books.leaving.values():
+            row = nodes.rows.get(pod.node)
+            if row is not None and not nodes.unschedulable[row]:
+                sums.update(dict(pod.request))
+        return sums
 
     def cover(self, pod: PodRecord) -> Cover | None:
         """The disruption budget over a pod."""
