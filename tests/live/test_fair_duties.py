@@ -1,0 +1,198 @@
+"""The scheduler with its duties over the fake API server: from a waiting gang to evictions, binds and status."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any
+
+import msgspec
+from structlog.testing import capture_logs
+
+from fairlead.kube.client import Client
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.resources import CONFIG_MAPS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
+from fairlead.live.queue.duties import Duties
+from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.settings import read_configuration
+from tests.kube.virtual import run
+
+START = "1970-01-01T00:16:40Z"
+"""Where the virtual clock begins."""
+
+
+class Town:
+    """One node of four cores, on which the four pods of `low` run; the scheduler and its duties beside it."""
+
+    def __init__(self, *, shadow: bool = False, **sections: dict[str, Any]) -> None:
+        self.api = FakeApi(now=lambda: START)
+        allocatable = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+        self.api.put(NODES, {"metadata": {"name": "n1"}, "status": {"allocatable": allocatable}})
+        self.api.put(PRIORITY_CLASSES, {"metadata": {"name": "high"}, "value": 100})
+        self.gang("low", 4, 1, node="n1")
+        text = {"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration", **sections}
+        configuration = read_configuration(msgspec.json.encode(text), "test")
+        client, clock = Client(self.api), asyncio.get_running_loop().time
+        options = Options(shadow=shadow)
+        self.scheduler = Scheduler(client, options, recorder=None, monotonic=clock, wall=clock)
+        self.duties = Duties(client, self.scheduler, configuration, recorder=None, monotonic=clock, wall=clock)
+
+    def gang(self, name: str, pods: int, least: int, *, node: str = "", priority: int = 0, queue: str = "") -> None:
+        """A PodGroup and its pods."""
+        spec = {"minMember": least, "queue": queue or "default"}
+        self.api.put(POD_GROUPS, {"metadata": {"name": name, "namespace": "ml", "uid": f"uid-{name}"}, "spec": spec})
+        for number in range(pods):
+            meta = {
+                "name": f"{name}-{number}",
+                "namespace": "ml",
+                "uid": f"uid-{name}-{number}",
+                "labels": {"group": name},
+                "annotations": {"scheduling.k8s.io/group-name": name},
+                "ownerReferences": [{"kind": "Job", "name": name, "controller": True}],
+            }
+            body = {
+                "schedulerName": "fairlead",
+                "nodeName": node,
+                "priority": priority,
+                "containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}],
+            }
+            self.api.put(PODS, {"metadata": meta, "spec": body})
+
+    def bound(self) -> dict[str, int]:
+        """Pods on nodes, by group."""
+        found: dict[str, int] = {}
+        for pod in self.api.store.listed("/api/v1/pods", "", "", ""):
+            if pod["spec"].get("nodeName"):
+                group = pod["metadata"]["labels"]["group"]
+                found[group] = found.get(group, 0) + 1
+        return found
+
+    def status(self, name: str) -> dict[str, Any]:
+        found = self.api.find(POD_GROUPS, name, namespace="ml")
+        assert found is not None
+        status: dict[str, Any] = found.get("status", {})
+        return status
+
+
+def play(story: Callable[[Town], Awaitable[None]], **options: Any) -> None:
+    """Run a story on a virtual clock beside the scheduler."""
+
+    async def main() -> None:
+        town = Town(**options)
+        work = [asyncio.create_task(each()) for each in (town.scheduler.run, town.duties.run)]
+        try:
+            await story(town)
+            assert not any(task.done() for task in work)
+        finally:
+            for task in work:
+                task.cancel()
+            await asyncio.gather(*work, return_exceptions=True)
+
+    run(main())
+
+
+ALLOWED = {"evictions": {"allowed": True, "perMinute": 6}}
+
+
+def test_a_gang_of_higher_priority_takes_the_room_it_needs() -> None:
+    """Two of four go, the gang of two starts, everybody's status follows, and then nothing moves any more."""
+
+    async def story(town: Town) -> None:
+        await asyncio.sleep(5)
+        town.gang("high", 2, 2, priority=100)
+        await asyncio.sleep(20)
+        assert town.bound() == {"low": 2, "high": 2}
+        assert (town.status("high")["phase"], town.status("high")["running"]) == ("Running", 2)
+        assert town.status("low")["running"] == 2
+        assert town.scheduler.fair.promises == {}
+        pod = town.api.find(PODS, "high-0", namespace="ml")
+        assert pod is not None
+        assert not pod["status"].get("nominatedNodeName")
+        calls = len(town.api.calls)
+        await asyncio.sleep(60)
+        assert len(town.api.calls) == calls
+
+    play(story, **ALLOWED)
+
+
+def test_a_queue_takes_back_its_right_and_tells_what_it_holds() -> None:
+    """Two queues of equal weight: the second gets half of what the first had borrowed."""
+
+    async def story(town: Town) -> None:
+        for name in ("default", "mine"):
+            town.api.put(QUEUES, {"metadata": {"name": name}, "spec": {"weight": 1}})
+        await asyncio.sleep(5)
+        town.gang("theirs", 2, 2, queue="mine")
+        await asyncio.sleep(20)
+        assert town.bound() == {"low": 2, "theirs": 2}
+        queue = town.api.find(QUEUES, "mine")
+        assert queue is not None
+        assert queue["status"]["allocated"] == {"cpu": "2", "memory": "0", "pods": "2"}
+        assert (queue["status"]["running"], queue["status"]["state"]) == (1, "Open")
+
+    play(story, **ALLOWED)
+
+
+def test_without_permission_it_only_tells_what_it_would_do() -> None:
+    """The log names two pods; nobody goes; the group says what it waits for."""
+
+    async def story(town: Town) -> None:
+        await asyncio.sleep(5)
+        with capture_logs() as said:
+            town.gang("high", 2, 2, priority=100)
+            await asyncio.sleep(20)
+        assert [line["pod"] for line in said if line["event"] == "would evict"] == ["ml/low-0", "ml/low-1"]
+        assert town.bound() == {"low": 4}
+        assert town.status("high")["phase"] == "Inqueue"
+        assert town.status("high")["conditions"][0]["reason"] == "NotEnoughResources"
+
+    play(story)
+
+
+def test_in_shadow_it_tells_and_writes_nothing() -> None:
+    """Although it would be allowed."""
+
+    async def story(town: Town) -> None:
+        await asyncio.sleep(5)
+        with capture_logs() as said:
+            town.gang("high", 2, 2, priority=100)
+            await asyncio.sleep(20)
+        assert len([line for line in said if line["event"] == "would evict"]) == 2
+        assert {method for method, _ in town.api.calls} <= {"GET", "WATCH"}
+
+    play(story, shadow=True, **ALLOWED)
+
+
+def test_the_switch_is_obeyed_and_lifted() -> None:
+    """Stopped: nobody goes. Lifted: the gang starts within seconds."""
+
+    async def story(town: Town) -> None:
+        where = {"name": "fairlead-evictions", "namespace": "fairlead-system"}
+        town.api.put(CONFIG_MAPS, {"metadata": where, "data": {"stop": "true"}})
+        await asyncio.sleep(5)
+        town.gang("high", 2, 2, priority=100)
+        await asyncio.sleep(30)
+        assert town.bound() == {"low": 4}
+        town.api.put(CONFIG_MAPS, {"metadata": where, "data": {"stop": "false"}})
+        await asyncio.sleep(30)
+        assert town.bound() == {"low": 2, "high": 2}
+
+    play(story, **ALLOWED)
+
+
+def test_a_reservation_keeps_small_pods_out_until_the_gang_starts() -> None:
+    """Three of low end; a small pod asks for the free core, but the gang of four is next."""
+
+    async def story(town: Town) -> None:
+        await asyncio.sleep(5)
+        town.gang("big", 4, 4)
+        await asyncio.sleep(5)
+        town.api.remove(PODS, "low-0", namespace="ml")
+        await asyncio.sleep(5)
+        town.gang("small", 1, 1)
+        await asyncio.sleep(15)
+        assert town.bound() == {"low": 3}
+        for number in (1, 2, 3):
+            town.api.remove(PODS, f"low-{number}", namespace="ml")
+        await asyncio.sleep(30)
+        assert town.bound() == {"big": 4}
+
+    play(story, queue={"reserveAfterSeconds": 2})
