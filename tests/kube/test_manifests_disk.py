@@ -301,3 +301,11 @@ def test_what_is_being_deleted_asks_for_nothing() -> None:
     assert read(left).disks.closed.tolist() == [Closed.NODE_NOT_READY]
     nameless = node(status={"diskStatus": {"d": seen(diskUUID="")}})
     assert read(nameless).disks.closed.tolist() == [Closed.DISK_NOT_READY]
+
+
+@pytest.mark.parametrize("turn", [1, -1])
+def test_disk_that_two_nodes_report_is_that_of_the_replicas_own_node(turn: int) -> None:
+    """A disk carried from n1 to n2 is seen on both for a while; the order of the nodes does not matter."""
+    carried = node("n2", status={"diskStatus": {"d": seen("n1")}})
+    found = read(*[node("n1"), carried][::turn], volume(), replica("r", "n1")).volumes[0]
+    assert found.held == (Held(name="r", node="n1", disk="d"),)

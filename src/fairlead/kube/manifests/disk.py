@@ -69,6 +69,7 @@ def storage(
     rows: list[Disk] = []
     paths: dict[str, str] = {}
     uuids: dict[str, str] = {}
+    names: dict[tuple[str, str], str] = {}
     for node in nodes:
         for name, spec in node.spec.disks.items():
             status = node.status.disk_status.get(name)
@@ -78,9 +79,10 @@ def storage(
             if status is not None and status.disk_uuid:
                 paths[disk.place] = spec.path or status.disk_path
                 uuids[disk.place] = status.disk_uuid
+                names[disk.node, status.disk_uuid] = name
     return Storage(
         disks=disk_table(rows),
-        volumes=_volumes(volumes, placed, {uuid: place for place, uuid in uuids.items()}, rules, now, errors),
+        volumes=_volumes(volumes, placed, names, rules, now, errors),
         policy=rules.policy(),
         paths=paths,
         uuids=uuids,
@@ -119,7 +121,7 @@ def _in_flight(
 def _volumes(
     volumes: Iterable[LonghornVolume],
     replicas: Iterable[LonghornReplica],
-    places: Mapping[str, str],
+    names: Mapping[tuple[str, str], str],
     rules: Settings,
     now: float | None,
     errors: list[InputError],
@@ -134,12 +136,12 @@ def _volumes(
         if volume.metadata.deletion_timestamp is not None:
             continue
         try:
-            asked.append(_volume(volume, own, places, rules, now))
+            asked.append(_volume(volume, own, names, rules, now))
         except InputError as error:
             errors.append(error)
     for name, orphans in sorted(by_volume.items()):
-        names = ", ".join(sorted(each.metadata.name for each in orphans))
-        errors.append(InputError(f"Replica {names}", f"its volume {name!r} is not there"))
+        those = ", ".join(sorted(each.metadata.name for each in orphans))
+        errors.append(InputError(f"Replica {those}", f"its volume {name!r} is not there"))
     return tuple(asked)
 
 
@@ -199,7 +201,7 @@ def _denied(conditions: Iterable[Condition], *types: str) -> bool:
 def _volume(
     volume: LonghornVolume,
     replicas: list[LonghornReplica],
-    places: Mapping[str, str],
+    names: Mapping[tuple[str, str], str],
     rules: Settings,
     now: float | None,
 ) -> Volume:
@@ -211,7 +213,7 @@ def _volume(
     waiting = [each for each in ordered if not each.spec.node_id]
     bound = waiting[0].spec.hard_node_affinity if waiting else ""
     alike = [each.metadata.name for each in waiting if each.spec.hard_node_affinity == bound]
-    held = tuple(_held(each, places) for each in ordered if each.spec.node_id)
+    held = tuple(_held(each, names) for each in ordered if each.spec.node_id)
     working = sum(not each.failed for each in held)
     lacking = len(alike) if len(alike) < len(waiting) else max(len(waiting), spec.number_of_replicas - working)
     engine = spec.data_engine or "v1"
@@ -235,15 +237,14 @@ def _volume(
     )
 
 
-def _held(replica: LonghornReplica, places: Mapping[str, str]) -> Held:
+def _held(replica: LonghornReplica, names: Mapping[tuple[str, str], str]) -> Held:
     spec = replica.spec
-    node, _, disk = places.get(spec.disk_id, "").partition("/")
     failed = bool(spec.failed_at)
     return Held(
         name=replica.metadata.name,
         node=spec.node_id,
         # A disk that another node has by now is as good as gone for this replica.
-        disk=disk if node == spec.node_id else spec.disk_id,
+        disk=names.get((spec.node_id, spec.disk_id), spec.disk_id),
         failed=failed,
         reusable=failed and spec.rebuild_retry_count < REUSE_RETRIES,
         evicting=spec.eviction_requested,

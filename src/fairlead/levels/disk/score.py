@@ -45,7 +45,8 @@ class Field:
         alone leaves the least variance. For the same reason, of targets with equal totals only the largest can win.
         """
         if self.alpha == 1:
-            return int(rows[np.argmax(self.usable[rows])])
+            everything = len(rows) == len(self.usable)
+            return int(np.argmax(self.usable)) if everything else int(rows[np.argmax(self.usable[rows])])
         near = rows[self._near(rows)]
         leaders: dict[int, int] = {}
         for row in near.tolist():
