@@ -124,7 +124,13 @@ def namespace(api: Api, kwok_nodes: NodeMaker, request: pytest.FixtureRequest) -
     # First the namespace: from then on no controller can create pods in it.
     api.delete(f"/api/v1/namespaces/{name}")
     try:
-        api.delete(pods, gracePeriodSeconds=0)
-        api.wait(f"no pods left in {name}", lambda: not api.items(pods), seconds=120)
+        # Thousands of pods take longer than one request may: it is asked again until none is left.
+        api.wait(f"no pods left in {name}", lambda: _emptied(api, pods), seconds=300)
     except (ApiError, AssertionError) as error:
         warnings.warn(f"namespace {name} was not emptied: {error}", stacklevel=1)
+
+
+def _emptied(api: Api, pods: str) -> bool:
+    """Whether no pod is left, after one more request to delete them all."""
+    api.delete(pods, gracePeriodSeconds=0)
+    return not api.items(pods)

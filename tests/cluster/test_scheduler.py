@@ -1,5 +1,6 @@
 """The scheduler on a real API server: whole workloads, constraints, words for those that wait, a crash."""
 
+import json
 import signal
 import subprocess
 import sys
@@ -161,3 +162,51 @@ def test_scheduler_second_instance_takes_over(
             first.wait(30)
             create(api, namespace, workload(namespace, "b", 2))
             api.wait("the other pods bound", lambda: workloads_bound(api, namespace)["b"] == 2, seconds=90)
+
+
+def test_scheduler_pins_cores_and_tells_what_it_knows(
+    api: Api, kubeconfig: Path, namespace: str, kwok_nodes: Callable[..., list[str]], tmp_path: Path
+) -> None:
+    """Bound cores are on the pods, a second instance promises others; SIGUSR2 writes a file that plan reads."""
+    kwok_nodes(1, cpu="4", labels={"pool": namespace})
+    file, settings = tmp_path / "known.json", tmp_path / "fairlead.yaml"
+    settings.write_text(f"apiVersion: fairlead.io/v1alpha1\nkind: Configuration\nscheduler:\n  snapshotFile: {file}\n")
+    bound_cores: dict[str, str] = {}
+
+    def pinned(count: int) -> bool:
+        for pod in api.items(f"/api/v1/namespaces/{namespace}/pods"):
+            cores = (pod["metadata"].get("annotations") or {}).get("fairlead.io/cores")
+            if cores:
+                bound_cores[pod["metadata"]["name"]] = cores
+        return len(bound_cores) == count
+
+    first, second = (workload(namespace, name, 1, cpu="1500m") for name in ("a", "b"))
+    for each in (first, second):
+        each["spec"]["template"]["metadata"]["annotations"] = {"fairlead.io/bind-cpu": "true"}
+    create(api, namespace, first)
+    with scheduler(kubeconfig, "--no-leader-election"):
+        api.wait("one pinned", lambda: pinned(1))
+    create(api, namespace, second, workload(namespace, "big", 1, cpu="500"))
+    with scheduler(kubeconfig, "--no-leader-election", "--config", str(settings)) as process:
+        api.wait("both pinned", lambda: pinned(2))
+        api.wait("the reason", lambda: condition(api, namespace, "big").get("status") == "False")
+        process.send_signal(signal.SIGUSR2)
+        api.wait("the file", lambda: file.exists() and file.read_text().endswith("}"))
+    assert sorted(bound_cores.values()) == ["0=50,1=100", "0=50,2=100"]
+    plan = fairlead("plan", "-f", str(file), "-o", "json")
+    (row,) = [
+        row
+        for site in json.loads(plan.stdout)["sites"]
+        for row in site["workloads"]
+        if row["workload"] == f"{namespace}/big"
+    ]
+    assert row["unplaced"] == 1
+    big = api.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector="app=big")[0]["metadata"]["name"]
+    told = fairlead("explain", "--cluster", "--kubeconfig", str(kubeconfig), f"pod/{namespace}/{big}").stdout
+    assert "it waits" in told
+    assert "InsufficientRoom" in told
+
+
+def fairlead(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command line."""
+    return subprocess.run([sys.executable, "-m", "fairlead", *arguments], capture_output=True, text=True, check=False)
