@@ -36,7 +36,7 @@ class Scene(Place4):
         )
 
     def refusals(self, why: Refusal) -> float:
-        return self.measures.refused.labels(why.name)._value.get()
+        return float(self.measures.refused.labels(why.name)._value.get())
 
     def spent(self) -> list[str]:
         found = self.api.find(CONFIG_MAPS, "switch", namespace="f")

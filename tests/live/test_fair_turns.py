@@ -1,6 +1,7 @@
 """Turns that evict, one after the other: rights while pods are leaving, held room, and an end to all evictions."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -15,7 +16,11 @@ def begin(world: World, turn: FairTurn, *, at_once: bool) -> None:
     """Evict as the turn says: victims are gone and created anew at once, or are leaving for a while."""
     for number, wanted in enumerate(turn.evictions):
         pod = wanted.pod
-        like = {"group": pod.marks.group, "cpu": f"{dict(pod.request)['cpu']}m", "priority": pod.priority}
+        like: dict[str, Any] = {
+            "group": pod.marks.group,
+            "cpu": f"{dict(pod.request)['cpu']}m",
+            "priority": pod.priority,
+        }
         if at_once:
             world.gone(pod)
             world.pod(f"{pod.metadata.name}.{number}", **like)
