@@ -270,6 +270,7 @@ def test_room_that_does_not_come_in_time_is_given_up() -> None:
         await asyncio.sleep(2)
         await office.upkeep.round()
         assert office.holds.withdrawn == ["high"]
+        assert office.holds.barred == {"high"}
         assert office.nudges == 1
         assert office.stored("high-0")["status"].get("nominatedNodeName") is None
 

@@ -114,9 +114,9 @@ class Evictor:
             self._told[job] = uids
         self._told = {job: uids for job, uids in self._told.items() if job in wanted}
 
-    def next_due(self) -> float | None:
-        """When the next rest ends."""
-        return min(self._rests.values(), default=None)
+    def bar(self, job: str) -> None:
+        """The room that was made for the job did not come in time: it evicts nobody else for a while."""
+        self._rest("job", job, BARRED)
 
     def rested(self) -> None:
         """End the rests that are over; whoever waited for that is looked at again."""

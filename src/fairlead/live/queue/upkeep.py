@@ -138,6 +138,7 @@ class Upkeep:
         why = f"the room was not there after {self._hold_seconds:g} seconds"
         log.warning("room is no longer kept", job=promise.job, why=why)
         self._marks.refused(promise.places, why)
+        self._evictor.bar(promise.job)
 
     def _look(self) -> None:
         """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
