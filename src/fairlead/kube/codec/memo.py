@@ -21,8 +21,11 @@ class Shapes:
         self._known: dict[tuple[str, Pairs, bytes], tuple[Shape, Resident]] = {}
 
     def of(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident]:
-        """As `shapes.shape` says; where the pod runs and who schedules it do not matter. May raise `InputError`."""
-        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=())
+        """As `shapes.shape` says; where the pod runs, who schedules it and its volumes do not matter.
+
+        May raise `InputError`.
+        """
+        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=())
         key = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
         found = self._known.get(key)
         if found is None:

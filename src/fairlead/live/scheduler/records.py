@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import Marks, marks_of
 from fairlead.kube.codec.requests import request_of_pod
-from fairlead.kube.codec.shapes import shape
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
@@ -23,9 +23,6 @@ BIND_CPU = "fairlead.io/bind-cpu"
 """`true` asks for bound cores, as many as the pod requests cpu."""
 CORES = "fairlead.io/cores"
 """The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
-
-MOST_SHAPES = 8192
-"""Shapes remembered; a cluster with more distinct ones computes some of them again."""
 
 Key = tuple[str, str]
 Claims = tuple[tuple[str, bool], ...]
@@ -103,7 +100,7 @@ class Records:
     """Makes records, sharing everything that is equal between pods."""
 
     def __init__(self) -> None:
-        self._shapes: dict[tuple[str, tuple[tuple[str, str], ...], bytes], tuple[Shape, Resident, str]] = {}
+        self._shapes = Shapes()
         self._texts: dict[str, str] = {}
         self._owners: dict[OwnerReference, OwnerReference] = {}
         self._known: dict[Marks, Marks] = {}
@@ -144,24 +141,11 @@ class Records:
         )
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
-        # Claims are looked at by name, pod by pod; only volumes that are not implemented make a difference here.
-        odd = tuple(volume for volume in spec.volumes if _disk(volume)) if spec.volumes else ()
-        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=odd)
-        known = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
-        found = self._shapes.get(known)
-        if found is None:
-            if len(self._shapes) >= MOST_SHAPES:
-                self._shapes.clear()
-            found = self._shapes[known] = self._form(namespace, labels, spec)
-        return found
-
-    @staticmethod
-    def _form(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
         try:
-            formed, broken = shape(namespace, labels, spec), unsupported(spec)
+            return *self._shapes.of(namespace, labels, spec), unsupported(spec)
         except InputError as error:
-            formed, broken = Shape(namespace=namespace, labels=tuple(sorted(labels.items()))), str(error)
-        return formed, resident(formed), broken
+            formed = Shape(namespace=namespace, labels=tuple(sorted(labels.items())))
+            return formed, resident(formed), str(error)
 
     def _request(self, pod: Pod, formed: Shape) -> Request:
         """What the pod takes: that of its shape, unless a resize is under way."""
