@@ -4,7 +4,11 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tools.controlplane.api import Api
+from tools.controlplane.build import obstacle
+from tools.controlplane.commands import Options
+from tools.controlplane.plane import ControlPlane
 
 from tests.cluster import volcano
 from tests.cluster.test_scheduler import scheduler
@@ -182,3 +186,34 @@ def test_kinds_that_are_installed_later_are_picked_up(
         api.wait("the scheduler knows PodGroups", noticed, seconds=180)
         volcano.make_gang(api, namespace, "gang", 3)
         api.wait("the gang", lambda: volcano.bound(api, namespace)["gang"] == 3, seconds=180)
+
+
+def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
+    """PodGroups of scheduling.k8s.io, on a server that has them: none of three starts in room for two, then all do."""
+    if obstacle():
+        pytest.skip("no control plane here")
+    gates = {"GenericWorkload": True, "GangScheduling": True}
+    options = Options(
+        feature_gates=gates, runtime_config={"scheduling.k8s.io/v1alpha2": True}, controller_manager=False, kwok=False
+    )
+    with ControlPlane(options) as plane:
+        api, pods = plane.api, "/api/v1/namespaces/default/pods"
+        plane.create_kwok_nodes(1, cpu="2")
+        api.create(
+            "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups",
+            {
+                "apiVersion": "scheduling.k8s.io/v1alpha2",
+                "kind": "PodGroup",
+                "metadata": {"name": "own"},
+                "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
+            },
+        )
+        for number in range(3):
+            body = volcano.member("own", f"own-{number}", schedulingGroup={"podGroupName": "own"})
+            del body["metadata"]["annotations"]
+            api.create(pods, body)
+        with scheduler(plane.kubeconfig, "--no-leader-election", "--no-events"):
+            api.wait("all told", lambda: all(volcano.told(api, "default", "own")), seconds=180)
+            assert len(volcano.told(api, "default", "own")) == 3
+            plane.create_kwok_nodes(1, cpu="2", prefix="more-")
+            api.wait("all bound", lambda: not volcano.told(api, "default", "own"), seconds=180)
