@@ -33,7 +33,7 @@ def uid_digests(uids: Sequence[str]) -> Hashes:
 
 def numbers(floors: Int, targets: Hashes) -> Hashes:
     """The number of a draw, [m]: other floors, another draw. Clusters whose floor is 0 have no part in it."""
-    result: Hashes = (floors.view(np.uint64) * (targets | _ODD)).sum(axis=1)
+    result: Hashes = np.add.reduce(floors.view(np.uint64) * (targets | _ODD), axis=1)
     return result
 
 

@@ -20,7 +20,7 @@ def quotas(weights: Int, units: Int) -> tuple[Int, Bool]:
     wide: NDArray[Any] = widen(weights, bound)
     if len(units) == 1:
         # One row divides by plain numbers, which costs half as much.
-        sums: Any = int(wide.sum()) or 1
+        sums: Any = int(np.add.reduce(wide, axis=None)) or 1
         products = wide * most
     else:
         sums = wide.sum(axis=1, keepdims=True)

@@ -92,7 +92,7 @@ def settle(rows: Rows) -> Settled:
     """Divide every row by the rules of the proposal (docs/levels/fleet.md), in their order."""
     floors, part = quotas(rows.weights, rows.units)
     low = floors if rows.base is None else floors + rows.base
-    residual = rows.units - floors.sum(axis=1)
+    residual = rows.units - np.add.reduce(floors, axis=1)
     ask = _Ask(counts=low, drawing=part, take=residual, rule=np.zeros(len(residual), dtype=np.int64))
     if rows.prior is not None and rows.sticky is not Sticky.NONE and rows.prior.known.any():
         ask = _Ask(counts=low.copy(), drawing=part.copy(), take=residual.copy(), rule=ask.rule)
