@@ -4,11 +4,57 @@ from collections.abc import Callable, Iterable
 
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
+from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.queue.books import Books
+from fairlead.live.queue.groups import moment
 from fairlead.live.queue.intents import RESOURCES, End, Intents
-from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
+from fairlead.live.queue.turn import Grant, LiveJob, Place, Promise, Source
 from fairlead.live.queue.turning import bare
+from fairlead.live.scheduler.decide import Outcome
 from fairlead.live.scheduler.records import Key, PodRecord
+
+GATHERING = 5.0
+"""Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""
+
+
+def gathers(outcome: Outcome, now: float) -> bool:
+    """Whether the pods wait for others of their gang that may well be on their way; `now` is of the wall clock."""
+    if outcome.finding is None or outcome.finding.reason is not GANG_ABOVE_REPLICAS:
+        return False
+    return now - max(moment(pod.created) for pod in outcome.waiting) < GATHERING
+
+
+class Starting:
+    """Collects the pods of gangs that begin, or go on, while decisions are acted on; then all are sent together."""
+
+    def __init__(self, books: Books, intents: Intents) -> None:
+        self._books = books
+        self._intents = intents
+        self._begun: dict[str, tuple[LiveJob, list[Place]] | None] = {}
+
+    def takes(self, pod: PodRecord, node: str) -> bool:
+        """Take the pod if it is part of a gang that is not complete; to be asked before it counts as placed."""
+        if not (pod.marks.group or pod.marks.native):
+            return False
+        key = self._books.job_of(pod)
+        if key not in self._begun:
+            job = self._books.job(key)
+            self._begun[key] = (job, []) if job is not None and _starts(job) else None
+        gang = self._begun[key]
+        if gang is not None:
+            gang[1].append((pod, node))
+        return gang is not None
+
+    def begin(self) -> None:
+        """Record the gangs, then bind them."""
+        for gang in self._begun.values():
+            if gang is not None:
+                self._intents.begin(Grant(job=gang[0], places=tuple(gang[1])))
+
+
+def _starts(job: LiveJob) -> bool:
+    """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
+    return job.source != Source.WORKLOAD and job.min_member > 1 and job.running < job.min_member
 
 
 class Gangs:
@@ -32,9 +78,9 @@ class Gangs:
         self._recorder = recorder
         self._open: dict[str, tuple[Promise, set[Key]]] = {}
 
-    def starts(self, job: LiveJob) -> bool:
-        """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
-        return job.source != Source.WORKLOAD and job.min_member > 1 and job.running < job.min_member
+    def starting(self) -> Starting:
+        """For one round of acting."""
+        return Starting(self._books, self._intents)
 
     def check(self) -> None:
         """Look at intents that are new to us, those of an earlier leader among them."""

@@ -19,14 +19,12 @@ from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.kube.watch import Change, Reflector
-from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import DEADLINE, Fairness
 from fairlead.live.queue.fits import Site
-from fairlead.live.queue.gangs import Gangs
-from fairlead.live.queue.groups import moment
+from fairlead.live.queue.gangs import GATHERING, Gangs, Starting, gathers
 from fairlead.live.queue.intents import Intents
-from fairlead.live.queue.turn import FairTurn, Grant, Place
+from fairlead.live.queue.turn import FairTurn
 from fairlead.live.queue.turning import take_turn
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
@@ -42,9 +40,6 @@ from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
-
-GATHERING = 5.0
-"""Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""
 
 T = TypeVar("T")
 
@@ -268,13 +263,10 @@ class Scheduler:
 
     def _act_all(self, outcomes: list[Outcome], now: float) -> None:
         """Act on what was decided; a gang is recorded before its first pod is bound."""
-        gangs: dict[str, list[Place] | None] = {}
+        starting = self._gangs.starting()
         for outcome in outcomes:
-            self._act(outcome, now, gangs)
-        for key, places in gangs.items():
-            job = self.books.job(key)
-            if places and job is not None:
-                self._intents.begin(Grant(job=job, places=tuple(places)))
+            self._act(outcome, now, starting)
+        starting.begin()
 
     def _decide(self, batch: list[Group]) -> list[Outcome]:
         cache, strategy = self.cache, self.options.strategy
@@ -292,26 +284,24 @@ class Scheduler:
             return {"pod": f"{namespace}/{name}", "state": "unknown"}
         return explanation(pod, self.cache.assumed.get(pod.key, ""), self.waits.get(pod.metadata.uid))
 
-    def _act(self, outcome: Outcome, now: float, gangs: dict[str, list[Place] | None]) -> None:
+    def _act(self, outcome: Outcome, now: float, starting: Starting) -> None:
         self._teller.decided(outcome)
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
             elif pod.key not in self._retry:
-                gang = self._gang(pod, gangs)
+                gang = not outcome.volumes and starting.takes(pod, node)
                 self.cache.assume(pod.key, node)
                 self.books.see(pod, node)
                 if outcome.volumes:
                     self._volumes.begin(pod, node, outcome.volumes)
-                elif gang is not None:
-                    gang.append((pod, node))
-                else:
+                elif not gang:
                     self._binder.bind(pod, node)
         if not outcome.waiting:
             self.pending.settled(outcome)
             return
-        if self._gathers(outcome):
+        if gathers(outcome, self._wall()):
             self.pending.park(outcome, now, again=GATHERING)
             return
         self.pending.park(outcome, now)
@@ -320,22 +310,6 @@ class Scheduler:
             self.waits[pod.metadata.uid] = outcome
             if not self.options.shadow:
                 self._teller.waits(pod, why)
-
-    def _gathers(self, outcome: Outcome) -> bool:
-        """Whether the pods wait for others of their gang, which may well be on their way."""
-        if outcome.finding is None or outcome.finding.reason is not GANG_ABOVE_REPLICAS:
-            return False
-        return self._wall() - max(moment(pod.created) for pod in outcome.waiting) < GATHERING
-
-    def _gang(self, pod: PodRecord, gangs: dict[str, list[Place] | None]) -> list[Place] | None:
-        """Where the pods of its gang are collected, if binding it begins one or goes on with one; else None."""
-        if not (pod.marks.group or pod.marks.native):
-            return None
-        key = self.books.job_of(pod)
-        if key not in gangs:
-            job = self.books.job(key)
-            gangs[key] = [] if job is not None and self._gangs.starts(job) else None
-        return gangs[key]
 
     def _mine(self, pod: PodRecord) -> bool:
         """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
