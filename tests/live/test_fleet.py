@@ -361,6 +361,27 @@ def test_conflicts_and_outages_are_borne() -> None:
     play(act)
 
 
+def test_conflict_on_the_status_keeps_what_others_said_meanwhile() -> None:
+    """Somebody writes the status between our two writes: clusters are not written again, both conditions stay."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        theirs = {"type": "FullyApplied", "status": "True", "reason": "r", "message": ""}
+
+        def meanwhile() -> None:
+            api.put(RESOURCE_BINDINGS, {**stage.find("web"), "status": {"conditions": [theirs]}})
+
+        api.before(meanwhile, method="PATCH", path="/status", times=1)
+        stage = Stage(api)
+        await stage.quiet()
+        told = {each["type"] for each in stage.find("web")["status"]["conditions"]}
+        assert told == {"FullyApplied", "Scheduled"}
+        assert stage.patches() == {"spec": 1, "status": 2}
+        await stage.stop()
+
+    play(act)
+
+
 def test_policy_annotation_sets_the_knobs() -> None:
     """A most-two-per-cluster bound on the policy holds for its bindings, and an edit of it is followed."""
 
