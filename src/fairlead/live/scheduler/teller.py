@@ -75,7 +75,7 @@ class Teller:
     def decided(self, outcome: Outcome) -> None:
         """What a decision means for the workload, said to its owner; a pod without one hears it itself."""
         owner = outcome.group.pods[0].owner
-        if self._recorder is None or owner is None:
+        if self._recorder is None or owner is None or not (outcome.placed or outcome.waiting):
             return
         waits = bool(outcome.waiting)
         self._recorder.record(
