@@ -8,6 +8,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES
 from fairlead.kube.watch import Reflector
+from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.rounds import Rounds
 from tests.kube.virtual import run
 
@@ -98,5 +99,32 @@ def test_end_completes_what_began_before_anything_is_stopped() -> None:
         await asyncio.sleep(1)
         await stage.stop()
         assert stage.told == ["begin", "drained", "stopped"]
+
+    run(act())
+
+
+def test_outbox_completes_what_began_and_gives_up_the_rest() -> None:
+    """Two in flight of five when it is drained: these two are sent, and no other."""
+
+    async def act() -> None:
+        begun, sent = [], []
+
+        async def send(number: int) -> None:
+            begun.append(number)
+            await asyncio.sleep(1)
+            sent.append(number)
+
+        outbox = Outbox(send, in_flight=2)
+        task = asyncio.create_task(outbox.run())
+        for number in range(5):
+            outbox.put(number)
+        await asyncio.sleep(0.5)
+        await outbox.drain()
+        assert begun == sent == [0, 1]
+        outbox.put(9)
+        await asyncio.sleep(2)
+        assert sent == [0, 1, 9]
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     run(act())

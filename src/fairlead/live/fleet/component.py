@@ -138,8 +138,8 @@ class Fleet:
             # Whoever leads looks at everything when its time begins.
             idle=lambda: self._later.clear(),
             due=lambda: min(self._later.values(), default=None),
-            beside=[self.writer.run],
-            drain=self.writer.drain,
+            beside=[self.writer.outbox.run],
+            drain=self.writer.outbox.drain,
         )
 
     async def _begin(self) -> None:
@@ -196,7 +196,7 @@ class Fleet:
             return
         self.measures.decisions.labels(verdict.reason).inc()
         self._writing.add(verdict.key)
-        self.writer.write(verdict)
+        self.writer.outbox.put(verdict)
 
     def _written(self, verdict: Verdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
         key = verdict.key

@@ -3,7 +3,6 @@
 Every write names the version it was decided on. Who else was faster wins, and the binding is decided anew.
 """
 
-import asyncio
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from fairlead.kube.retry import Backoff
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict
 from fairlead.live.fleet.measures import Measures
+from fairlead.live.runtime.outbox import Outbox
 
 IN_FLIGHT = 32
 """More than this many writes at once only queue up inside the API server."""
@@ -34,7 +34,10 @@ def resource_of(binding: ResourceBinding) -> Resource[ResourceBinding]:
 
 
 class Writer:
-    """`done(verdict, newest, error)` is told of each verdict: the object as it is now, or why it was not written."""
+    """Writes the verdicts put into `outbox`.
+
+    `done(verdict, newest, error)` is told of each: the object as it is now, or why it was not written.
+    """
 
     def __init__(
         self,
@@ -51,44 +54,23 @@ class Writer:
         self._done = done
         self._wall = wall
         self._leads = leads
-        self._queue: asyncio.Queue[Verdict] = asyncio.Queue()
-
-    def write(self, verdict: Verdict) -> None:
-        """Write this as soon as there is a place in flight."""
-        self._queue.put_nowait(verdict)
+        self.outbox = Outbox(self._send, in_flight=IN_FLIGHT)
 
     def field(self, binding: ResourceBinding) -> bool:
         """Whether the status of such a binding holds the last result."""
         return self.has_field.get(resource_of(binding).plural, False)
 
-    async def run(self) -> None:
-        """Write until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(IN_FLIGHT):
-                group.create_task(self._work())
-
-    async def drain(self) -> None:
-        """Give up what has not begun, and wait until what has begun is complete."""
-        while not self._queue.empty():
-            self._queue.get_nowait()
-            self._queue.task_done()
-        await self._queue.join()
-
-    async def _work(self) -> None:
-        while True:
-            verdict = await self._queue.get()
-            newest: ResourceBinding | None = None
-            error: KubeError | None = None
-            try:
-                if self._leads():
-                    newest = await self._write(verdict)
-            except KubeError as raised:
-                error = raised
-                conflict = isinstance(raised, ApiError) and raised.conflict
-                self._measures.refusals.labels("conflict" if conflict else "other").inc()
-            finally:
-                self._queue.task_done()
-            self._done(verdict, newest, error)
+    async def _send(self, verdict: Verdict) -> None:
+        newest: ResourceBinding | None = None
+        error: KubeError | None = None
+        try:
+            if self._leads():
+                newest = await self._write(verdict)
+        except KubeError as raised:
+            error = raised
+            conflict = isinstance(raised, ApiError) and raised.conflict
+            self._measures.refusals.labels("conflict" if conflict else "other").inc()
+        self._done(verdict, newest, error)
 
     async def _write(self, verdict: Verdict) -> ResourceBinding:
         binding, field = verdict.binding, self.field(verdict.binding)
