@@ -1,0 +1,126 @@
+"""Gangs that come and end at random through the whole scheduler, on a server in memory: none stays half started."""
+
+import asyncio
+from collections import Counter
+from random import Random
+
+import pytest
+
+from fairlead.kube.client import Client
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS
+from fairlead.live.queue.groups import INTENT
+from fairlead.live.scheduler.component import Options, Scheduler
+from tests.kube.virtual import run
+
+START = "1970-01-01T00:16:40Z"
+
+
+class Soak:
+    """A cluster of forty cpu, three queues and four namespaces, and the gangs that are there."""
+
+    def __init__(self, seed: int) -> None:
+        self.random = Random(seed)
+        self.api = FakeApi(now=lambda: START)
+        self.gangs: dict[tuple[str, str], tuple[int, int]] = {}
+        """Namespace and name: size, minimum."""
+        for number in range(5):
+            status = {"allocatable": {"cpu": "8", "pods": "50"}}
+            self.api.put(NODES, {"metadata": {"name": f"n{number}"}, "status": status})
+        for name, weight in (("q1", 1), ("q2", 2), ("q3", 1)):
+            capability = {"cpu": "16"} if name == "q3" else {}
+            self.api.put(QUEUES, {"metadata": {"name": name}, "spec": {"weight": weight, "capability": capability}})
+        hard = {"volcano.sh/namespace.weight": "3"}
+        self.api.put(
+            RESOURCE_QUOTAS, {"metadata": {"name": "w", "namespace": "ns0"}, "spec": {"hard": hard}}, namespace="ns0"
+        )
+
+    def arrive(self, number: int) -> None:
+        """A gang of one to twelve pods in some queue."""
+        random, namespace, name = self.random, f"ns{self.random.randrange(4)}", f"g{number}"
+        size = random.randint(1, 12)
+        least = random.choice((size, max(1, size // 2)))
+        self.gangs[namespace, name] = size, least
+        spec = {"minMember": least, "queue": random.choice(("q1", "q2", "q3"))}
+        self.api.put(
+            POD_GROUPS, {"metadata": {"name": name, "namespace": namespace}, "spec": spec}, namespace=namespace
+        )
+        cpu = random.choice(("1", "2"))
+        for member in range(size):
+            self.pod(namespace, name, f"{name}-{member}", cpu)
+
+    def pod(self, namespace: str, group: str, name: str, cpu: str) -> None:
+        """One pod of a gang."""
+        annotations = {"scheduling.k8s.io/group-name": group}
+        meta = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "annotations": annotations}
+        containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+        body = {"metadata": meta, "spec": {"schedulerName": "fairlead", "containers": containers}}
+        self.api.put(PODS, body, namespace=namespace)
+
+    def end(self) -> None:
+        """Some gang goes with its group."""
+        namespace, name = self.random.choice(sorted(self.gangs))
+        size, _ = self.gangs.pop((namespace, name))
+        for member in range(size):
+            self.api.remove(PODS, f"{name}-{member}", namespace=namespace)
+        self.api.remove(POD_GROUPS, name, namespace=namespace)
+
+    def bound(self, namespace: str, name: str) -> int:
+        """Pods of a gang that have a node."""
+        size, _ = self.gangs[namespace, name]
+        found = (self.api.find(PODS, f"{name}-{member}", namespace=namespace) for member in range(size))
+        return sum(bool(each and each["spec"].get("nodeName")) for each in found)
+
+    def check(self) -> None:
+        """No gang half started, no intent left, no node with more than it has."""
+        used: Counter[str] = Counter()
+        for (namespace, name), (size, least) in self.gangs.items():
+            held = self.bound(namespace, name)
+            assert held == 0 or held >= least, (name, held, least)
+            group = self.api.find(POD_GROUPS, name, namespace=namespace)
+            assert group is not None
+            assert INTENT not in group["metadata"].get("annotations", {}), name
+            for member in range(size):
+                pod = self.api.find(PODS, f"{name}-{member}", namespace=namespace)
+                assert pod is not None
+                cpu = int(pod["spec"]["containers"][0]["resources"]["requests"]["cpu"])
+                used[pod["spec"].get("nodeName", "")] += cpu
+        del used[""]
+        assert not used or max(used.values()) <= 8
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_gangs_at_random_are_whole_at_every_quiet_point(seed: int) -> None:
+    """Arrivals, ends, kills of the scheduler in the middle of things: whole at every quiet point."""
+    soak = Soak(seed)
+
+    async def main() -> int:
+        clock = asyncio.get_running_loop().time
+        started = 0
+
+        def begin() -> asyncio.Task[None]:
+            made = Scheduler(Client(soak.api), Options(), recorder=None, monotonic=clock, wall=clock)
+            return asyncio.create_task(made.run())
+
+        task = begin()
+        for round_ in range(8):
+            for number in range(5):
+                soak.arrive(round_ * 10 + number)
+                if soak.random.random() < 0.4:
+                    await asyncio.sleep(soak.random.random() / 20)
+            if soak.random.random() < 0.5:
+                # Killed: whatever it was about to do is not done.
+                await asyncio.sleep(soak.random.random() / 50)
+                task.cancel()
+                await asyncio.gather(task, return_exceptions=True)
+                task = begin()
+            for _ in range(soak.random.randint(1, 4)):
+                soak.end()
+            await asyncio.sleep(60)
+            soak.check()
+            started += sum(soak.bound(*key) > 0 for key in soak.gangs)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return started
+
+    assert run(main()) > 8
