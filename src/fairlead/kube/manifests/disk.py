@@ -19,7 +19,7 @@ from fairlead.kube.objects.longhorn import (
     LonghornVolume,
 )
 from fairlead.kube.objects.meta import Condition
-from fairlead.model.amounts import amount
+from fairlead.model.amounts import INT64_MAX, amount
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
 from fairlead.model.errors import InputError
@@ -149,9 +149,11 @@ def _disk(
     node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | None, charged: int, *, by_maximum: bool
 ) -> Disk:
     seen = status or DiskStatus()
+    # Amounts below 0 are no amounts; sums stay within the 64 bits of a column.
     reserved, maximum = max(spec.storage_reserved, 0), max(seen.storage_maximum, 0)
-    scheduled = seen.storage_scheduled + charged
-    base = maximum if by_maximum else seen.storage_available
+    available = max(seen.storage_available, 0)
+    scheduled = min(max(seen.storage_scheduled, 0) + charged, INT64_MAX)
+    base = maximum if by_maximum else available
     usable = base - reserved - scheduled
     return Disk(
         node=node.metadata.name,
@@ -159,10 +161,10 @@ def _disk(
         usable_bytes=max(usable, 0),
         short_bytes=max(-usable, 0),
         total_bytes=max(maximum - reserved, 0),
-        free_bytes=seen.storage_available - reserved,
+        free_bytes=available - reserved,
         scheduled_bytes=scheduled,
         reserved_bytes=reserved,
-        available_bytes=max(seen.storage_available, 0),
+        available_bytes=available,
         maximum_bytes=maximum,
         zone=node.status.zone,
         region=node.status.region,

@@ -41,7 +41,7 @@ class Settings:
             empty_node_selector=self._flag("allow-empty-node-selector-volume"),
             empty_disk_selector=self._flag("allow-empty-disk-selector-volume"),
             over_percent=self._number("storage-over-provisioning-percentage"),
-            minimal_percent=self._number("storage-minimal-available-percentage"),
+            minimal_percent=min(self._number("storage-minimal-available-percentage"), 100),
         )
 
     def anti_affinity(self, volume: LonghornVolume) -> AntiAffinity:
