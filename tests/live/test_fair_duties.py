@@ -8,6 +8,7 @@ import msgspec
 from structlog.testing import capture_logs
 
 from fairlead.kube.client import Client
+from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CONFIG_MAPS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
 from fairlead.live.queue.duties import Duties
@@ -32,8 +33,10 @@ class Town:
         configuration = read_configuration(msgspec.json.encode(text), "test")
         client, clock = Client(self.api), asyncio.get_running_loop().time
         options = Options(shadow=shadow)
-        self.scheduler = Scheduler(client, options, recorder=None, monotonic=clock, wall=clock)
-        self.duties = Duties(client, self.scheduler, configuration, recorder=None, monotonic=clock, wall=clock)
+        said = None if shadow else Recorder(client, component="test", instance="t", clock=clock, now=clock)
+        self.recorder = said
+        self.scheduler = Scheduler(client, options, recorder=said, monotonic=clock, wall=clock)
+        self.duties = Duties(client, self.scheduler, configuration, recorder=said, monotonic=clock, wall=clock)
 
     def gang(self, name: str, pods: int, least: int, *, node: str = "", priority: int = 0, queue: str = "") -> None:
         """A PodGroup and its pods."""
@@ -65,6 +68,11 @@ class Town:
                 found[group] = found.get(group, 0) + 1
         return found
 
+    def told(self, reason: str) -> list[str]:
+        """The notes of all Events with this reason."""
+        events = self.api.store.listed("/apis/events.k8s.io/v1/events", "", "", "")
+        return [f"{each['regarding']['name']}: {each['note']}" for each in events if each["reason"] == reason]
+
     def status(self, name: str) -> dict[str, Any]:
         found = self.api.find(POD_GROUPS, name, namespace="ml")
         assert found is not None
@@ -77,7 +85,8 @@ def play(story: Callable[[Town], Awaitable[None]], **options: Any) -> None:
 
     async def main() -> None:
         town = Town(**options)
-        work = [asyncio.create_task(each()) for each in (town.scheduler.run, town.duties.run)]
+        running = [town.scheduler.run, town.duties.run, *([town.recorder.run] if town.recorder else [])]
+        work = [asyncio.create_task(each()) for each in running]
         try:
             await story(town)
             assert not any(task.done() for task in work)
@@ -106,6 +115,10 @@ def test_a_gang_of_higher_priority_takes_the_room_it_needs() -> None:
         pod = town.api.find(PODS, "high-0", namespace="ml")
         assert pod is not None
         assert not pod["status"].get("nominatedNodeName")
+        assert sorted(town.told("Preempted")) == [
+            f"low-{number}: evicted from n1 to make room for PodGroup/ml/high" for number in range(2)
+        ]
+        await asyncio.sleep(60)
         calls = len(town.api.calls)
         await asyncio.sleep(60)
         assert len(town.api.calls) == calls
@@ -171,6 +184,7 @@ def test_the_switch_is_obeyed_and_lifted() -> None:
         town.gang("high", 2, 2, priority=100)
         await asyncio.sleep(30)
         assert town.bound() == {"low": 4}
+        assert town.told("EvictionRefused") == ["high-0: no room is made for it: evictions are stopped by the switch"]
         town.api.put(CONFIG_MAPS, {"metadata": where, "data": {"stop": "false"}})
         await asyncio.sleep(30)
         assert town.bound() == {"low": 2, "high": 2}
