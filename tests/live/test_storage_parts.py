@@ -9,20 +9,23 @@ import yaml
 from click.testing import CliRunner
 
 from fairlead.cli.main import cli
-from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
+from fairlead.cli.storage import _print
+from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornVolume
 from fairlead.kube.watch import Change
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import balance
 from fairlead.live.settings import DEFAULTS, read_configuration
 from fairlead.live.storage import words
-from fairlead.live.storage.known import Known, Placement
+from fairlead.live.storage.decide import Rules, advise, outlook
+from fairlead.live.storage.known import Known, Placement, Seen
 from fairlead.live.storage.main import NAME
+from fairlead.live.storage.report import Report
 from fairlead.live.storage.writer import patch_of
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.storage import Held, Volume
-from tests.live.longhorn_objects import node, replica, volume
+from tests.live.longhorn_objects import counted, node, replica, volume
 
 DEPLOY = Path(__file__).parents[2] / "deploy" / "storage"
 GIB = 2**30
@@ -218,3 +221,51 @@ def test_command_without_a_cluster_says_so_in_one_line(tmp_path: Path) -> None:
     answer = CliRunner().invoke(cli, ["storage", "--once", "--kubeconfig", str(tmp_path / "none")])
     assert answer.exit_code != 0
     assert isinstance(answer.exception, InputError)
+
+
+def _report() -> Report:
+    """A replica that fits, one that does not, one that Longhorn has to place, a move, an error, a kind not served."""
+    fits, big, imaged, uneven = volume("fits", 5), volume("big", 700), volume("imaged", 5), volume("uneven", 30)
+    sitting = replica(uneven, 1, "n1/d")
+    broken = volume("broken", 5)
+    broken["spec"]["size"] = "many"
+    bodies = [
+        *[counted(node("n1", d=60), [sitting]), node("n2", d=100), fits, big, imaged, uneven, broken],
+        *[replica(fits, 1), replica(big, 1), replica(imaged, 1, backingImage="x"), sitting],
+    ]
+    shapes = {"Node": LonghornNode, "Volume": LonghornVolume, "Replica": LonghornReplica}
+    typed = {kind: tuple(msgspec.convert(o, s) for o in bodies if o["kind"] == kind) for kind, s in shapes.items()}
+    seen = Seen(nodes=typed["Node"], volumes=typed["Volume"], replicas=typed["Replica"], settings=())
+    return Report(
+        outlook=outlook(seen, Rules(), 0.0), advice=advise(seen, Rules(), 0.0), missing=("settings.longhorn.io",)
+    )
+
+
+def test_one_look_is_drawn_as_a_table(capsys: pytest.CaptureFixture[str]) -> None:
+    """What is not served, what could not be used, who gets a disk, who does not, which move helps."""
+    _print(_report(), "table")
+    assert capsys.readouterr().out.splitlines() == [
+        "settings.longhorn.io are not served here",
+        "4 volumes on 2 disks of 2 nodes",
+        "1 could not be used",
+        '  Volume broken: spec.size: \'many\' is not a quantity; expected a quantity such as "100m", "2" or "1.5Gi"',
+        "1 without a disk, and there is one",
+        "  fits-r1 → n2/d",
+        "2 lack a disk",
+        "  big: 1 of 1 storage replicas has no disk; of 2 disks 2 OverProvisioned (n1/d, n2/d); what would help: one "
+        "more disk, or a higher storage-over-provisioning-percentage",
+        "  imaged: it has a backing image, which only some disks have; Longhorn places it",
+        "1 move; imbalance of nodes 1.077 → 0.154, of disks in a node 0.000 → 0.000",
+        "  uneven-r1 30Gi  n1/d → n2/d  1.077 → 0.154",
+    ]
+
+
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_one_look_is_printed_as_a_record(form: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """The same record in both forms; a replica without a disk makes the look incomplete."""
+    _print(_report(), form)
+    record = yaml.safe_load(capsys.readouterr().out)
+    assert [each["reason"] for each in record["unscheduled"]] == ["NoDisk", "LeftToLonghorn"]
+    assert record["placeable"] == [{"volume": "fits", "replica": "fits-r1", "node": "n2", "disk": "d"}]
+    assert record["moves"][0]["to"] == {"node": "n2", "disk": "d"}
+    assert _report().lacking
