@@ -7,6 +7,7 @@ import numpy as np
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from fairlead.engine.explain_queue import lines
 from fairlead.levels.queue import fewest
 from fairlead.levels.queue.choice import Bite, cost
 from fairlead.levels.queue.nodes import NodeRoom
@@ -183,11 +184,28 @@ def test_victims_are_the_cheapest_of_all_choices(cluster: tuple[Tables, RunningT
 
 def test_a_search_that_is_too_long_says_so() -> None:
     """Where the search gives up, the choice found in order stands, and the trace tells."""
-    jobs = [J(0, 0, 3, (2 + n, 1), 1, 0, 3) for n in range(4)] + [J(0, 1, 1, (9, 1), 1, 5)]
-    world = tables((42, 13), [Q()], [1, 1], jobs)
+    jobs = [J(0, 0, 3, [(4, 0), (0, 4)][n % 2], 1, 0, 3) for n in range(4)] + [J(0, 1, 1, (7, 5), 1, 5)]
+    world = tables((24, 24), [Q()], [1, 1], jobs)
     usual = share(*world, policy=EVICTING)
     with patch.object(fewest, "MOST_VISITS", 0):
         hasty = share(*world, policy=EVICTING)
     assert usual.trace.notes == ()
     assert hasty.trace.notes == ("there may be fewer victims for j4: the search for them was too long",)
     assert hasty.victims
+    assert f"{hasty.trace.notes[0]}." in lines(hasty)
+
+
+def test_a_choice_among_very_many_is_proven_where_fewer_could_not_make_room() -> None:
+    """More groups than are searched, but one replica is needed and one is taken: nothing is left to look for."""
+    jobs = [J(0, 0, 2, (3, 1), 1, 0, 2) for _ in range(300)] + [J(0, 1, 1, (3, 1), 1, 5)]
+    decision = share(*tables((1800, 900), [Q()], [1, 1], jobs), policy=EVICTING)
+    assert [victim.count for victim in decision.victims] == [1]
+    assert decision.trace.notes == ()
+
+
+def test_a_choice_among_too_many_is_not_searched() -> None:
+    """Two resources lack, and every victim gives one of them: a proof takes a search, and that is said."""
+    jobs = [J(0, 0, 2, [(4, 0), (0, 4)][n % 2], 1, 0, 2) for n in range(300)] + [J(0, 1, 3, (7, 9), 3, 5)]
+    decision = share(*tables((1200, 1200), [Q()], [1, 1], jobs), policy=EVICTING)
+    assert decision.victims
+    assert len(decision.trace.notes) == 1

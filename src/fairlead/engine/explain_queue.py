@@ -65,5 +65,7 @@ def _evictions(decision: Sharing) -> Iterator[str]:
     for victim in decision.victims:
         within = "of the same queue" if victim.action == "preempt" else "of another queue"
         yield f"{victim.count} replicas of {victim.job} are evicted for {victim.beneficiary} {within}."
+    for note in decision.trace.notes:
+        yield f"{note}."
     if decision.reserved is not None:
         yield f"What is free is kept for {decision.reserved}, which has waited longest."

@@ -31,7 +31,8 @@ class Item:
     size: int
     frees: tuple[int, ...]
     priority: int
-    budgets: tuple[int, ...]
+    budgets: tuple[tuple[int, int], ...]
+    """(disruption budget, what one time takes of it)."""
 
 
 class Fewest:
@@ -51,8 +52,6 @@ class Fewest:
             if self.price is None or cost(choice) < self.price:
                 self.best, self.price = choice, cost(choice)
         items = self._items()
-        if len(items) > MOST_ITEMS:
-            return self.best, False
         for level in sorted({NOBODY, *(item.priority for item in items)}):
             if self.price is not None and level > self.price[0]:
                 break
@@ -64,7 +63,7 @@ class Fewest:
         return self.best, True
 
     def _items(self) -> list[Item]:
-        """Everything that may be taken; what frees most comes first, equal ones side by side, the cheapest first."""
+        """Everything that may be taken."""
         members, by_job = self.all.state.members, dict[int, list[int]]()
         for number, group in enumerate(self.all.groups):
             if group.count:
@@ -77,10 +76,12 @@ class Fewest:
                     items.append(self._item(job, [(number, 1)], most, whole=False))
             if above < members.count(job) and all(self.all.limits[n] == self.all.groups[n].count for n in numbers):
                 items.append(self._item(job, [(n, self.all.groups[n].count) for n in numbers], 1, whole=True))
-        return sorted(items, key=lambda item: (largest(self.all, item.parts[0][0])[2], item.frees, self._key(item)))
+        return items
 
     def _key(self, item: Item) -> tuple[object, ...]:
-        return cheapest(self.all, item.parts[0][0])
+        """What frees most comes first, equal ones side by side, the cheapest first."""
+        number = item.parts[0][0]
+        return largest(self.all, number)[2], item.frees, cheapest(self.all, number)
 
     def _item(self, job: int, parts: Sequence[tuple[int, int]], most: int, *, whole: bool) -> Item:
         groups = [(self.all.groups[number], count) for number, count in parts]
@@ -98,21 +99,26 @@ class Fewest:
             size=sum(count for _, count in groups),
             frees=tuple(frees),
             priority=max((group.priority for group, _ in running), default=NOBODY),
-            budgets=tuple(group.budget for group, count in groups for _ in range(count) if group.budget >= 0),
+            budgets=tuple((group.budget, count) for group, count in groups if group.budget >= 0),
         )
 
     def _search(self, items: list[Item], level: int) -> None:
         """Search among these items, all of the level's priority or below."""
         self.items, self.level = items, level
         self.taken = [0] * len(items)
+        if not items or not self._hopeful(0) or not self.fits(self._bites(self._everything(0))):
+            return
+        if len(items) > MOST_ITEMS:
+            self.visits = MOST_VISITS + 1
+            return
+        items.sort(key=self._key)
         single = Counter(item.job for item in items)
         plain = [single[item.job] == 1 and len(item.parts) == 1 and not item.budgets for item in items]
         self.twins = [
             place > 0 and plain[place - 1] and plain[place] and self._alike(items[place - 1], items[place])
             for place in range(len(items))
         ]
-        if items and self.fits(self._bites(self._everything(0))):
-            self._visit(0)
+        self._visit(0)
 
     def _alike(self, first: Item, second: Item) -> bool:
         """Whether it makes no difference which of the two is taken first."""
@@ -204,8 +210,8 @@ class Fewest:
         spent: dict[int, int] = {}
         for item, count in chosen:
             some[item.job] = some.get(item.job, 0) + (members.count(item.job) if item.whole else count)
-            for budget in item.budgets:
-                spent[budget] = spent.get(budget, 0) + count
+            for budget, each in item.budgets:
+                spent[budget] = spent.get(budget, 0) + each * count
         wholes = {item.job for item, _ in chosen if item.whole}
         if any(
             count > members.count(job) - (0 if job in wholes else members.minimum(job)) for job, count in some.items()

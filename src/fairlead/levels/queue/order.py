@@ -84,8 +84,3 @@ def namespace_measure(whole: Vector, weight: int, counted: Sequence[int]) -> Mea
     """Usage over the whole, divided by the weight of the namespace."""
     by = [amount * weight for amount in whole]
     return Measure(by, by, counted)
-
-
-def job_measure(whole: Vector, counted: Sequence[int]) -> Measure:
-    """Usage over the whole: the dominant share of a job."""
-    return namespace_measure(whole, 1, counted)

@@ -127,7 +127,7 @@ def runs_of(state: State, heaps: Mapping[int, Sequence[JobKey]], pairs: Sequence
     low, high = _span(start[elastic], adds[elastic], group[owner[elastic]], int(group[-1]) + 1, part)
     entry = np.concatenate((gangs, owner[elastic]))
     weight: Floats = np.stack(
-        [np.bincount(group, (use * part).max(axis=1), len(low)) for use in (gang_use, elastic_use)], axis=1
+        [np.bincount(group, (use * part).max(axis=1, initial=0.0), len(low)) for use in (gang_use, elastic_use)], axis=1
     )
     begin, cut, finish = _stretches(weight, pair[np.flatnonzero(new)])
     runs = Runs(
