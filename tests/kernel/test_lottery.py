@@ -202,3 +202,19 @@ def test_winners_of_no_targets_are_none() -> None:
     """No column, nobody wins."""
     nobody = np.zeros((3, 0), dtype=np.int64)
     assert winners(nobody, nobody.astype(U64), 2).shape == (3, 0)
+
+
+@pytest.mark.parametrize("spread", [2**64 - 1, 2**40, 8])
+@pytest.mark.parametrize("heaviest", [1, 7, 2**40, 2**62 - 1])
+def test_winners_of_one_object_are_those_of_the_exact_order(spread: int, heaviest: int) -> None:
+    """Keys far apart, and so near that floating point cannot tell them apart: the exact order decides."""
+    random = np.random.default_rng(spread % 1000 + heaviest % 1000)
+    for _ in range(200):
+        size = int(random.integers(1, 30))
+        start = int(random.integers(0, 2**64 - spread, dtype=U64)) if spread < 2**63 else 0
+        near = random.integers(0, spread, size, dtype=U64, endpoint=True) + U64(start)
+        weights = random.integers(0, heaviest, size, endpoint=True)
+        k = int(random.integers(0, size, endpoint=True))
+        want = np.zeros(size, dtype=bool)
+        want[order(weights, near, tie_rank=np.arange(size))[:k]] = True
+        assert winners(weights, near, k, tie_rank=np.arange(size)).tolist() == (want & (weights > 0)).tolist()
