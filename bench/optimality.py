@@ -12,9 +12,12 @@ from typing import Any
 import highspy
 
 from bench.measure import Report
+from fairlead.engine.parts import Tiers, parts
 from fairlead.levels.fleet.divide import divide
 from fairlead.model.clusters import cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, PriorDivision, Sticky
+from fairlead.model.shape import Shape
+from fairlead.model.workload import Workload
 from fairlead.problems import balance, place, share
 from fairlead.text.documents import strict
 
@@ -147,6 +150,34 @@ def fleet(draw: Random, size: int) -> Result:
     return Result(ours, best)
 
 
+def tier(draw: Random, size: int) -> Result:
+    """Replicas that must be on demand, over as many workloads: the fewest that keep every promise."""
+    ours, model, held = 0, _solver(), []
+    for row in range(size):
+        replicas, percent = draw.randint(2, 40), draw.choice([None, draw.randint(0, 100)])
+        least = draw.randint(0, 50)
+        running = draw.randint(0, replicas)
+        required = draw.randint(0, running)
+        workload = Workload(
+            kind="Deployment",
+            namespace="shop",
+            name=f"w{row}",
+            replicas=replicas,
+            shape=Shape(),
+            tiered=True,
+            min_available=str(least) if percent is None else f"{percent}%",
+        )
+        split = parts(workload, replicas, running, required, Tiers())
+        ours += sum(part.running + part.need for part in split.parts if part.tier == "on-demand")
+        # What runs stays where it is, so no more than the free replicas can be added to what is held already.
+        most = required + replicas - running
+        count = model.addIntegral(lb=required, ub=most)
+        promised = 100 * least if percent is None else percent * replicas
+        model.addConstr(100 * count >= min(promised, 100 * most))
+        held.append(count)
+    return Result(ours, _best(model, model.qsum(held)))
+
+
 def queue(draw: Random, size: int) -> Result:
     """Largest distance of a namespace from its fluid share, in replicas."""
     total, rows = shared(draw, size)
@@ -234,6 +265,7 @@ CLAIMED: dict[str, Instance] = {
     "node, communism: sum of squared totals": communism,
     "node, global-greedy: highest use of nodes that took some": global_greedy,
     "fleet, sticky most: replicas that move": fleet,
+    "tier: replicas that must be on demand": tier,
     "disk, one replica: max − min of the nodes": disk_one,
 }
 """Levels that claim the optimum."""

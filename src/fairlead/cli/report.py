@@ -156,7 +156,7 @@ def _nodes(screen: "Console", plan: SitePlan) -> None:
 
 def _bars(screen: "Console", plan: SitePlan, names: tuple[str, ...]) -> None:
     before, after = node_use(plan.before), node_use(plan.after)
-    table = _table("Nodes: use of the fullest resource (█ now, ▓ new)", "node", "use", "", right=["use"])
+    table = _table("Nodes: fullest resource (█ now, ▓ new)", "node", "use", "", right=["use"])
     for name in sorted(names, key=natural_key):
         row = plan.site.nodes.rows[name]
         table.add_row(name, f"{after[row]:.0%}", _bar(float(before[row]), float(after[row])))
