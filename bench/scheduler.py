@@ -314,19 +314,21 @@ def run(report: Report) -> None:
 
 
 def prove(rounds: tuple[Round, ...], page: Path) -> None:
-    """The rounds on the terminal, and the same tables as a page."""
+    """The rounds on the terminal, and the same tables as a page, which grows with every round."""
     text = io.StringIO()
-    compare(Report(_Both(sys.stdout, text)), rounds)
-    cores, busy = os.cpu_count(), os.getloadavg()[0]
-    page.write_text(
-        "# The live scheduler beside kube-scheduler\n\n"
-        "Written by `python -m bench.scheduler --full`. Every contestant had a fresh API server and etcd on the same "
-        f"machine ({cores} cores, load {busy:.1f} at the end, {platform.machine()}), the same pods of {WORKLOADS} "
-        "workloads waiting, a ServiceAccount, and no limits on its client. Timed is from being ready to the last "
-        "binding. kube-scheduler writes an Event for every pod; Fairlead one for every workload and, at a bounded "
-        "rate, for pods. Without Events means that the right to write them is missing. The bare loop lists pods and "
-        f"nodes and posts the same number of bindings, {IN_FLIGHT} at a time.\n\n```text{text.getvalue()}```\n"
-    )
+    for each in rounds:
+        compare(Report(_Both(sys.stdout, text)), (each,))
+        page.write_text(f"{_INTRODUCTION}\n```text{text.getvalue()}```\n")
+
+
+_INTRODUCTION = f"""# The live scheduler beside kube-scheduler
+
+Written by `python -m bench.scheduler --full`. Every contestant had a fresh API server and etcd on the same machine
+({os.cpu_count()} cores, {platform.machine()}), the same pods of {WORKLOADS} workloads waiting, a ServiceAccount, and no
+limits on its client. Timed is from being ready to the last binding. kube-scheduler writes an Event for every pod;
+Fairlead one for every workload and, at a bounded rate, for pods. Without Events means that the right to write them is
+missing. The bare loop lists pods and nodes and posts the same number of bindings, {IN_FLIGHT} at a time.
+"""
 
 
 class _Both(io.TextIOBase):
