@@ -374,9 +374,13 @@ def test_only_the_leader_writes_and_speaks() -> None:
         await stage.quiet()
         assert place(find(api, "a-r1")) == "n1/d"
         assert len(stage.events("ReplicaUnscheduled")) == 1
+        assert len(stage.events("MoveAdvised")) == 1
         await stage.stop()
 
-    play(act, *THREE, *pair("a", 50), *pair("b", 150))
+    uneven = volume("uneven", 60)
+    sitting = replica(uneven, 1, "n4/d")
+    uneven_node = counted(node("n4", d=80), [sitting])
+    play(act, *THREE, uneven_node, uneven, sitting, *pair("a", 10), *pair("b", 150))
 
 
 def test_end_finishes_the_write_that_has_begun() -> None:

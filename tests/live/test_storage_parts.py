@@ -80,6 +80,21 @@ def test_echo_of_our_own_write_is_no_news_and_older_states_are_ignored() -> None
     assert early.replicas["a-r1"].metadata.resource_version == "11"
 
 
+def test_failure_of_an_older_placement_does_not_undo_a_newer_one() -> None:
+    """Edited while it was being written and decided anew: what the first try meets says nothing about the second."""
+    first = placement(WAITING)
+    found = known(WAITING)
+    found.assume(first)
+    edited = shaped(replica(volume("a", 5), 1), 8)
+    assert found.on_replica(Change("modified", edited))
+    second = placement(edited, "n2")
+    found.assume(second)
+    found.undo(first)
+    assert found.replicas["a-r1"].spec.node_id == "n2"
+    found.undo(second)
+    assert found.still(second)
+
+
 def test_replica_that_was_deleted_and_made_anew_is_another_one() -> None:
     """A late answer does not bring the old one back; a deletion of the old one does not touch the new one."""
     anew = shaped(replica(volume("a", 5), 1), 3, uid="u-2")

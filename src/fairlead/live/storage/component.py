@@ -170,6 +170,7 @@ class StorageKeeper:
         self._show(found, self._advice)
         if self._leads():
             self._say(found)
+            self._say_moves(self._advice)
             if self.options.writes:
                 self._act(found)
 
@@ -178,14 +179,6 @@ class StorageKeeper:
         advice: Rebalance = await self._aside(advise, seen, self.options.rules, self._wall())
         self._advises_at = self._now() + self.options.advise_seconds
         self.measures.advised(advice)
-        if self._leads():
-            topics = set()
-            for move in advice.moves:
-                volume = self._volume(move.volume)
-                if volume is not None:
-                    theme, note = advice.disks.place(move.target), words.move(move, advice.disks)
-                    topics.add(self._teller.tell(volume, words.MOVE, theme, note, replica=move.replica))
-            self._teller.settle([words.MOVE], topics)
         return advice
 
     def _show(self, found: Outlook, advice: Rebalance) -> None:
@@ -206,6 +199,15 @@ class StorageKeeper:
         for volume, places in self._overdue(found):
             topics.add(self._teller.tell(volume, words.PLACEABLE, str(len(places)), words.placeable(places)))
         self._teller.settle([words.UNSCHEDULED, words.PLACEABLE], topics)
+
+    def _say_moves(self, advice: Rebalance) -> None:
+        topics = set()
+        for move in advice.moves:
+            volume = self._volume(move.volume)
+            if volume is not None:
+                theme, note = advice.disks.place(move.target), words.move(move, advice.disks)
+                topics.add(self._teller.tell(volume, words.MOVE, theme, note, replica=move.replica))
+        self._teller.settle([words.MOVE], topics)
 
     def _overdue(self, found: Outlook) -> list[tuple[LonghornVolume, list[str]]]:
         """Volumes whose replicas have waited for long though there is a disk, where this instance does not act."""

@@ -53,7 +53,7 @@ class Known:
         self.replicas: dict[str, LonghornReplica] = {}
         self._volumes = volumes
         self._settings = settings
-        self._assumed: dict[str, LonghornReplica] = {}
+        self._assumed: dict[str, tuple[Placement, LonghornReplica]] = {}
         self._by_volume: dict[str, set[str]] = defaultdict(set)
         self._by_disk: dict[str, set[str]] = defaultdict(set)
 
@@ -90,19 +90,23 @@ class Known:
 
     def assume(self, placement: Placement) -> None:
         """Count the placement from now on, before it is written."""
-        self._assumed[placement.name] = assumed = placement.placed()
+        assumed = placement.placed()
+        self._assumed[placement.name] = (placement, assumed)
         self._put(assumed)
 
     def undo(self, placement: Placement) -> None:
-        """It was not written: unless something newer is known, the Replica waits again."""
-        assumed = self._assumed.pop(placement.name, None)
-        if assumed is not None and self.replicas.get(placement.name) is assumed:
-            self._put(placement.replica)
+        """It was not written: unless something newer is known, or decided, the Replica waits again."""
+        decided, assumed = self._assumed.get(placement.name, (None, None))
+        if decided is placement:
+            del self._assumed[placement.name]
+            if self.replicas.get(placement.name) is assumed:
+                self._put(placement.replica)
 
     def written(self, newest: LonghornReplica) -> None:
         """The answer to our own write."""
         name = newest.metadata.name
-        assumed, there = self._assumed.pop(name, None), self.replicas.get(name)
+        _, assumed = self._assumed.pop(name, (None, None))
+        there = self.replicas.get(name)
         # Deleted meanwhile: the watch knows better.
         if there is not None and (there is assumed or _newer(newest, there)):
             self._put(newest)
