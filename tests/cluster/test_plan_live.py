@@ -10,8 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from tools.controlplane.api import Api
+from tools.controlplane.plane import ControlPlane
 
+from tests.cluster.fleets import CAPACITY, deployment, required
 from tests.cluster.test_scheduler import bound, create, scheduler, workload
+from tests.cluster.test_webhook import _serve
+from tests.cluster.webhooks import Setting, webhooks
 
 
 def fairlead(kubeconfig: Path, *words: str) -> subprocess.CompletedProcess[bytes]:
@@ -67,6 +71,42 @@ def test_plan_of_a_live_cluster_is_what_the_scheduler_does(
     for pod, node in bound(api, namespace).items():
         real[pod.rpartition("-")[0]][node] += 1
     assert real == planned
+
+
+def test_plan_of_tiers_is_what_the_webhook_does(
+    control_plane: ControlPlane,
+    api: Api,
+    kubeconfig: Path,
+    namespace: str,
+    kwok_nodes: Callable[..., list[str]],
+    tmp_path: Path,
+) -> None:
+    """Planned before they exist, then created through the webhook: as many pods of each must be on demand."""
+    kwok_nodes(2, cpu="8", labels=lambda number: {CAPACITY: ("on-demand", "spot")[number % 2]})
+    wanted = {"half": (6, "50%"), "some": (5, "2"), "all": (2, "9"), "one": (1, None), "none": (4, None)}
+    objects = [deployment(name, count, least) for name, (count, least) in wanted.items()]
+    for each in objects:
+        each["metadata"]["namespace"] = namespace
+    planned = tmp_path / "planned.json"
+    planned.write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    done = fairlead(kubeconfig, "plan", "--cluster", "-f", str(planned), "-o", "json")
+    assert done.returncode in (0, 1), done.stderr.decode()
+    targets = {
+        each["workload"].partition("/")[2]: each["onDemand"] or 0
+        for each in json.loads(done.stdout)["sites"][0]["workloads"]
+        if each["workload"].startswith(f"{namespace}/")
+    }
+    assert targets == {"half": 3, "some": 2, "all": 2, "one": 1, "none": 0}
+    folder = tmp_path / "webhook"
+    folder.mkdir()
+    with webhooks(control_plane, folder, Setting("webhook", count=1)):
+        _serve(api, namespace)
+        for each in objects:
+            api.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", each)
+        path = f"/api/v1/namespaces/{namespace}/pods"
+        api.wait("the pods", lambda: len(api.items(path)) == 18, seconds=180)
+        real = Counter(pod["metadata"]["labels"]["app"] for pod in api.items(path) if required(pod))
+    assert real == Counter(targets)
 
 
 def test_cluster_that_cannot_be_reached_is_exit_code_3(kubeconfig: Path, tmp_path: Path) -> None:

@@ -3,9 +3,13 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from html import escape
+from math import ceil
 
 WIDTH, HEIGHT = 720, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 28
+STEPS_H = (1 / 60, 5 / 60, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6, 12, 24, 48, 168)
+MOST_STEPS = 8
+"""Hours between two marks of the time axis, and how many there may be."""
 COLOURS = 6
 """How many line colours the page's style has; further lines begin again, with dashes."""
 
@@ -19,9 +23,9 @@ class Line:
 
 
 def chart(title: str, hours: Sequence[float], lines: Sequence[Line], *, end: float, most: float | None = None) -> str:
-    """The chart up to the hour `end`; `most` is the top of the scale, else the highest value."""
-    top = most if most is not None else max((max(line.values, default=0.0) for line in lines), default=0.0)
-    top = top if top > 0 else 1.0
+    """The chart up to the hour `end`; `most` is the top of the scale, else the next multiple of four is."""
+    highest = max((max(line.values, default=0.0) for line in lines), default=0.0)
+    top = most if most is not None else max(4.0 * ceil(highest / 4), 4.0)
     parts = [
         f'<svg viewBox="0 0 {WIDTH} {HEIGHT}" role="img" aria-label="{escape(title)}" '
         'xmlns="http://www.w3.org/2000/svg">',
@@ -39,11 +43,16 @@ def _grid(top: float, end: float) -> list[str]:
         y = _y(top * step / 4, top)
         parts.append(f'<line class="grid" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
         parts.append(f'<text x="{LEFT - 8}" y="{y + 4:.1f}" text-anchor="end">{_number(top * step / 4)}</text>')
-    for step in range(7):
-        x = _x(end * step / 6, end)
-        anchor = "middle" if step < 6 else "end"
-        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="{anchor}">{_number(end * step / 6)} h</text>')
+    apart = next((step for step in STEPS_H if end / step <= MOST_STEPS), end / MOST_STEPS)
+    for step in range(int(end / apart + 1e-9) + 1):
+        x = _x(apart * step, end)
+        anchor = "end" if x > WIDTH - RIGHT - 16 else "middle"
+        parts.append(f'<text x="{x:.1f}" y="{HEIGHT - 8}" text-anchor="{anchor}">{_time(apart * step, apart)}</text>')
     return parts
+
+
+def _time(hour: float, apart: float) -> str:
+    return f"{_number(hour)} h" if apart >= 1 else f"{round(hour * 60)} min"
 
 
 def _path(line: Line, place: int, hours: Sequence[float], top: float, end: float) -> str:
