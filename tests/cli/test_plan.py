@@ -88,6 +88,8 @@ BAD = {
     "no number": (["plan", "-f", str(SHOP), "--weight", "ml=heavy"], "is not a whole number"),
     "new nodes like nothing": (["plan", "-f", str(SHOP), "--add-nodes", "2"], "goes together with --like"),
     "an unknown workload": (["explain", "-f", str(SHOP), "shop/moon"], "no such workload"),
+    "nothing to explain from": (["explain", "shop/web"], "Missing option"),
+    "a cluster without a way to it": (["explain", "--cluster", "--kubeconfig", "/none", "pod/a/b"], "does not exist"),
     "a plan that is none": (["diff", str(SHOP), str(ROOT / "pyproject.toml")], "fairlead:"),
 }
 
