@@ -8,7 +8,7 @@ from fairlead.levels.disk import balance as level
 from fairlead.levels.disk.balance import Charge, balance
 from fairlead.levels.disk.crowd import fraction_sum
 from fairlead.levels.disk.filters import refusals
-from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
+from fairlead.levels.disk.reasons import NODE_USED, NUMBER, REASONS_OF_A_DISK
 from fairlead.levels.disk.score import imbalance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
@@ -216,3 +216,16 @@ def test_refusals_are_those_of_one_more_replica() -> None:
         "InsufficientUsable",
         "",
     ]
+
+
+@pytest.mark.parametrize("held", [3, 40])
+def test_nodes_that_hold_a_replica_are_kept_apart_however_many_they_are(held: int) -> None:
+    """Hard: refused, all but the last node. Soft: the last node first, though it has the least space."""
+    table = cluster({f"n{row}": {"d": 1000 - row, "e": 500} for row in range(held + 1)})
+    there = tuple(Held(name=f"r{row}", node=f"n{row}", disk="d") for row in range(held))
+    one_more = Volume(name="v", size_bytes=10, held=there)
+    codes = refusals(one_more, table, PLAIN).reshape(-1, 2)
+    assert (codes[:-1] == NUMBER[NODE_USED]).all()
+    assert codes[-1].tolist() == [0, 0]
+    soft = BalancePolicy(anti_affinity=AntiAffinity.of("none", ["node"]))
+    assert places(balance([one_more], table, soft)) == [f"n{held}/d"]
