@@ -13,6 +13,7 @@ from tools.controlplane.api import Api
 from tools.controlplane.plane import ControlPlane
 
 from tests.cluster.fleets import CAPACITY, deployment, required
+from tests.cluster.karmada import CLUSTERS, Bindings, binding, cluster, counts, define, fleet, static
 from tests.cluster.test_scheduler import bound, create, scheduler, workload
 from tests.cluster.test_webhook import _serve
 from tests.cluster.webhooks import Setting, webhooks
@@ -107,6 +108,45 @@ def test_plan_of_tiers_is_what_the_webhook_does(
         api.wait("the pods", lambda: len(api.items(path)) == 18, seconds=180)
         real = Counter(pod["metadata"]["labels"]["app"] for pod in api.items(path) if required(pod))
     assert real == Counter(targets)
+
+
+def test_plan_of_a_fleet_is_what_the_fleet_scheduler_does(api: Api, kubeconfig: Path, namespace: str) -> None:
+    """A policy and Deployments, planned; then the bindings that Karmada would make, divided live: the same counts."""
+    define(api, "karmada.yaml")
+    names = [f"{namespace}-m{number}" for number in range(1, 5)]
+    placement = static(namespace, {name: weight for weight, name in enumerate(names, start=1)})
+    selector = {"apiVersion": "apps/v1", "kind": "Deployment"}
+    policy = {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": "all"},
+        "spec": {"resourceSelectors": [selector], "placement": placement, "schedulerName": "fairlead"},
+    }
+    bindings = Bindings(api, namespace)
+    try:
+        api.create_many(CLUSTERS, [cluster(name, {"pool": namespace}) for name in names])
+        api.create(f"/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}/propagationpolicies", policy)
+        path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
+        for number in range(6):
+            api.create(path, deployment(f"w{number}", 5 + 3 * number, None))
+        done = fairlead(kubeconfig, "plan", "--cluster", "-o", "json")
+        assert done.returncode in (0, 1), done.stderr.decode()
+        planned = {
+            each["workload"].partition("/")[2]: {name: count for name, count in each["placements"].items() if count}
+            for each in json.loads(done.stdout)["fleet"]
+            if each["workload"].startswith(f"{namespace}/")
+        }
+        assert {name: sum(each.values()) for name, each in planned.items()} == {f"w{n}": 5 + 3 * n for n in range(6)}
+        for each in api.items(path):
+            meta = each["metadata"]
+            resource = {**selector, "namespace": namespace, "name": meta["name"], "uid": meta["uid"]}
+            bindings.create(binding(meta["name"], each["spec"]["replicas"], placement, resource=resource))
+        with fleet(kubeconfig):
+            bindings.settled(seconds=180)
+        assert {each["metadata"]["name"]: counts(each) for each in bindings.all()} == planned
+    finally:
+        for name in names:
+            api.delete(f"{CLUSTERS}/{name}")
 
 
 def test_cluster_that_cannot_be_reached_is_exit_code_3(kubeconfig: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from math import ceil
 WIDTH, HEIGHT = 720, 220
 LEFT, RIGHT, TOP, BOTTOM = 56, 12, 12, 28
 STEPS_H = (1 / 60, 5 / 60, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6, 12, 24, 48, 168)
-MOST_STEPS = 8
+MOST_STEPS = 6
 """Hours between two marks of the time axis, and how many there may be."""
 COLOURS = 6
 """How many line colours the page's style has; further lines begin again, with dashes."""
