@@ -38,6 +38,29 @@ class Curves:
         return Curves(*(getattr(self, name)[which] for name in self.__slots__))
 
 
+def levels(keys: Floats, gain: Floats, low: float, high: float) -> Floats:
+    """As many levels between `low` and `high` as children have states, with about equal gains from one to the next.
+
+    `keys` and `gain` are [child, state], both rising from state to state.
+    """
+    states = keys.shape[1]
+    even = np.linspace(0.0, 1.0, states)
+    found = low + (high - low) * even
+    inside = (keys > low) & (keys < high)
+    inside[:, 0] = False
+    if inside.any():
+        order = np.argsort(keys[inside])
+        sums = np.cumsum(np.diff(gain, axis=1, prepend=0.0)[inside][order])
+        if sums[-1] > 0:
+            # Some of the levels stay evenly spread: keys of children may lie far apart.
+            by_gain = np.interp(even, sums / sums[-1], keys[inside][order], left=low)
+            found = np.sort(np.concatenate((found[::3], by_gain)))[
+                np.round(even * (len(found[::3]) + states - 1)).astype(int)
+            ]
+    found[0], found[-1] = low, high
+    return found
+
+
 def reached(low_keys: Floats, high_keys: Floats, levels: Floats) -> Bounds:
     """Where children stand when their parent has come to levels, [child, level].
 

@@ -19,8 +19,8 @@ from fairlead.levels.queue.nest import Limits, Nest
 from fairlead.levels.queue.runs import Floats, Runs, runs_of
 from fairlead.levels.queue.state import JobKey, State
 
-_STATES = 20
-"""Places of each namespace and queue that are looked at in one round."""
+_STATES, _STATES_DEEPER = 20, 14
+"""Places of each namespace and queue that are looked at in one round, and so many more for every level of queues."""
 _ROUNDS = 24
 """Rounds at most; every one leaves about a quarter open of what was."""
 
@@ -46,6 +46,7 @@ class Leap:
         highest = np.maximum.reduceat(self._shares(asked[:, None])[:, 0], self.nest.first)
         self.top = np.maximum(np.repeat(highest, self.nest.sizes(len(pairs))), 1e-300)[:, None]
         self.low, self.high = np.zeros(len(pairs)), np.ones(len(pairs))
+        self.states = _STATES + _STATES_DEEPER * (len(self.nest.inner) - 1)
         self.settled = np.zeros_like(self.pair_used)
         """By pair: what runs gain about which nothing is open any more."""
         self.given = np.zeros(len(self.runs))
@@ -87,7 +88,7 @@ class Leap:
 
     def _pairs(self, runs: Runs) -> tuple[Curves, tuple[Floats, Floats]]:
         """The states of the pairs at places between those that are open, and the steps taken at them."""
-        places = self.low[:, None] + (self.high - self.low)[:, None] * np.linspace(0.0, 1.0, _STATES)
+        places = self.low[:, None] + (self.high - self.low)[:, None] * np.linspace(0.0, 1.0, self.states)
         taken = runs.taken(places)
         least, most = (self.settled[:, None] + runs.sums(steps, len(places)) for steps in taken)
         return Curves(places, least, most, least, most, self.asked, self.asked), taken

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.levels.queue.curves import Bounds, Curves, gains, reached
+from fairlead.levels.queue.curves import Bounds, Curves, gains, levels, reached
 from fairlead.levels.queue.runs import NEAR, Floats
 from fairlead.levels.queue.state import State
 from fairlead.model.columns import Bool, Int
@@ -75,6 +75,8 @@ class Nest:
         for kids in self.kids:
             np.maximum.at(self.high, self.parent[kids], self.rung[kids] + 1.0)
         self.done = False
+        asked = self.end[self.whole]
+        self.scale = np.where(asked > 0, 1.0 / np.where(asked > 0, asked, 1.0), 0.0)
 
     def _children(self, rows: Int) -> Int:
         kids = np.flatnonzero(np.isin(self.parent, rows))
@@ -150,11 +152,18 @@ class Nest:
         bound = np.maximum(bound - self.limits.used[rows][:, None], 0.0) + self.largest[rows][:, None]
         return np.where(counted, bound, most)
 
+    def _levels(self, grid: Floats, rows: Int, first: Int, keys: Floats, most: Floats) -> None:
+        """Choose the levels of these queues, whose children are sorted by them."""
+        size = (most * self.scale).sum(axis=2)
+        for row, begin, end in zip(rows.tolist(), first.tolist(), [*first[1:].tolist(), len(keys)], strict=True):
+            grid[row] = levels(keys[begin:end], size[begin:end], self.low[row], self.high[row])
+
     def narrow(self, pairs: Curves, low_keys: Floats, high_keys: Floats) -> Bounds:
         """One round: from the states of the pairs up to the whole, and down again to what is open, [pair]."""
         states = pairs.places.shape[1]
         shape = (self.whole + 1, states, self.limits.used.shape[1])
-        grid = self.low[:, None] + (self.high - self.low)[:, None] * np.linspace(0.0, 1.0, states)
+        grid = np.zeros((self.whole + 1, states))
+        self._levels(grid, self.leaves, self.first, high_keys, pairs.most)
         least, most, kept_least, kept_most = (np.zeros(shape) for _ in range(4))
         curves = Curves(grid, least, most, kept_least, kept_most, self.end, self.kept_end)
         self.passed, self.failed = np.zeros(self.whole + 1, dtype=np.int64), np.full(self.whole + 1, states - 1)
@@ -162,11 +171,13 @@ class Nest:
         self._put(curves, self.leaves, gains(pairs, of_pairs, self.first))
         found = []
         for rows, kids in zip(self.inner, self.kids, strict=True):
-            levels = grid[self.parent[kids]]
-            where = reached(self.keys(kids, curves.least[kids]), self.keys(kids, curves.most[kids]), levels)
-            where = np.minimum(where[0], self.passed[kids][:, None]), where[1]
             first = np.searchsorted(self.parent[kids], rows)
-            self._put(curves, rows, gains(curves.rows(kids), where, first, self._reach(kids, levels)))
+            high_keys = self.keys(kids, curves.most[kids])
+            self._levels(grid, rows, first, high_keys, curves.most[kids])
+            come_to = grid[self.parent[kids]]
+            where = reached(self.keys(kids, curves.least[kids]), high_keys, come_to)
+            where = np.minimum(where[0], self.passed[kids][:, None]), where[1]
+            self._put(curves, rows, gains(curves.rows(kids), where, first, self._reach(kids, come_to)))
             found.append((kids, where))
         return self._descend(grid, found, of_pairs)
 
