@@ -118,8 +118,8 @@ def test_a_gang_that_was_begun_is_completed_after_a_kill(
 ) -> None:
     """Killed between the first and the last bind: the next leader rolls it forward before others take the room."""
     volcano.install(api)
-    size, kills = 150, int(os.environ.get("FAIRLEAD_GANG_KILLS", "2"))
-    kwok_nodes(10, cpu="16")
+    size, kills = 100, int(os.environ.get("FAIRLEAD_GANG_KILLS", "2"))
+    kwok_nodes(10, cpu="11")
     midway = 0
     for number in range(kills):
         volcano.make_gang(api, namespace, f"gang{number}", size)
