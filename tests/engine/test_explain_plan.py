@@ -1,5 +1,6 @@
 """Explanations of a whole plan, as a person asks for them: the shop, every kind of thing, why it is not elsewhere."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -12,6 +13,8 @@ from fairlead.kube.manifests.pods import pod_lines
 from fairlead.kube.manifests.reading import parse_manifests, read_manifests
 from fairlead.kube.manifests.sites import snapshot
 from fairlead.model.errors import InputError
+from fairlead.problems import balance
+from fairlead.text.documents import strict
 
 SHOP = Path(__file__).parents[2] / "examples" / "shop"
 
@@ -185,3 +188,43 @@ def test_a_pod_that_is_not_there_is_bad_input(shop: tuple[Catalogue, Plan]) -> N
     """One line that says so."""
     with pytest.raises(InputError, match="no such pod"):
         pod_lines(*shop, "nobody")
+
+
+def stored(*usable: int) -> Plan:
+    """A plan of nothing but one storage replica of 20, over nodes with a disk of so much each."""
+    nodes = [
+        {"name": f"n{row}", "disks": [{"name": "d", "usable": each, "total": 1000}]} for row, each in enumerate(usable)
+    ]
+    decision = balance.solve(strict({"size": 20, "replicas": 1, "nodes": nodes}, balance.Problem))
+    assert isinstance(decision, balance.Balance)
+    return Plan(divided=(), sites=(), storage={"": decision})
+
+
+DISKS = {
+    "a disk that would leave things less even": (
+        (100, 60),
+        "n1",
+        "n1/d could take a replica of the volume, but others",
+    ),
+    "both figures beside it": ((100, 60), "n1", "(imbalance with the first replica there 0.8571, on n0 0.2857)"),
+    "a disk that is too small": ((100, 10), "n1/d", "n1/d takes no replica of the volume: "),
+    "a disk that has it": ((100, 60), "n0", "n0/d does get a replica of the volume"),
+}
+
+
+@pytest.mark.parametrize("name", DISKS)
+def test_why_not_that_disk(name: str) -> None:
+    """Refused with its reason, or compared with the chosen one."""
+    usable, target, want = DISKS[name]
+    (line,) = why_not(stored(*usable), "volumes", target)
+    assert want in line
+
+
+def test_why_not_a_cluster_that_the_policy_does_not_choose_from(shop: tuple[Catalogue, Plan]) -> None:
+    """A cluster of the plan that is not among those of the policy."""
+    decided = shop[1]
+    web = decided.divided[0]
+    kept = {"west": web.division.placements["west"]}
+    narrowed = replace(decided, divided=(replace(web, division=replace(web.division, placements=kept)),))
+    (line,) = why_not(narrowed, web.workload.title, "north")
+    assert line == f"north is not among the clusters that the policy of {web.workload.title} chooses from."
