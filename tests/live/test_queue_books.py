@@ -1,6 +1,7 @@
 """The books: pods become jobs, groups and queues say what jobs may ask for, in whatever order they come."""
 
 import random
+from typing import Any
 
 import pytest
 
@@ -136,6 +137,24 @@ def test_a_queue_that_cannot_be_read_stays_as_it_was() -> None:
     world.queue("q", capability={"cpu": "much"})
     assert {row.name: row.capability for row in world.books.queues}["q"] == {"cpu": 4000}
     assert world.books.bounded
+
+
+@pytest.mark.parametrize(
+    ("spec", "want"),
+    [
+        ({"weight": 3, "parent": "root", "reclaimable": False}, False),
+        ({"parent": "other"}, True),
+        ({"capability": {"cpu": "1"}}, True),
+        ({"guarantee": {"resource": {"cpu": "1"}}}, True),
+        ({"state": "Closed"}, True),
+    ],
+)
+def test_queues_that_may_refuse_although_there_is_room(spec: dict[str, Any], want: bool) -> None:
+    """Weights and what Volcano makes itself do not; bounds, trees and closed queues do."""
+    world = World(8)
+    world.queue("root")
+    world.queue("q", **spec)
+    assert world.books.bounded is want
 
 
 def test_books_do_not_depend_on_the_order_of_events() -> None:

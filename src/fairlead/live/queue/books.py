@@ -9,7 +9,7 @@ from typing import Any
 
 import structlog
 
-from fairlead.kube.codec.queues import DEFAULT, namespace_weights, queue_row, rooted
+from fairlead.kube.codec.queues import DEFAULT, ROOT, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
@@ -75,7 +75,7 @@ class Books:
     def bounded(self) -> bool:
         """Whether some queue may refuse a job although there is room."""
         return any(
-            row.capability or row.guarantee or row.parent or not row.open or not row.reclaimable
+            row.capability or row.guarantee or row.parent not in ("", ROOT) or not row.open
             for row in self._queues.values()
         )
 
