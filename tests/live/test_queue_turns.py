@@ -303,3 +303,39 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
     assert promise.places == {("ns", name): node for name, node in zip(names, nodes, strict=True)}
     assert (promise.at, promise.begun) == (12.5, True)
     assert promised("job", "ns", "{broken") is None
+
+
+@pytest.mark.parametrize(
+    ("case", "want"),
+    [
+        ("plain", True),
+        ("whole gang", True),
+        ("part of a gang", False),
+        ("too few", False),
+        ("a task short", False),
+        ("minimum resources", False),
+        ("no group", False),
+        ("unknown queue", False),
+        ("bounded queue", False),
+        ("reserved", False),
+        ("reservation and others wait", False),
+    ],
+)
+def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
+    """Only where no bound, promise or incomplete gang speaks against it."""
+    world = World(8)
+    spec = {"a task short": {"minTaskMember": {"x": 1}}, "minimum resources": {"minResources": {"cpu": "1"}}}
+    if case not in ("plain", "no group"):
+        world.group("g", 3 if case == "too few" else 2, **spec.get(case, {}))
+    due = world.pods(2, "a", group="" if case == "plain" else "g", owner="web")
+    if case == "part of a gang":
+        due = due[:1]
+    elif case == "unknown queue":
+        due.append(world.pod("b", queue="nowhere"))
+    elif case == "bounded queue":
+        world.queue("q", capability={"cpu": "1"})
+    elif case == "reserved":
+        world.fair.reserved = "PodGroup/ns/other"
+    elif case == "reservation and others wait":
+        world.fair.policy = SharePolicy(reserve_after=10)
+    assert world.fair.calm(due, parked=True) is want
