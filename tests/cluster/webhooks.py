@@ -180,8 +180,8 @@ class Setting:
 SETTINGS = {
     "webhook": Setting("webhook"),
     "gated": Setting("gated"),
-    "webhook-repair": Setting("webhook", policy="Ignore", repair=True),
-    "gated-repair": Setting("gated", policy="Ignore", repair=True),
+    "webhook-repair": Setting("webhook", policy="Ignore", repair=True, count=2),
+    "gated-repair": Setting("gated", policy="Ignore", repair=True, count=2),
     "back": Setting("webhook", repair=True, back=True, count=1),
     "files": Setting("webhook", own_certificate=False, count=1),
     "hasty": Setting("webhook", lapse_seconds=8.0, count=2),
