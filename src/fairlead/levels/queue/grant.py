@@ -19,7 +19,7 @@ from fairlead.levels.queue.order import Turn
 from fairlead.levels.queue.state import JobKey, State
 from fairlead.model.order import natural_rank
 
-LEAP_COST = 500
+LEAP_COST = 3000
 """A leap costs about as much as so many single turns …"""
 LEAP_COST_EACH = 2
 """… and so many more for each job that waits."""
