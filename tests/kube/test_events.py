@@ -98,6 +98,22 @@ def test_other_words_become_a_new_event_but_not_too_often() -> None:
     virtual.run(main())
 
 
+def test_new_event_does_not_wait_for_a_repetition() -> None:
+    """While a series waits for its next write, what is said for the first time is written at once."""
+
+    async def main() -> None:
+        api = FakeApi()
+        async with recording(api, refresh=30.0) as recorder:
+            for _ in range(3):
+                say(recorder)
+                await asyncio.sleep(1)
+            say(recorder, reason="Evicted")
+            await asyncio.sleep(1)
+            assert {event["reason"] for event in stored(api)} == {"Scheduled", "Evicted"}
+
+    virtual.run(main())
+
+
 def test_silence_ends_a_series() -> None:
     """The same thing after a long silence is news again."""
 

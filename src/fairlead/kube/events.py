@@ -6,11 +6,12 @@ bounded rate. The same thing said again becomes a series on the first event inst
 """
 
 import asyncio
+import contextlib
 import logging
 import time
 import uuid
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
@@ -89,7 +90,6 @@ class Recorder:
         rate: Rate = RATE,
         clock: Callable[[], float] = time.monotonic,
         now: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     ) -> None:
         self.dropped = 0
         self._client = client
@@ -98,7 +98,6 @@ class Recorder:
         self._rate = rate
         self._clock = clock
         self._now = now
-        self._sleep = sleep
         self._told: OrderedDict[Key, Told] = OrderedDict()
         self._waiting: OrderedDict[Key, None] = OrderedDict()
         self._news = asyncio.Event()
@@ -139,9 +138,10 @@ class Recorder:
         else:
             body = self._body(regarding, related, reason=reason, action=action, note=note, kind=kind)
             self._told[key] = Told(body=body, note=body["note"], last=moment)
-        self._waiting[key] = None
+        if key not in self._waiting:
+            self._waiting[key] = None
+            self._news.set()
         self._forget()
-        self._news.set()
 
     def _body(
         self,
@@ -184,10 +184,10 @@ class Recorder:
         while True:
             self._news.clear()
             wait = await self._write_due()
-            if wait is None:
-                await self._news.wait()
-            else:
-                await self._sleep(wait)
+            # What is new need not wait until a repetition is due.
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._news.wait()
 
     async def flush(self) -> None:
         """Write everything that waits, regardless of the rate; for the end of a process."""
