@@ -57,7 +57,8 @@ def quiet(api: Api, spaces: list[str]) -> dict[tuple[str, str], Counter[str]]:
     def rests() -> bool:
         states, groups = everything(api, spaces)
         busy = any(volcano.INTENT in each["metadata"].get("annotations", {}) for each in groups.values())
-        if busy or states != last:
+        begun = not states or any(counts["bound"] for counts in states.values())
+        if busy or not begun or states != last:
             since[0] = time.monotonic()
             last.clear()
             last.update(states)
@@ -132,7 +133,8 @@ def run(api: Api, kubeconfig: Path, namespace: str, kwok_nodes: Callable[..., li
     random = Random(11)
     scale = min(1.0, pods / 10_000)
     spaces = [f"{namespace[:30].strip('-')}-{number}" for number in range(max(4, int(NAMESPACES * scale)))]
-    nodes = max(4, int(200 * scale))
+    # About half of what is asked for at a time finds room.
+    nodes = max(2, int(60 * scale))
     kwok_nodes(nodes, cpu="20")
     with (
         many_queues(api, max(3, int(QUEUES * scale)), random) as queues,

@@ -34,7 +34,7 @@ Examples:
     metavar="SECONDS",
     help="Compare the cache with a fresh list this often and report differences; 0 is never.",
 )
-@click.option("--shadow", is_flag=True, help="Decide and report, write nothing.")
+@click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
 def command(
     kubeconfig: str,
     context: str,
@@ -72,6 +72,7 @@ def command(
     process = Process(
         listen=listen,
         lease_namespace=lease_namespace,
-        lease_name="" if no_leader_election else f"{name}-scheduler",
+        # A shadow takes no lease: it would be missing where the real work is done.
+        lease_name="" if no_leader_election or shadow else f"{name}-scheduler",
     )
     uvloop.run(run(process, options, configuration, kubeconfig=kubeconfig, context=context, events=not no_events))

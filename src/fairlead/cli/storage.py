@@ -40,7 +40,7 @@ Examples:
 @click.option("--longhorn-namespace", metavar="NAME", help="Overrides the configuration's storage.longhornNamespace.")
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's storage.health.")
 @click.option("--act", is_flag=True, help="Fill node and disk of Replicas that are still unscheduled.")
-@click.option("--shadow", is_flag=True, help="Decide and report, write nothing at all.")
+@click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
 @click.option("--once", is_flag=True, help="Print the report of this moment and exit; nothing is written.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
@@ -81,7 +81,8 @@ def command(
     process = Process(
         listen=health or settings.health,
         lease_namespace=settings.namespace,
-        lease_name="" if no_leader_election else NAME,
+        # A shadow takes no lease: it would be missing where the real work is done.
+        lease_name="" if no_leader_election or options.shadow else NAME,
     )
     uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))
     return EXIT_OK

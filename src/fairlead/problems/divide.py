@@ -28,7 +28,7 @@ from fairlead.model.division import (
 )
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Taint, Toleration
-from fairlead.problems.divide_room import MOST, Count, ModelIn, SummaryIn, room
+from fairlead.problems.divide_room import MOST, Count, GradeIn, SummaryIn, room
 
 Large = Annotated[int, Meta(ge=0)]
 Weight = Annotated[int, Meta(ge=0, lt=2**62)]
@@ -130,7 +130,7 @@ class ClusterIn(_Strict, kw_only=True, frozen=True):
     deleting: bool = False
     evicting: bool = False
     resource_summary: SummaryIn | None = None
-    resource_models: list[ModelIn] = []
+    resource_models: list[GradeIn] = []
 
 
 class PreviousClusterIn(_Strict, kw_only=True, frozen=True):

@@ -26,7 +26,7 @@ class RangeIn(_Strict, kw_only=True, frozen=True):
     max: Quantity | None = None
 
 
-class ModelIn(_Strict, kw_only=True, frozen=True):
+class GradeIn(_Strict, kw_only=True, frozen=True):
     """A grade of nodes."""
 
     grade: Count
@@ -49,7 +49,7 @@ class SummaryIn(_Strict, kw_only=True, frozen=True):
     allocatable_modelings: list[ModelingIn] = []
 
 
-def room(summary: SummaryIn, models: Sequence[ModelIn], request: Mapping[str, int], path: str) -> int:
+def room(summary: SummaryIn, models: Sequence[GradeIn], request: Mapping[str, int], path: str) -> int:
     """The replicas that still fit a cluster; `path` is the cluster's place in the problem."""
     sums = f"{path}.resourceSummary"
     counts = {each.grade: each.count for each in summary.allocatable_modelings}
@@ -62,7 +62,7 @@ def room(summary: SummaryIn, models: Sequence[ModelIn], request: Mapping[str, in
     )
 
 
-def _grade(given: ModelIn, counts: Mapping[int, int], path: str) -> Grade:
+def _grade(given: GradeIn, counts: Mapping[int, int], path: str) -> Grade:
     least = {
         each.name: amount(each.name, each.min, f"{path}.ranges[{row}].min") for row, each in enumerate(given.ranges)
     }
