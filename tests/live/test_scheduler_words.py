@@ -1,5 +1,7 @@
 """What workloads and pods are told: one Event a decision for the owner, a bounded number for single pods."""
 
+import asyncio
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import msgspec
@@ -9,11 +11,11 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.resources import EVENTS
+from fairlead.kube.resources import EVENTS, PODS
 from fairlead.levels.node.constraints.reasons import NO_ROOM
 from fairlead.live.scheduler.decide import Group, Outcome
 from fairlead.live.scheduler.records import PodRecord, Records
-from fairlead.live.scheduler.teller import BURST, PER_SECOND, Pace, Teller
+from fairlead.live.scheduler.teller import BURST, PER_SECOND, REWORD, Pace, Teller
 from fairlead.live.scheduler.words import summary
 from fairlead.model.decision import Rejection
 from tests.kube.virtual import run
@@ -97,3 +99,83 @@ def test_pace_recovers_with_time() -> None:
     assert sum(pace.may() for _ in range(500)) == BURST
     now[0] = 2.0
     assert sum(pace.may() for _ in range(500)) == 2 * PER_SECOND
+
+
+class Listening(Client):
+    """Notes every condition that the server took, as (pod, message), in order."""
+
+    def __init__(self, api: FakeApi) -> None:
+        super().__init__(api)
+        self.heard: list[tuple[str, str]] = []
+
+    async def patch(self, resource: Any, name: str, patch: Any, **how: Any) -> Any:
+        answer = await super().patch(resource, name, patch, **how)
+        self.heard.append((name, patch["status"]["conditions"][0]["message"]))
+        return answer
+
+
+def telling(story: Callable[[Teller, FakeApi], Awaitable[None]]) -> list[tuple[str, str]]:
+    """What the pods p0 and p1 are told in a story."""
+    api = FakeApi()
+    for name in ("p0", "p1"):
+        api.put(PODS, {"metadata": {"name": name, "namespace": "shop", "uid": f"{name}-1"}, "spec": {}})
+
+    async def main() -> list[tuple[str, str]]:
+        clock, client = asyncio.get_running_loop().time, Listening(api)
+        teller = Teller(client, None, clock, clock)
+        writing = asyncio.create_task(teller.run())
+        await story(teller, api)
+        writing.cancel()
+        return client.heard
+
+    return run(main())
+
+
+def test_numbers_that_change_are_told_now_and_then_and_only_the_last() -> None:
+    """A hundred wordings within ten seconds are two writes."""
+
+    async def story(teller: Teller, api: FakeApi) -> None:
+        for number in range(100):
+            teller.waits(pod("p0"), f"{number} nodes are full")
+            await asyncio.sleep(REWORD / 200)
+        await asyncio.sleep(REWORD)
+
+    assert telling(story) == [("p0", "0 nodes are full"), ("p0", "99 nodes are full")]
+
+
+def test_who_was_told_nothing_comes_first() -> None:
+    """Other words for one pod wait behind the first words for another."""
+
+    async def story(teller: Teller, api: FakeApi) -> None:
+        teller.waits(pod("p0"), "full")
+        await asyncio.sleep(2 * REWORD)
+        teller.waits(pod("p0"), "fuller")
+        teller.waits(pod("p1"), "full")
+        await asyncio.sleep(1)
+
+    assert telling(story) == [("p0", "full"), ("p1", "full"), ("p0", "fuller")]
+
+
+def test_pod_that_found_a_node_is_told_nothing_more() -> None:
+    """What was to be said is dropped."""
+
+    async def story(teller: Teller, api: FakeApi) -> None:
+        teller.waits(pod("p0"), "full")
+        teller.gone("p0-1")
+        await asyncio.sleep(2 * REWORD)
+
+    assert telling(story) == []
+
+
+def test_words_that_the_server_did_not_take_are_said_again() -> None:
+    """A server that fails beyond all retries is asked again later, though the pod still waits for the same."""
+
+    async def story(teller: Teller, api: FakeApi) -> None:
+        api.fail(500, method="PATCH", times=1000)
+        teller.waits(pod("p0"), "full")
+        await asyncio.sleep(100)
+        api.faults.rules.clear()
+        teller.waits(pod("p0"), "full")
+        await asyncio.sleep(200)
+
+    assert telling(story) == [("p0", "full")]

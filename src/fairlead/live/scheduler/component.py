@@ -288,6 +288,7 @@ class Scheduler:
         self._teller.decided(outcome)
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
+            self._teller.gone(pod.metadata.uid)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
             elif pod.key not in self._retry:

@@ -1,16 +1,19 @@
 """Tells people: waiting pods why they wait (the PodScheduled condition), workloads and pods by Events.
 
-The condition is written once per message. A workload's owner gets an Event for each decision about it. A pod's own
-Events are for calm times: in a storm only so many a second are made, for ten thousand of them say no more than a few
-of the workload do.
+The condition is written once per message. Who was told nothing yet comes first; other words for the same pod, with
+numbers that change from turn to turn, are written now and then, and only the last of them. A workload's owner gets an
+Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made, for
+ten thousand of them say no more than a few of the workload do.
 """
 
 import asyncio
+import contextlib
 from collections.abc import Callable
+from dataclasses import dataclass
 
 from fairlead.kube import moments
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
+from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.resources import PODS
@@ -22,6 +25,16 @@ IN_FLIGHT = 4
 """Patches at once: telling must not compete with binding."""
 PER_SECOND, BURST = 20.0, 100.0
 """Events of single pods."""
+REWORD = 10.0
+"""Seconds after which a pod may be told in other words."""
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a pod was told last, and when, in seconds of the monotonic clock."""
+
+    why: str
+    at: float
 
 
 class Pace:
@@ -57,18 +70,27 @@ class Teller:
         self._pace = Pace(monotonic)
         self._recorder = recorder
         self._wall = wall
-        self._told: dict[str, str] = {}
-        self._queue: asyncio.Queue[tuple[PodRecord, str]] = asyncio.Queue()
+        self._clock = monotonic
+        self._told: dict[str, Told] = {}
+        self._first: dict[str, tuple[PodRecord, str]] = {}
+        self._again: dict[str, tuple[PodRecord, str]] = {}
+        self._news = asyncio.Event()
 
     def waits(self, pod: PodRecord, why: str) -> None:
         """The pod waits, for this reason."""
-        if self._told.get(pod.metadata.uid) != why:
-            self._told[pod.metadata.uid] = why
-            self._queue.put_nowait((pod, why))
+        uid = pod.metadata.uid
+        told = self._told.get(uid)
+        if told is None:
+            self._first[uid] = pod, why
+        elif told.why != why:
+            self._again[uid] = pod, why
+        else:
+            self._again.pop(uid, None)
+            return
+        self._news.set()
 
     def bound(self, pod: PodRecord, node: str) -> None:
         """The pod has its node."""
-        self._told.pop(pod.metadata.uid, None)
         if self._recorder and self._pace.may():
             self._recorder.record(reference(pod), reason="Scheduled", action="Binding", note=f"assigned to {node}")
 
@@ -94,7 +116,8 @@ class Teller:
 
     def gone(self, uid: str) -> None:
         """The pod is no more, or waits no more."""
-        self._told.pop(uid, None)
+        for each in (self._told, self._first, self._again):
+            each.pop(uid, None)
 
     async def run(self) -> None:
         """Write until cancelled."""
@@ -104,9 +127,25 @@ class Teller:
 
     async def _work(self) -> None:
         while True:
-            pod, why = await self._queue.get()
-            if self._told.get(pod.metadata.uid) == why:
-                await self._tell(pod, why)
+            pod, why = await self._next()
+            self._told[pod.metadata.uid] = Told(why, self._clock())
+            await self._tell(pod, why)
+
+    async def _next(self) -> tuple[PodRecord, str]:
+        """Whom to tell next, and what, as soon as there is somebody."""
+        while True:
+            wait = None
+            if self._first:
+                return self._first.pop(next(iter(self._first)))
+            if self._again:
+                uid = next(iter(self._again))
+                wait = self._told[uid].at + REWORD - self._clock()
+                if wait <= 0:
+                    return self._again.pop(uid)
+            self._news.clear()
+            with contextlib.suppress(TimeoutError):
+                async with asyncio.timeout(wait):
+                    await self._news.wait()
 
     async def _tell(self, pod: PodRecord, why: str) -> None:
         condition = {
@@ -125,14 +164,24 @@ class Teller:
                 namespace=pod.metadata.namespace,
                 subresource="status",
             )
-        except KubeError:
-            # Gone, replaced, or the server is busy: the next cycle that finds it waiting says it again.
-            self._told.pop(pod.metadata.uid, None)
+        except KubeError as error:
+            self._failed(pod, why, error)
             return
         if self._recorder and self._pace.may():
             self._recorder.record(
                 reference(pod), reason="FailedScheduling", action="Scheduling", note=why, kind="Warning"
             )
+
+
+    def _failed(self, pod: PodRecord, why: str, error: KubeError) -> None:
+        """The server did not take it: a pod that is gone or replaced needs no words, any other is told later."""
+        uid = pod.metadata.uid
+        if isinstance(error, ApiError) and (error.not_found or error.conflict):
+            self.gone(uid)
+        elif uid in self._told:
+            self._told[uid] = Told("", self._clock())
+            self._again.setdefault(uid, (pod, why))
+            self._news.set()
 
 
 def reference(pod: PodRecord) -> ObjectReference:
