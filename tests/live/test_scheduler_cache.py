@@ -160,6 +160,18 @@ def test_cache_tells_what_may_let_somebody_in() -> None:
     assert told == ["node", "bound", "pod"]
 
 
+def test_cache_tells_that_its_own_pod_is_bound() -> None:
+    """A pod that was assumed and then confirmed may be the neighbour somebody waits for."""
+    told: list[str] = []
+    cache = Cache(told.append)
+    cache.on_node(Change("added", node("n1")))
+    cache.on_pod(Change("added", pod("p1")))
+    cache.assume(("shop", "p1"), "n1")
+    cache.on_pod(Change("modified", pod("p1", on="n1")))
+    cache.on_pod(Change("modified", pod("p1", on="n1", phase="Running")))
+    assert told == ["node", "bound"]
+
+
 def test_records_share_what_is_equal() -> None:
     """Ten thousand pods of one template have one shape between them."""
     first, second = pod("a"), pod("b", on="n1")

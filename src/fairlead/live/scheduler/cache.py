@@ -100,12 +100,13 @@ class Cache:
             self.assumed.pop(key, None)
             self.cores.forget(key)
         self.pods[key] = record
+        assumed = None
         if record.node or record.finished or record.leaving:
-            self.assumed.pop(key, None)
+            assumed = self.assumed.pop(key, None)
         self._place(record)
         if known and key not in self._counted:
             self._on_room("pod")
-        elif record.holds_room and not known:
+        elif record.holds_room and (not known or assumed is not None):
             self._on_room("bound")
 
     def on_namespace(self, change: Change[Namespace]) -> None:

@@ -67,6 +67,9 @@ class Pending:
         wakes = frozenset({NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
         if outcome.finding is not None:
             wakes |= STAGES[outcome.finding.reason.cure]
+        if not outcome.rejected:
+            # A node would take one by now: those placed later in the same turn changed what it says.
+            wakes |= {BOUND}
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
         members = frozenset(pod.key for pod in outcome.waiting)
         self._parked[key] = _Parked(members, wakes, failures, now + (again or wait), awake=again is not None)
