@@ -186,3 +186,14 @@ def test_members_that_are_still_coming_are_not_told_that_they_are_too_few() -> N
     assert conditions[0] == 0
     pod(api, "a-3")
     follow(api, lambda: bound(api, *NAMES) == 4)
+
+
+def test_room_that_a_refused_pod_leaves_goes_to_who_waits() -> None:
+    """The server never takes the first pod; the second, parked for want of room, has the node soon."""
+    api = FakeApi(now=lambda: START)
+    api.put(NODES, {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "1", "pods": "50"}}})
+    pod(api, "a", metadata={"annotations": {}})
+    pod(api, "b", metadata={"annotations": {}})
+    api.fail(409, method="POST", path="/pods/a/binding", times=10_000)
+    follow(api, lambda: bound(api, "b") == 1)
+    assert bound(api, "a") == 0

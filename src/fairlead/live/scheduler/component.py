@@ -32,7 +32,7 @@ from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
-from fairlead.live.scheduler.pending import BUDGET, QUEUE, VOLUME, Pending
+from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
 from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
 from fairlead.live.scheduler.teller import Teller
 from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
@@ -239,10 +239,12 @@ class Scheduler:
         """One turn of the queue level for everybody who might get something."""
         turn, outcomes = take_turn(self.fair, self.site(), {self.books.job_of(pod) for pod in stirred}, self._wall())
         self._act_all(outcomes, now)
-        for grant in turn.grants:
-            for pod, _ in grant.places:
-                if pod.alone:
-                    self._act_all(self._decide(grouped([pod])), now)
+        for pod, node in (place for grant in turn.grants for place in grant.places):
+            if pod.alone:
+                self._act_all(self._decide(grouped([pod])), now)
+            if self.cache.assumed.get(pod.key) != node and not self.options.shadow:
+                # Others may have been refused for room that it did not take.
+                self._happened(POD)
         self._gangs.expire(self._wall() - self.options.gang_seconds, turn.released)
         self.on_turn(turn)
         return outcomes
@@ -362,6 +364,7 @@ class Scheduler:
         self.cache.forget(pod.key)
         if pod.key in self.cache.pods:
             self.books.see(self.cache.pods[pod.key], "")
+        self._happened(POD)
         self._changed.set()
 
     def _served(self, resource: Resource[Any]) -> bool:

@@ -172,7 +172,6 @@ class Teller:
                 reference(pod), reason="FailedScheduling", action="Scheduling", note=why, kind="Warning"
             )
 
-
     def _failed(self, pod: PodRecord, why: str, error: KubeError) -> None:
         """The server did not take it: a pod that is gone or replaced needs no words, any other is told later."""
         uid = pod.metadata.uid
