@@ -7,12 +7,13 @@ watches ──► what is known ──► outlook (aside) ──► Events, repo
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import structlog
+from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
@@ -22,6 +23,8 @@ from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, LONGHORN_
 from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.disk.rebalance import Rebalance
+from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.rounds import Rounds
 from fairlead.live.storage import words
 from fairlead.live.storage.decide import Outlook, Rules, advise, fits, outlook
 from fairlead.live.storage.known import Known, Placement, Seen
@@ -87,7 +90,6 @@ class StorageKeeper:
         self._wall = wall
         self._leads = leads
         self._aside = aside
-        self._changed = asyncio.Event()
         self._failures: dict[str, int] = {}
         self._later: dict[str, float] = {}
         self._since: dict[str, float] = {}
@@ -102,17 +104,29 @@ class StorageKeeper:
         self._replicas = Reflector[LonghornReplica](client, LONGHORN_REPLICAS, self._on_replica, namespace=where)
         self._settings = Reflector[LonghornSetting](client, LONGHORN_SETTINGS, self._on_other, namespace=where)
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
+        # A report is made by every instance, whoever leads.
+        self._rounds = Rounds(self._reflectors, gather=GATHER, leads=lambda: True, monotonic=monotonic)
         self._known = Known(self._volumes.objects, self._settings.objects)
         self.writer = Writer(client, self._known, self.measures, self._written, leads=leads, fits=self._fits)
 
     @property
     def synced(self) -> bool:
         """Whether the first lists are in, or their kinds known not to be served."""
-        return all(each.synced.is_set() for each in self._reflectors)
+        return self._rounds.synced
+
+    @property
+    def registry(self) -> CollectorRegistry:
+        """Its metrics."""
+        return self.measures.registry
+
+    @property
+    def pages(self) -> Mapping[str, Content]:
+        """The report."""
+        return {"/report": self.page}
 
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
-        self._changed.set()
+        self._rounds.wake()
 
     def page(self, query: Any = None) -> bytes:
         """The report as JSON, with who made it."""
@@ -121,41 +135,33 @@ class StorageKeeper:
 
     async def run(self) -> None:
         """Follow, report and act until cancelled; then the writes under way are finished."""
-        async with asyncio.TaskGroup() as group:
-            work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            tasks = [group.create_task(each) for each in (*work, self.writer.run())]
-            try:
-                for each in self._reflectors:
-                    await each.synced.wait()
-                self._changed.set()
-                while True:
-                    await self._wait()
-                    await asyncio.sleep(GATHER)
-                    self._changed.clear()
-                    self.measures.leading.set(self._leads())
-                    began = self._now()
-                    await self.look()
-                    # A look that takes long is not repeated in a hurry: at most half of the time goes to looking.
-                    await asyncio.sleep(self._now() - began)
-            except asyncio.CancelledError:
-                await asyncio.shield(self.writer.drain())
-                raise
-            finally:
-                for task in tasks:
-                    task.cancel()
+        await self._rounds.run(
+            self._round,
+            begin=self._begin,
+            idle=lambda: None,
+            due=self._due,
+            beside=[self.writer.outbox.run],
+            drain=self.writer.outbox.drain,
+        )
 
-    async def _wait(self) -> None:
-        """Until something changed, advice is due, or what was put off may be tried again."""
+    async def _begin(self) -> None:
+        self._rounds.wake()
+
+    def _due(self) -> float | None:
+        """When advice is due, or what was put off may be tried again."""
         times = [*self._later.values()]
         if self._looks_at is not None:
             times.append(self._looks_at)
         if self._stale_advice:
             times.append(self._advises_at)
-        try:
-            async with asyncio.timeout(max(min(times) - self._now(), 0) if times else None):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
+        return min(times, default=None)
+
+    async def _round(self) -> None:
+        self.measures.leading.set(self._leads())
+        began = self._now()
+        await self.look()
+        # A look that takes long is not repeated in a hurry: at most half of the time goes to looking.
+        await asyncio.sleep(self._now() - began)
 
     async def look(self) -> None:
         """One look: outlook, advice if it is due, then report, Events and writes."""
@@ -229,9 +235,9 @@ class StorageKeeper:
             # What changed while the outlook was made is decided anew in the next look, which its change has caused.
             if placement.name not in self._later and self._known.still(placement):
                 self._known.assume(placement)
-                self.writer.write(placement)
+                self.writer.outbox.put(placement)
                 # Replicas of the volume that wait behind these have not been asked for yet.
-                self._changed.set()
+                self._rounds.wake()
 
     def _written(self, placement: Placement, newest: LonghornReplica | None, error: KubeError | None) -> None:
         name = placement.name
@@ -250,7 +256,7 @@ class StorageKeeper:
         if error is not None and not (isinstance(error, ApiError) and error.conflict):
             log.warning("not written, tried again later", replica=name, why=str(error))
         self._later[name] = self._now() + BACKOFF.wait(failures, self._client.jitter)
-        self._changed.set()
+        self._rounds.wake()
 
     def _fits(self, placement: Placement) -> bool:
         return fits(placement, self._known.around(placement), self.options.rules, self._wall())
@@ -274,4 +280,4 @@ class StorageKeeper:
 
     def _news(self) -> None:
         self._stale_advice = True
-        self._changed.set()
+        self._rounds.wake()

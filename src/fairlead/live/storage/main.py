@@ -1,8 +1,8 @@
-"""The storage component's process: connection, lease, events, health, and the component itself; or one look."""
+"""The storage component's process, or one look."""
 
 import time
-from collections.abc import Callable, Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable
+from typing import TypeVar
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import load
@@ -10,7 +10,6 @@ from fairlead.kube.decode import convert
 from fairlead.kube.errors import AnswerError, ApiError
 from fairlead.kube.events import Recorder
 from fairlead.kube.http import connect
-from fairlead.kube.lease import own_identity
 from fairlead.kube.resources import (
     LONGHORN_NODES,
     LONGHORN_REPLICAS,
@@ -18,7 +17,8 @@ from fairlead.kube.resources import (
     LONGHORN_VOLUMES,
     Resource,
 )
-from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.runtime.led import run_led
+from fairlead.live.runtime.process import Process
 from fairlead.live.storage.component import Options, StorageKeeper
 from fairlead.live.storage.decide import advise, outlook
 from fairlead.live.storage.known import Seen
@@ -31,25 +31,12 @@ T = TypeVar("T")
 
 async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
     """Serve until a signal says stop."""
-    client = connect(load(kubeconfig_path=kubeconfig, context=context))
-    try:
-        quiet = options.shadow or not events
-        recorder = None if quiet else Recorder(client, component=NAME, instance=own_identity())
-        keeper = StorageKeeper(
-            client,
-            options,
-            recorder=recorder,
-            monotonic=time.monotonic,
-            wall=time.time,
-            leads=lambda: leadership(),
-        )
-        leadership = Leadership(client, process, keeper.nudge)
-        work: list[Callable[[], Coroutine[Any, Any, None]]] = [keeper.run, leadership.run]
-        if recorder:
-            work.append(recorder.run)
-        await serve(process, keeper.measures.registry, lambda: keeper.synced, work, extra={"/report": keeper.page})
-    finally:
-        await client.close()
+
+    def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool]) -> StorageKeeper:
+        return StorageKeeper(client, options, recorder=recorder, monotonic=time.monotonic, wall=time.time, leads=leads)
+
+    reporter = NAME if events and not options.shadow else ""
+    await run_led(process, load(kubeconfig_path=kubeconfig, context=context), make, reporter=reporter)
 
 
 async def once(options: Options, *, kubeconfig: str, context: str) -> Report:

@@ -3,7 +3,6 @@
 The patch names the version that was decided on, so a Replica that somebody else gave a node is never overwritten.
 """
 
-import asyncio
 from collections.abc import Callable
 
 from fairlead.kube.client import Client
@@ -11,6 +10,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
+from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.storage.known import Known, Placement
 from fairlead.live.storage.measures import Measures
 
@@ -67,39 +67,18 @@ class Writer:
         self._done = done
         self._leads = leads
         self._fits = fits
-        self._queue: asyncio.Queue[Placement] = asyncio.Queue()
+        self.outbox: Outbox[Placement] = Outbox(self._send, in_flight=IN_FLIGHT)
 
-    def write(self, placement: Placement) -> None:
-        """Write this as soon as there is a place in flight."""
-        self._queue.put_nowait(placement)
-
-    async def run(self) -> None:
-        """Write until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(IN_FLIGHT):
-                group.create_task(self._work())
-
-    async def drain(self) -> None:
-        """Give up what has not begun, and wait until what has begun is complete."""
-        while not self._queue.empty():
-            self._queue.get_nowait()
-            self._queue.task_done()
-        await self._queue.join()
-
-    async def _work(self) -> None:
-        while True:
-            placement = await self._queue.get()
-            newest: LonghornReplica | None = None
-            error: KubeError | None = None
-            try:
-                newest = await self._write(placement)
-            except KubeError as raised:
-                error = raised
-                conflict = isinstance(raised, ApiError) and raised.conflict
-                self._measures.refusals.labels("conflict" if conflict else "other").inc()
-            finally:
-                self._queue.task_done()
-            self._done(placement, newest, error)
+    async def _send(self, placement: Placement) -> None:
+        newest: LonghornReplica | None = None
+        error: KubeError | None = None
+        try:
+            newest = await self._write(placement)
+        except KubeError as raised:
+            error = raised
+            conflict = isinstance(raised, ApiError) and raised.conflict
+            self._measures.refusals.labels("conflict" if conflict else "other").inc()
+        self._done(placement, newest, error)
 
     async def _write(self, placement: Placement) -> LonghornReplica | None:
         if not self._leads():
