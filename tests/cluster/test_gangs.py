@@ -190,8 +190,9 @@ def test_kinds_that_are_installed_later_are_picked_up(
 
 def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
     """PodGroups of scheduling.k8s.io, on a server that has them: none of three starts in room for two, then all do."""
-    if obstacle():
-        pytest.skip("no control plane here")
+    reason = obstacle()
+    if reason:
+        pytest.skip(f"no control plane here: {reason}")
     gates = {"GenericWorkload": True, "GangScheduling": True}
     options = Options(
         feature_gates=gates, runtime_config={"scheduling.k8s.io/v1alpha2": True}, controller_manager=False, kwok=False
