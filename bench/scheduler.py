@@ -8,39 +8,26 @@ of the claim in about ten minutes and writes the tables to docs/proof; `python -
 
 import argparse
 import asyncio
-import http.client
-import io
-import json
 import os
 import platform
-import ssl
-import subprocess
 import sys
 import time
-import urllib.request
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from tools.controlplane import build
-from tools.controlplane.api import Api
 from tools.controlplane.commands import Options
 from tools.controlplane.plane import ControlPlane
-from tools.controlplane.processes import free_ports
 
+from bench.contest import MOST_SECONDS, PODS, PROOF, Contestant, account, any_pod, fairlead, kube, prove, started
 from bench.measure import Report
 
-PODS = "/api/v1/namespaces/default/pods"
 WORKLOADS = 50
 IN_FLIGHT = 48
 ZONE = "topology.kubernetes.io/zone"
-PROOF = Path(__file__).parents[1] / "docs" / "proof"
-ROLES = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
-_ANYBODY = ssl._create_unverified_context()
-MOST_SECONDS = 150.0
-"""A contestant that takes longer is stopped, and what it has bound by then counts."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -51,15 +38,6 @@ class Round:
     nodes: int
     constrained: bool
     contestants: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Contestant:
-    """The pods it schedules, how it is started (plane, kubeconfig, a free port), and whether it may write Events."""
-
-    scheduler: str
-    command: Callable[[ControlPlane, Path, int], list[str]]
-    events: bool = True
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -105,60 +83,7 @@ def cluster(
     with ControlPlane(Options(controller_manager=False, scheduler=False, kwok=False)) as plane:
         plane.create_kwok_nodes(nodes, labels=lambda number: {ZONE: "abc"[number % 3]})
         plane.api.create_many(PODS, [pod(number, scheduler, constrained=constrained) for number in range(pods)])
-        own = plane.kubeconfig_for_service_account("default", "contestant")
-        rights(plane.api, events=events)
-        yield plane, own
-
-
-def rights(api: Api, *, events: bool) -> None:
-    """To read everything, and what Kubernetes grants its scheduler; without Events the right to write them is missing.
-
-    kube-scheduler cannot be told to write no Events: refused ones cost it and the server next to nothing.
-    """
-    rules = [
-        rule
-        for name in ("system:kube-scheduler", "system:volume-scheduler")
-        for rule in api.get(f"{ROLES}/{name}")["rules"]
-        if events or "events" not in rule.get("resources", ())
-    ]
-    rules.append({"apiGroups": ["*"], "resources": ["*"], "verbs": ["get", "list", "watch"]})
-    api.create(ROLES, {"metadata": {"name": "contestant"}, "rules": rules})
-    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "contestant"}
-    subject = {"kind": "ServiceAccount", "name": "contestant", "namespace": "default"}
-    body = {"metadata": {"name": "contestant"}, "roleRef": role, "subjects": [subject]}
-    api.create("/apis/rbac.authorization.k8s.io/v1/clusterrolebindings", body)
-
-
-def kube(plane: ControlPlane, own: Path, port: int) -> list[str]:
-    """The stock kube-scheduler with its client limits lifted."""
-    file = plane.folder / "contestant.json"
-    configuration = {
-        "apiVersion": "kubescheduler.config.k8s.io/v1",
-        "kind": "KubeSchedulerConfiguration",
-        "clientConnection": {"kubeconfig": str(own), "qps": 5000, "burst": 10000},
-        "leaderElection": {"leaderElect": False},
-    }
-    file.write_text(json.dumps(configuration))
-    admin = plane.kubeconfig
-    return [
-        str(build.ensure(print) / "kube-scheduler"),
-        f"--config={file}",
-        "--bind-address=127.0.0.1",
-        f"--secure-port={port}",
-        f"--authentication-kubeconfig={admin}",
-        f"--authorization-kubeconfig={admin}",
-        f"--cert-dir={plane.folder}",
-    ]
-
-
-def fairlead(*more: str) -> Callable[[ControlPlane, Path, int], list[str]]:
-    """Fairlead's scheduler."""
-
-    def command(plane: ControlPlane, own: Path, port: int) -> list[str]:
-        options = ["--kubeconfig", str(own), "--no-leader-election", "--listen", f"127.0.0.1:{port}", *more]
-        return [sys.executable, "-m", "fairlead", "scheduler", *options]
-
-    return command
+        yield plane, account(plane, events=events)
 
 
 def bare(plane: ControlPlane, own: Path, port: int) -> list[str]:
@@ -189,56 +114,17 @@ FULL = (
 def race(name: str, pods: int, nodes: int, *, constrained: bool) -> Result:
     """One contestant on a fresh server."""
     who = CONTESTANTS[name]
-    with cluster(pods, nodes, who.scheduler, constrained=constrained, events=who.events) as (plane, own):
-        log = plane.folder / "contestant.log"
-        port = free_ports(1)[0]
-        with log.open("wb") as stream:
-            process = subprocess.Popen(who.command(plane, own, port), stdout=stream, stderr=stream)
-        try:
-            deadline = time.monotonic() + MOST_SECONDS
-            while not (_ready(port) or _any(plane.api, "spec.nodeName!=")):
-                _alive(name, process, log, deadline)
-            start = time.monotonic()
-            while _any(plane.api, "spec.nodeName=") and time.monotonic() < start + MOST_SECONDS:
-                _alive(name, process, log, start + 2 * MOST_SECONDS)
-            seconds = time.monotonic() - start
-            bound = pods - len(plane.api.items(PODS, fieldSelector="spec.nodeName="))
-            cpu, peak = _cost(process.pid)
-        finally:
-            process.terminate()
-            process.wait(30)
+    with (
+        cluster(pods, nodes, who.scheduler, constrained=constrained, events=who.events) as (plane, own),
+        started(name, who, plane, own) as runner,
+    ):
+        start = time.monotonic()
+        while any_pod(plane.api, "spec.nodeName=") and time.monotonic() < start + MOST_SECONDS:
+            runner.pause(start + 2 * MOST_SECONDS)
+        seconds = time.monotonic() - start
+        bound = pods - len(plane.api.items(PODS, fieldSelector="spec.nodeName="))
+        cpu, peak = runner.cost()
     return Result(name=name, bound=bound, pods_per_second=bound / seconds, cpu_seconds=cpu, peak_mib=peak)
-
-
-def _any(api: Api, selector: str) -> bool:
-    """Whether the server has a pod that the selector finds."""
-    return bool(api.get(PODS, fieldSelector=selector, limit=1, resourceVersion="0")["items"])
-
-
-def _ready(port: int) -> bool:
-    """Whether the contestant says that its caches are full; one that has no such page never does."""
-    for scheme in ("http", "https"):
-        try:
-            with urllib.request.urlopen(f"{scheme}://127.0.0.1:{port}/readyz", timeout=5, context=_ANYBODY) as answer:
-                return bool(answer.status == 200)
-        except (OSError, http.client.HTTPException):
-            continue
-    return False
-
-
-def _alive(name: str, process: subprocess.Popen[bytes], log: Path, deadline: float) -> None:
-    """Wait a moment; an error where the contestant has ended or time is up."""
-    if process.poll() is not None or time.monotonic() > deadline:
-        last = "\n".join(log.read_text(errors="replace").splitlines()[-5:])
-        raise RuntimeError(f"{name} was not done, exit code {process.poll()}; its last words:\n{last}")
-    time.sleep(0.05)
-
-
-def _cost(pid: int) -> tuple[float, float]:
-    """CPU seconds and peak MiB so far."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    peak = next(line for line in Path(f"/proc/{pid}/status").read_text().splitlines() if line.startswith("VmHWM"))
-    return (int(fields[11]) + int(fields[12])) / 100, int(peak.split()[1]) / 1024
 
 
 async def post_bindings(kubeconfig: str) -> None:
@@ -313,14 +199,6 @@ def run(report: Report) -> None:
     compare(report, SMALL)
 
 
-def prove(rounds: tuple[Round, ...], page: Path) -> None:
-    """The rounds on the terminal, and the same tables as a page, which grows with every round."""
-    text = io.StringIO()
-    for each in rounds:
-        compare(Report(_Both(sys.stdout, text)), (each,))
-        page.write_text(f"{_INTRODUCTION}\n```text{text.getvalue()}```\n")
-
-
 _INTRODUCTION = f"""# The live scheduler beside kube-scheduler
 
 Written by `python -m bench.scheduler --full`. Every contestant had a fresh API server and etcd on the same machine
@@ -329,22 +207,6 @@ limits on its client. Timed is from being ready to the last binding. kube-schedu
 Fairlead one for every workload and, at a bounded rate, for pods. Without Events means that the right to write them is
 missing. The bare loop lists pods and nodes and posts the same number of bindings, {IN_FLIGHT} at a time.
 """
-
-
-class _Both(io.TextIOBase):
-    """A stream that writes to two."""
-
-    def __init__(self, *streams: TextIO) -> None:
-        self._streams = streams
-
-    def write(self, text: str) -> int:
-        for each in self._streams:
-            each.write(text)
-        return len(text)
-
-    def flush(self) -> None:
-        for each in self._streams:
-            each.flush()
 
 
 def main() -> None:
@@ -366,7 +228,7 @@ def main() -> None:
         rounds = tuple(replace(each, pods=options.pods, nodes=options.nodes) for each in SMALL)
     page = options.write or (PROOF / f"{time.strftime('%Y-%m-%d')}-scheduler-bench.md" if options.full else None)
     if page:
-        prove(rounds, Path(page))
+        prove(Path(page), _INTRODUCTION, compare, rounds)
     else:
         compare(Report(sys.stdout), rounds)
 

@@ -102,8 +102,8 @@ def apiserver(at: Layout, options: Options) -> list[str]:
         # Without it a stop waits a minute for watches that nobody tells to end.
         "--shutdown-watch-termination-grace-period=5s",
         "--v=1",
-        *_switches("runtime-config", options.runtime_config),
-        *_switches("feature-gates", options.feature_gates),
+        *switches("runtime-config", options.runtime_config),
+        *switches("feature-gates", options.feature_gates),
         *options.apiserver_args,
     ]
 
@@ -125,7 +125,7 @@ def controller_manager(at: Layout, options: Options) -> list[str]:
         f"--kube-api-qps={CLIENT_QPS}",
         f"--kube-api-burst={CLIENT_BURST}",
         "--v=1",
-        *_switches("feature-gates", options.feature_gates),
+        *switches("feature-gates", options.feature_gates),
         *options.controller_manager_args,
     ]
 
@@ -142,7 +142,7 @@ def scheduler(at: Layout, options: Options) -> list[str]:
         f"--tls-cert-file={at.access.serving.certificate}",
         f"--tls-private-key-file={at.access.serving.key}",
         "--v=1",
-        *_switches("feature-gates", options.feature_gates),
+        *switches("feature-gates", options.feature_gates),
         *options.scheduler_args,
     ]
 
@@ -169,7 +169,8 @@ def _scheduler_configuration(at: Layout, options: Options) -> dict[str, object]:
     }
 
 
-def _switches(flag: str, values: Mapping[str, bool]) -> list[str]:
+def switches(flag: str, values: Mapping[str, bool]) -> list[str]:
+    """Named switches as one argument; none where there are none."""
     if not values:
         return []
     return [f"--{flag}=" + ",".join(f"{name}={str(on).lower()}" for name, on in sorted(values.items()))]
