@@ -4,6 +4,7 @@
 pod that waits must be refused by every node. Both are the same question: may this pod, taken out, go to that node?
 """
 
+import json
 from collections import defaultdict
 from collections.abc import Iterable
 from fractions import Fraction
@@ -158,7 +159,7 @@ def narrowed(selector: Object | None, pod: Object, same: Iterable[str], other: I
 
 
 class Cluster:
-    """A cluster at rest."""
+    """A cluster at rest. Whatever pods that are alike share is looked up once, for it does not change."""
 
     def __init__(
         self,
@@ -186,7 +187,27 @@ class Cluster:
             for driver in each["spec"].get("drivers") or ()
             if (driver.get("allocatable") or {}).get("count") is not None
         }
-        self._seen: dict[str, list[Object]] = {}
+        self._kinds: dict[int, str] = {}
+        self._seen: dict[tuple[str, str], list[Object]] = {}
+        self._found: dict[tuple[str, str], dict[str, set[int]]] = {}
+        self._refusing: dict[str, dict[tuple[str, str], set[int]]] = {}
+        self._counted: dict[tuple[str, str], tuple[dict[str, int], set[int]]] = {}
+        self._offered: dict[str, dict[str, Fraction]] = {
+            name: {resource: quantity(amount) for resource, amount in node["status"]["allocatable"].items()}
+            for name, node in self.nodes.items()
+        }
+        self._requests: dict[int, dict[str, Fraction]] = {}
+        self._rules = {
+            "unschedulable": self._ready,
+            "selector": lambda pod, node: selected(pod, node),
+            "taint": lambda pod, node: tolerates(pod, node),
+            "resources": self._fits,
+            "ports": self._ports,
+            "apart": self._apart,
+            "together": self._together,
+            "spread": self._even,
+            "volumes": self._volumes,
+        }
 
     @cached_property
     def here(self) -> dict[str, list[Object]]:
@@ -204,6 +225,13 @@ class Cluster:
             for name, value in pod_request(pod).items():
                 found[pod["spec"]["nodeName"]][name] += value
         return found
+
+    def kind(self, pod: Object) -> str:
+        """Equal for pods that no rule but those of volumes can tell apart."""
+        if id(pod) not in self._kinds:
+            spec = {key: value for key, value in pod["spec"].items() if key not in ("nodeName", "volumes")}
+            self._kinds[id(pod)] = json.dumps([pod["metadata"]["namespace"], labels_of(pod), spec], sort_keys=True)
+        return self._kinds[id(pod)]
 
     def node_of(self, pod: Object) -> Object:
         """Where a bound pod is."""
@@ -227,39 +255,32 @@ class Cluster:
         return near and selects(chosen, labels_of(other))
 
     def seen(self, term: Object, owner: Object) -> list[Object]:
-        """Bound pods that a term is about; remembered, since the pods of a workload share their terms."""
-        key = repr((term, owner["metadata"]["namespace"], sorted(labels_of(owner).items())))
+        """Bound pods that a term is about."""
+        key = self.kind(owner), repr(term)
         if key not in self._seen:
             self._seen[key] = [pod for pod in self.bound if self.about(term, owner, pod)]
         return self._seen[key]
 
     def refusals(self, pod: Object, node: Object) -> list[str]:
         """Why the pod, wherever it is now, must not be on the node; empty where it may."""
-        rules = {
-            "unschedulable": self._ready(node),
-            "selector": selected(pod, node),
-            "taint": tolerates(pod, node),
-            "resources": self._fits(pod, node),
-            "ports": self._ports(pod, node),
-            "apart": self._apart(pod, node),
-            "together": self._together(pod, node),
-            "spread": self._even(pod, node),
-            "volumes": self._volumes(pod, node),
-        }
-        return [name for name, kept in rules.items() if not kept]
+        return [name for name, kept in self._rules.items() if not kept(pod, node)]
+
+    def takes(self, pod: Object, node: Object) -> bool:
+        """Whether the pod may be on the node."""
+        return all(kept(pod, node) for kept in self._rules.values())
 
     @staticmethod
-    def _ready(node: Object) -> bool:
+    def _ready(pod: Object, node: Object) -> bool:
         return not node["spec"].get("unschedulable")
 
     def _fits(self, pod: Object, node: Object) -> bool:
         name = node["metadata"]["name"]
-        own = pod_request(pod)
+        if id(pod) not in self._requests:
+            self._requests[id(pod)] = pod_request(pod)
         there = pod["spec"].get("nodeName") == name
         return all(
-            self.used[name][resource] + (0 if there else value)
-            <= quantity(node["status"]["allocatable"].get(resource, 0))
-            for resource, value in own.items()
+            self.used[name][resource] + (0 if there else value) <= self._offered[name].get(resource, 0)
+            for resource, value in self._requests[id(pod)].items()
             if value
         )
 
@@ -275,23 +296,39 @@ class Cluster:
             for mine in own
         )
 
-    @cached_property
-    def _wary(self) -> list[tuple[Object, Object]]:
-        return [(pod, term) for pod in self.bound for term in wishes(pod, "podAntiAffinity")]
+    def _against(self, pod: Object) -> dict[tuple[str, str], set[int]]:
+        """Domains in which bound pods want nobody like this one, and who they are."""
+        key = self.kind(pod)
+        if key not in self._refusing:
+            found: dict[tuple[str, str], set[int]] = defaultdict(set)
+            for owner in self.bound:
+                for term in wishes(owner, "podAntiAffinity"):
+                    value = self.domain(owner, term["topologyKey"])
+                    if value is not None and self.about(term, owner, pod):
+                        found[term["topologyKey"], value].add(id(owner))
+            self._refusing[key] = found
+        return self._refusing[key]
+
+    def _near(self, pod: Object, terms: list[Object], key: str) -> dict[str, set[int]]:
+        """Domains of a key with bound pods that all the terms are about, and who they are."""
+        at = self.kind(pod), repr((terms, key))
+        if at not in self._found:
+            found: dict[str, set[int]] = defaultdict(set)
+            for each in self.seen(terms[0], pod):
+                value = self.domain(each, key)
+                if value is not None and all(self.about(term, pod, each) for term in terms[1:]):
+                    found[value].add(id(each))
+            self._found[at] = found
+        return self._found[at]
 
     def _apart(self, pod: Object, node: Object) -> bool:
         for term in wishes(pod, "podAntiAffinity"):
             value = labels_of(node).get(term["topologyKey"])
-            if value is not None and any(
-                each is not pod and self.domain(each, term["topologyKey"]) == value for each in self.seen(term, pod)
-            ):
+            if value is not None and self._near(pod, [term], term["topologyKey"]).get(value, set()) - {id(pod)}:
                 return False
         return not any(
-            owner is not pod
-            and labels_of(node).get(term["topologyKey"]) is not None
-            and self.domain(owner, term["topologyKey"]) == labels_of(node)[term["topologyKey"]]
-            and self.about(term, owner, pod)
-            for owner, term in self._wary
+            labels_of(node).get(key) == value and owners - {id(pod)}
+            for (key, value), owners in self._against(pod).items()
         )
 
     def _together(self, pod: Object, node: Object) -> bool:
@@ -300,15 +337,10 @@ class Cluster:
             return True
         if any(term["topologyKey"] not in labels_of(node) for term in terms):
             return False
-        wanted = [each for each in self.seen(terms[0], pod) if each is not pod]
-        for term in terms[1:]:
-            wanted = [each for each in wanted if self.about(term, pod, each)]
-        if all(
-            any(self.domain(each, term["topologyKey"]) == labels_of(node)[term["topologyKey"]] for each in wanted)
-            for term in terms
-        ):
+        found = {term["topologyKey"]: self._near(pod, terms, term["topologyKey"]) for term in terms}
+        if all(domains.get(labels_of(node)[key], set()) - {id(pod)} for key, domains in found.items()):
             return True
-        keyed = any(self.domain(each, term["topologyKey"]) is not None for term in terms for each in wanted)
+        keyed = any(who - {id(pod)} for domains in found.values() for who in domains.values())
         return not keyed and all(self.about(term, pod, pod) for term in terms)
 
     def _even(self, pod: Object, node: Object) -> bool:
@@ -324,6 +356,26 @@ class Cluster:
         key = constraint["topologyKey"]
         if key not in labels_of(node):
             return False
+        counts, who = self._spread(pod, constraint, keys)
+        if id(pod) in who:
+            mine = labels_of(self.node_of(pod))[key]
+            counts = {**counts, mine: counts[mine] - 1}
+        least = min(counts.values(), default=0)
+        if len(counts) < (constraint.get("minDomains") or 1):
+            least = 0
+        chosen = narrowed(constraint.get("labelSelector"), pod, constraint.get("matchLabelKeys") or ())
+        own = int(selects(chosen, labels_of(pod)))
+        return counts.get(labels_of(node)[key], 0) + own - least <= constraint["maxSkew"]
+
+    def _spread(self, pod: Object, constraint: Object, keys: list[str]) -> tuple[dict[str, int], set[int]]:
+        """Pods by domain of a constraint, and which pods were counted."""
+        at = self.kind(pod), repr(constraint)
+        if at not in self._counted:
+            self._counted[at] = self._count(pod, constraint, keys)
+        return self._counted[at]
+
+    def _count(self, pod: Object, constraint: Object, keys: list[str]) -> tuple[dict[str, int], set[int]]:
+        key = constraint["topologyKey"]
         chosen = narrowed(constraint.get("labelSelector"), pod, constraint.get("matchLabelKeys") or ())
         counts: dict[str, int] = {}
         eligible = set()
@@ -336,19 +388,12 @@ class Cluster:
                 continue
             eligible.add(name)
             counts.setdefault(labels_of(each)[key], 0)
-        term = {"labelSelector": chosen, "topologyKey": key}
-        for each in self.seen(term, pod):
-            if (
-                each is not pod
-                and each["spec"]["nodeName"] in eligible
-                and not each["metadata"].get("deletionTimestamp")
-            ):
+        who = set()
+        for each in self.seen({"labelSelector": chosen, "topologyKey": key}, pod):
+            if each["spec"]["nodeName"] in eligible and not each["metadata"].get("deletionTimestamp"):
                 counts[labels_of(self.node_of(each))[key]] += 1
-        least = min(counts.values(), default=0)
-        if len(counts) < (constraint.get("minDomains") or 1):
-            least = 0
-        own = int(selects(chosen, labels_of(pod)))
-        return counts.get(labels_of(node)[key], 0) + own - least <= constraint["maxSkew"]
+                who.add(id(each))
+        return counts, who
 
     def _volumes(self, pod: Object, node: Object) -> bool:
         names = claim_names(pod)
@@ -361,13 +406,17 @@ class Cluster:
                 return False
         return self._attachable(pod, node)
 
+    @cached_property
+    def _users(self) -> dict[tuple[str, str], list[Object]]:
+        found = defaultdict(list)
+        for pod in self.bound:
+            for name in claim_names(pod):
+                found[pod["metadata"]["namespace"], name].append(pod)
+        return found
+
     def _claim_reaches(self, pod: Object, claim: Object, node: Object, taken: set[str]) -> bool:
-        if "ReadWriteOncePod" in claim["spec"]["accessModes"] and any(
-            each is not pod
-            and each["metadata"]["namespace"] == pod["metadata"]["namespace"]
-            and claim["metadata"]["name"] in claim_names(each)
-            for each in self.bound
-        ):
+        users = self._users.get((claim["metadata"]["namespace"], claim["metadata"]["name"]), ())
+        if "ReadWriteOncePod" in claim["spec"]["accessModes"] and any(each is not pod for each in users):
             return False
         volume = self.volumes.get(claim["spec"].get("volumeName") or "")
         if volume is not None:
@@ -378,7 +427,7 @@ class Cluster:
         chosen = (claim["metadata"].get("annotations") or {}).get("volume.kubernetes.io/selected-node")
         if chosen:
             return bool(chosen == node["metadata"]["name"])
-        for each in self.volumes.values():
+        for each in self._free:
             if each["metadata"]["name"] not in taken and _suits(each, claim) and _reachable(each, node):
                 taken.add(each["metadata"]["name"])
                 return True
@@ -389,6 +438,14 @@ class Cluster:
             all(labels_of(node).get(each["key"]) in each["values"] for each in one["matchLabelExpressions"])
             for one in topologies
         )
+
+    @cached_property
+    def _free(self) -> list[Object]:
+        return [
+            each
+            for each in self.volumes.values()
+            if each["status"].get("phase") == "Available" and "claimRef" not in each["spec"]
+        ]
 
     def _attachable(self, pod: Object, node: Object) -> bool:
         name = node["metadata"]["name"]
@@ -416,10 +473,9 @@ class Cluster:
 
 
 def _suits(volume: Object, claim: Object) -> bool:
+    """Whether a free volume would do."""
     return (
-        volume["status"].get("phase") == "Available"
-        and "claimRef" not in volume["spec"]
-        and volume["spec"].get("storageClassName") == claim["spec"].get("storageClassName")
+        volume["spec"].get("storageClassName") == claim["spec"].get("storageClassName")
         and set(claim["spec"]["accessModes"]) <= set(volume["spec"]["accessModes"])
         and quantity(volume["spec"]["capacity"]["storage"])
         >= quantity(claim["spec"]["resources"]["requests"]["storage"])
@@ -454,7 +510,7 @@ def violations(cluster: Cluster) -> list[str]:
         owner = (pod["metadata"].get("ownerReferences") or [{}])[0].get("uid")
         key = owner if owner and not claim_names(pod) else pod["metadata"]["uid"]
         if key not in asked:
-            open_ = (name for name, node in cluster.nodes.items() if not cluster.refusals(pod, node))
+            open_ = (name for name, node in cluster.nodes.items() if cluster.takes(pod, node))
             asked[key] = next(open_, "")
         if asked[key]:
             found.append(f"{pod['metadata']['name']} waits although {asked[key]} would take it")
