@@ -200,8 +200,9 @@ def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
     with ControlPlane(options) as plane:
         api, pods = plane.api, "/api/v1/namespaces/default/pods"
         plane.create_kwok_nodes(1, cpu="2")
+        groups = "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups"
         api.create(
-            "/apis/scheduling.k8s.io/v1alpha2/namespaces/default/podgroups",
+            groups,
             {
                 "apiVersion": "scheduling.k8s.io/v1alpha2",
                 "kind": "PodGroup",
@@ -209,6 +210,12 @@ def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
                 "spec": {"schedulingPolicy": {"gang": {"minCount": 3}}},
             },
         )
+
+        def standing() -> tuple[str, str]:
+            """Status and reason of the condition that kube-scheduler writes on its PodGroups."""
+            told = {each["type"]: each for each in api.get(f"{groups}/own").get("status", {}).get("conditions", ())}
+            return (told["PodGroupScheduled"]["status"], told["PodGroupScheduled"]["reason"]) if told else ("", "")
+
         for number in range(3):
             body = volcano.member("own", f"own-{number}", schedulingGroup={"podGroupName": "own"})
             del body["metadata"]["annotations"]
@@ -216,5 +223,7 @@ def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
         with scheduler(plane.kubeconfig, "--no-leader-election", "--no-events"):
             api.wait("all told", lambda: all(volcano.told(api, "default", "own")), seconds=180)
             assert len(volcano.told(api, "default", "own")) == 3
+            api.wait("the group told", lambda: standing() == ("False", "Unschedulable"), seconds=180)
             plane.create_kwok_nodes(1, cpu="2", prefix="more-")
             api.wait("all bound", lambda: not volcano.told(api, "default", "own"), seconds=180)
+            api.wait("the group told again", lambda: standing() == ("True", "Scheduled"), seconds=180)

@@ -11,15 +11,15 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
-from fairlead.kube.objects.volcano import PodGroup, Queue
-from fairlead.kube.resources import POD_GROUPS, QUEUES
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue import reasons
 from fairlead.live.queue import upkeep
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
-from fairlead.live.queue.status import allocated, group_patch, phase, queue_patch
-from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
+from fairlead.live.queue.status import allocated, group_patch, native_patch, phase, queue_patch
+from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
 from fairlead.live.queue.upkeep import Sight, Upkeep
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.model.reasons import Finding, because
@@ -107,6 +107,54 @@ def test_what_is_up_to_date_is_not_written() -> None:
     assert again["status"]["conditions"][0]["lastTransitionTime"] == NOW
 
 
+def _native(*conditions: dict[str, Any]) -> NativePodGroup:
+    meta = {"name": "train", "namespace": "ml", "resourceVersion": "7", "generation": 2}
+    return msgspec.convert({"metadata": meta, "status": {"conditions": conditions}}, NativePodGroup)
+
+
+SCHEDULED = {"type": "PodGroupScheduled", "status": "True", "reason": "Scheduled", "observedGeneration": 2}
+NATIVE: dict[str, tuple[LiveJob, Finding | None, dict[str, str] | None]] = {
+    "it waits": (live_job(waiting=4, min_member=4), FULL, {"status": "False", "reason": "Unschedulable"}),
+    "a part of it is on nodes": (
+        live_job(waiting=2, running=2, min_member=4),
+        FULL,
+        {"status": "False", "reason": "Unschedulable"},
+    ),
+    "pods are missing": (live_job(waiting=3, min_member=4), None, None),
+    "it runs": (live_job(running=4, min_member=4), None, {"status": "True", "reason": "Scheduled"}),
+    "it has ended": (live_job(min_member=0, succeeded=4), None, {"status": "True", "reason": "Scheduled"}),
+}
+
+
+@pytest.mark.parametrize(("job", "finding", "want"), NATIVE.values(), ids=NATIVE)
+def test_native_gangs_are_told_of_as_kube_scheduler_does(
+    job: LiveJob, finding: Finding | None, want: dict[str, str] | None
+) -> None:
+    """One condition with that API's type and reasons, of the generation that was seen; none before the pods exist."""
+    patch = native_patch(_native(), job, finding, NOW)
+    if want is None:
+        assert patch is None
+        return
+    assert patch is not None
+    assert patch["metadata"] == {"resourceVersion": "7"}
+    (told,) = patch["status"]["conditions"]
+    assert {"type": "PodGroupScheduled", "observedGeneration": 2, "lastTransitionTime": NOW} | want == {
+        key: value for key, value in told.items() if key != "message"
+    }
+    assert ("(NodesFull)" in told.get("message", "")) == (finding is FULL)
+    assert native_patch(_native(told), job, finding, "later") is None
+
+
+def test_a_native_gang_that_was_scheduled_stays_so() -> None:
+    """As kube-scheduler has it: a member that waits again does not take the word back; others' conditions stay."""
+    other = {"type": "DisruptionTarget", "status": "False", "reason": "PreemptionByScheduler"}
+    half = live_job(waiting=2, running=2, min_member=4)
+    assert native_patch(_native(other, SCHEDULED), half, FULL, NOW) is None
+    patch = native_patch(_native(other), half, FULL, NOW)
+    assert patch is not None
+    assert [each["type"] for each in patch["status"]["conditions"]] == ["DisruptionTarget", "PodGroupScheduled"]
+
+
 def _queue(name: str, **more: Any) -> Queue:
     return msgspec.convert({"metadata": {"name": name}, **more}, Queue)
 
@@ -155,8 +203,9 @@ class Office(Place4):
             client,
             self.holds,
             Sight(
-                groups=lambda: self._all(POD_GROUPS, PodGroup),
-                queues=lambda: self._all(QUEUES, Queue),
+                groups=lambda: self._all(POD_GROUPS),
+                native=lambda: self._all(NATIVE_POD_GROUPS),
+                queues=lambda: self._all(QUEUES),
                 pod=self.pods.get,
                 generation=lambda: self.generation,
                 look=self._look,
@@ -175,10 +224,10 @@ class Office(Place4):
             tells_evictions=False,
         )
 
-    def _all(self, resource: Any, kind: type[Any]) -> dict[tuple[str, str], Any]:
+    def _all(self, resource: Any) -> dict[tuple[str, str], Any]:
         found = self.api.store.listed(f"{resource.root}/{resource.plural}", "", "", "")
         return {
-            (each["metadata"].get("namespace", ""), each["metadata"]["name"]): msgspec.convert(each, kind)
+            (each["metadata"].get("namespace", ""), each["metadata"]["name"]): msgspec.convert(each, resource.shape)
             for each in found
         }
 
@@ -220,6 +269,24 @@ def test_status_is_written_once_and_again_when_something_changes() -> None:
         looks = office.looks
         await office.upkeep.round()
         assert office.looks == looks
+
+    run(story())
+
+
+def test_status_of_native_groups_is_written_where_our_pods_are() -> None:
+    """By the status subresource; a group of which no pod is ours is left alone."""
+
+    async def story() -> None:
+        job = replace(live_job(running=4, min_member=4), source=Source.NATIVE, key="NativePodGroup/ml/train")
+        office = Office({"train": job})
+        for name in ("train", "theirs"):
+            office.api.put(NATIVE_POD_GROUPS, {"metadata": {"name": name, "namespace": "ml"}, "spec": {}})
+        await office.upkeep.round()
+        path = f"{NATIVE_POD_GROUPS.root}/namespaces/ml/podgroups/train/status"
+        assert [call for call in office.api.calls if call[0] == "PATCH"] == [("PATCH", path)]
+        found = office.api.find(NATIVE_POD_GROUPS, "train", namespace="ml")
+        assert found is not None
+        assert found["status"]["conditions"][0]["reason"] == "Scheduled"
 
     run(story())
 

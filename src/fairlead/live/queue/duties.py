@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.resources import POD_GROUPS, QUEUES
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.marks import Marks
@@ -65,6 +65,7 @@ class Duties:
             scheduler.fair,
             Sight(
                 groups=lambda: scheduler.objects(POD_GROUPS),
+                native=lambda: scheduler.objects(NATIVE_POD_GROUPS),
                 queues=lambda: scheduler.objects(QUEUES),
                 pod=scheduler.cache.pods.get,
                 generation=lambda: scheduler.books.generation,

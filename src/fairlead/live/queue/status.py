@@ -9,7 +9,10 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from fairlead.kube.objects.volcano import PodGroup, PodGroupCondition, Queue
+import msgspec
+
+from fairlead.kube.objects.meta import Condition
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
 from fairlead.live.queue.turn import LiveJob
 from fairlead.model.amounts import CPU, MEMORY, quantities
 from fairlead.model.reasons import Cure, Finding
@@ -19,6 +22,8 @@ UNSCHEDULABLE, SCHEDULED = "Unschedulable", "Scheduled"
 NOT_ENOUGH_RESOURCES, NOT_ENOUGH_TASKS = "NotEnoughResources", "NotEnoughTasks"
 READY = "tasks in gang are ready to be scheduled"
 """The reasons of Volcano's own conditions, letter by letter."""
+POD_GROUP_SCHEDULED = "PodGroupScheduled"
+"""The condition of Kubernetes' own PodGroups, with the reasons `Scheduled` and `Unschedulable`."""
 
 
 def phase(job: LiveJob, finding: Finding | None) -> str:
@@ -47,15 +52,45 @@ def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str
     }
     status = group.status
     changed = {key: value for key, value in wanted.items() if getattr(status, key) != value}
-    conditions = _conditions(status.conditions, _condition(job, finding, now_in), now)
+    scheduled, reason, message = _standing(job, finding, now_in)
+    known = {each.type for each in status.conditions}
+    ours = [
+        Condition(type=kind, status=str(holds), reason=reason, message=message)
+        for kind, holds in ((SCHEDULED, scheduled), (UNSCHEDULABLE, not scheduled))
+        if holds or kind in known  # what was never so need not be denied
+    ]
+    conditions = _conditions(status.conditions, ours, now)
     if conditions is not None:
         changed["conditions"] = conditions
-    if not changed:
+    return _versioned(group, changed) if changed else None
+
+
+def native_patch(group: NativePodGroup, job: LiveJob, finding: Finding | None, now: str) -> dict[str, Any] | None:
+    """The merge patch that tells of Kubernetes' own PodGroup what kube-scheduler would; None where that stands there.
+
+    Nothing is told before as many pods exist as start together, and a gang that was scheduled once stays so.
+    """
+    scheduled, _, message = _standing(job, finding, phase(job, finding))
+    before = group.status.conditions
+    was = any(each.type == POD_GROUP_SCHEDULED and each.status == "True" for each in before)
+    if not scheduled and (was or job.waiting + job.running < job.min_member):
         return None
-    return {"metadata": {"resourceVersion": group.metadata.resource_version}, "status": changed}
+    told = Condition(
+        type=POD_GROUP_SCHEDULED,
+        status=str(scheduled),
+        reason=SCHEDULED if scheduled else UNSCHEDULABLE,
+        message=message,
+        observed_generation=group.metadata.generation,
+    )
+    conditions = _conditions(before, [told], now)
+    return None if conditions is None else _versioned(group, {"conditions": conditions})
 
 
-def _condition(job: LiveJob, finding: Finding | None, now_in: str) -> tuple[bool, str, str]:
+def _versioned(group: PodGroup | NativePodGroup, status: dict[str, Any]) -> dict[str, Any]:
+    return {"metadata": {"resourceVersion": group.metadata.resource_version}, "status": status}
+
+
+def _standing(job: LiveJob, finding: Finding | None, now_in: str) -> tuple[bool, str, str]:
     """Whether the gang is scheduled, the reason and the message."""
     if now_in in (RUNNING, COMPLETED):
         more = f"{job.waiting} more wait: {finding.sentence}" if job.waiting and finding is not None else ""
@@ -68,40 +103,22 @@ def _condition(job: LiveJob, finding: Finding | None, now_in: str) -> tuple[bool
     return False, NOT_ENOUGH_RESOURCES, f"{job.waiting}/{there} tasks in gang unschedulable: {why}{code}"
 
 
-def _conditions(
-    given: Iterable[PodGroupCondition], condition: tuple[bool, str, str], now: str
-) -> list[dict[str, str]] | None:
+def _conditions(given: Iterable[Condition], ours: Iterable[Condition], now: str) -> list[dict[str, Any]] | None:
     """All conditions as they shall be; None where nothing of ours changes. Times change with the status only."""
-    scheduled, reason, message = condition
-    before = {each.type: each for each in given}
-    ours = {SCHEDULED: scheduled, UNSCHEDULABLE: not scheduled}
-    result = [_plain(each) for each in before.values() if each.type not in ours]
+    shall = {each.type: each for each in given}
     changed = False
-    for kind, holds in ours.items():
-        old = before.get(kind)
-        if old is None and not holds:
-            continue  # what was never so need not be denied
-        status = "True" if holds else "False"
-        if old is not None and (old.status, old.reason, old.message) == (status, reason, message):
-            result.append(_plain(old))
+    for told in ours:
+        old = shall.get(told.type)
+        if old is not None and _said(old) == _said(told):
             continue
         changed = True
-        kept = old.last_transition_time if old is not None and old.status == status else None
-        told = {"type": kind, "status": status, "reason": reason, "message": message}
-        result.append({**told, "lastTransitionTime": kept or now})
-    return result if changed else None
+        kept = old.last_transition_time if old is not None and old.status == told.status else None
+        shall[told.type] = msgspec.structs.replace(told, last_transition_time=kept or now)
+    return [msgspec.to_builtins(each) for each in shall.values()] if changed else None
 
 
-def _plain(condition: PodGroupCondition) -> dict[str, str]:
-    fields = {
-        "type": condition.type,
-        "status": condition.status,
-        "reason": condition.reason,
-        "message": condition.message,
-        "lastTransitionTime": condition.last_transition_time,
-        "transitionID": condition.transition_id,
-    }
-    return {key: value for key, value in fields.items() if value}
+def _said(condition: Condition) -> tuple[object, ...]:
+    return condition.status, condition.reason, condition.message, condition.observed_generation
 
 
 def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,8 +11,8 @@ import structlog
 from fairlead.kube import moments
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
-from fairlead.kube.objects.volcano import PodGroup, Queue
-from fairlead.kube.resources import POD_GROUPS, QUEUES
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
 from fairlead.live.queue.groups import group_of
@@ -28,6 +28,10 @@ IN_FLIGHT = 8
 DUTY = 20
 """A look at the whole takes at most one part in so many of the time."""
 
+What = tuple[Resource[Any], Key]
+Write = tuple[What, dict[str, Any]]
+"""A merge patch of the status of one object."""
+
 log = structlog.get_logger("queue")
 
 
@@ -36,6 +40,7 @@ class Sight:
     """What upkeep looks at: the objects as the server has them, pods as the cache has them, and turns."""
 
     groups: Callable[[], Mapping[Key, PodGroup]]
+    native: Callable[[], Mapping[Key, NativePodGroup]]
     queues: Callable[[], Mapping[Key, Queue]]
     pod: Callable[[Key], PodRecord | None]
     generation: Callable[[], int]
@@ -84,7 +89,7 @@ class Upkeep:
         self._seen = -1
         self._next_look = 0.0
         self._unwritten = False
-        self._written: dict[tuple[str, Key], int] = {}
+        self._written: dict[What, int] = {}
         self._round = 0
         self._turn: FairTurn | None = None
         self._found: dict[str, Finding] = {}
@@ -153,12 +158,13 @@ class Upkeep:
     async def _write(self, turn: FairTurn) -> None:
         """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
         self._round += 1
-        work = [*self._group_writes(turn), *self._queue_writes(turn)]
+        work = [*self._group_writes(turn), *self._native_writes(turn), *self._queue_writes(turn)]
         work.sort(key=lambda each: self._written.get(each[0], 0))
         self._unwritten = len(work) > MOST_WRITES
         gate = asyncio.Semaphore(IN_FLIGHT)
 
-        async def one(what: tuple[str, Key], patch: Coroutine[Any, Any, object]) -> None:
+        async def one(what: What, patch: Coroutine[Any, Any, object]) -> None:
+            name = "/".join((what[0].label, *what[1]))
             async with gate:
                 self._written[what] = self._round
                 try:
@@ -167,59 +173,62 @@ class Upkeep:
                     # Changed or deleted meanwhile: the watch tells, and the next round writes what is right then.
                     self._unwritten = True
                     if not (error.conflict or error.not_found):
-                        log.warning("status not written", what="/".join((what[0], *what[1])), why=str(error))
+                        log.warning("status not written", what=name, why=str(error))
                 except KubeError as error:
                     self._unwritten = True
-                    log.warning("status not written", what="/".join((what[0], *what[1])), why=str(error))
+                    log.warning("status not written", what=name, why=str(error))
 
         await asyncio.gather(*(one(what, self._patch(what, patch)) for what, patch in work[:MOST_WRITES]))
         there = {what for what, _ in work}
         self._written = {what: when for what, when in self._written.items() if what in there or when == self._round}
 
-    async def _patch(self, what: tuple[str, Key], patch: dict[str, Any]) -> None:
-        kind, (namespace, name) = what
-        if kind == "Queue":
-            await self._client.patch(QUEUES, name, patch, subresource="status")
-        else:
-            # Volcano's PodGroup has no status subresource.
-            await self._client.patch(POD_GROUPS, name, patch, namespace=namespace)
+    async def _patch(self, what: What, patch: dict[str, Any]) -> None:
+        resource, (namespace, name) = what
+        # Volcano's PodGroup has no status subresource.
+        part = "" if resource is POD_GROUPS else "status"
+        await self._client.patch(resource, name, patch, namespace=namespace, subresource=part)
 
-    def _by_group(self, turn: FairTurn) -> dict[Key, tuple[LiveJob, Finding | None]]:
+    def _by_group(self, turn: FairTurn, source: Source) -> dict[Key, tuple[LiveJob, Finding | None]]:
         """The jobs of PodGroups by namespace and name, with what stops them."""
         rows = zip(turn.jobs, turn.sharing.jobs, strict=True)
         return {
             (job.namespace, job.name): (job, row.finding or self._found.get(job.key) if job.waiting else None)
             for job, row in rows
-            if job.source is Source.GROUP
+            if job.source is source
         }
 
-    def _group_writes(self, turn: FairTurn) -> list[tuple[tuple[str, Key], dict[str, Any]]]:
+    def _group_writes(self, turn: FairTurn) -> Iterator[Write]:
         now = moments.whole(self._wall())
-        jobs = self._by_group(turn)
-        found = []
+        jobs = self._by_group(turn, Source.GROUP)
         for key, group in self._sight.groups().items():
             job, finding = jobs.get(key) or (_empty(key, group), None)
             patch = status.group_patch(group, job, finding, now)
             if patch is not None:
-                found.append((("PodGroup", key), patch))
-        return found
+                yield (POD_GROUPS, key), patch
 
-    def _queue_writes(self, turn: FairTurn) -> list[tuple[tuple[str, Key], dict[str, Any]]]:
+    def _native_writes(self, turn: FairTurn) -> Iterator[Write]:
+        """Only groups with pods of ours: the others may be those of another scheduler."""
+        now = moments.whole(self._wall())
+        groups = self._sight.native()
+        for key, (job, finding) in self._by_group(turn, Source.NATIVE).items():
+            patch = status.native_patch(groups[key], job, finding, now) if key in groups else None
+            if patch is not None:
+                yield (NATIVE_POD_GROUPS, key), patch
+
+    def _queue_writes(self, turn: FairTurn) -> Iterator[Write]:
         queues = {name: queue for (_, name), queue in self._sight.queues().items()}
         if not queues:
-            return []
+            return
         held = status.allocated(turn.jobs, queues)
         phases: dict[str, Counter[str]] = defaultdict(Counter)
-        jobs = self._by_group(turn)
+        jobs = self._by_group(turn, Source.GROUP)
         for key, group in self._sight.groups().items():
             job, finding = jobs.get(key) or (_empty(key, group), None)
             phases[job.queue][status.phase(job, finding)] += 1
-        found = []
         for name, queue in queues.items():
             patch = status.queue_patch(queue, held[name], phases[name])
             if patch is not None:
-                found.append((("Queue", ("", name)), patch))
-        return found
+                yield (QUEUES, ("", name)), patch
 
 
 def _empty(key: Key, group: PodGroup) -> LiveJob:
