@@ -11,6 +11,7 @@ GROUPS = {
     "queue": "10,000 jobs of 100 replicas in 100 queues and 1,000 namespaces, against one turn a replica",
     "tier": "one admission from review to answer, beside an empty answer, and one attempt to count",
     "scheduler": "pods bound a second on a real API server: kube-scheduler, Fairlead, and a bare loop of bindings",
+    "gangs": "time to start gangs of Kubernetes' own PodGroups on a real API server: kube-scheduler and Fairlead",
     "simulate": "one simulated day of 5,000 nodes and 200,000 arrivals",
     "optimality": "how far from the optimum of an exact solver each level is",
     "kube": "decoding 10,000 pods typed and as dictionaries, and watch events through a TLS server",

@@ -122,7 +122,22 @@ class Runner:
 
 @contextmanager
 def started(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Iterator[Runner]:
-    """The contestant, from the moment it is ready or has bound its first pod; it is ended afterwards."""
+    """The contestant, from the moment it is ready or has bound its first pod; it is ended afterwards.
+
+    One that does not get so far is started once more, for its port may have been taken meanwhile.
+    """
+    try:
+        runner = _start(name, who, plane, own)
+    except RuntimeError as error:
+        print(error, file=sys.stderr)
+        runner = _start(name, who, plane, own)
+    try:
+        yield runner
+    finally:
+        _end(runner.process)
+
+
+def _start(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Runner:
     log, port = plane.folder / "contestant.log", free_ports(1)[0]
     with log.open("wb") as stream:
         process = subprocess.Popen(who.command(plane, own, port), stdout=stream, stderr=stream)
@@ -131,10 +146,15 @@ def started(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Itera
         deadline = time.monotonic() + MOST_SECONDS
         while not (_ready(port) or any_pod(plane.api, "spec.nodeName!=")):
             runner.pause(deadline)
-        yield runner
-    finally:
-        process.terminate()
-        process.wait(30)
+    except BaseException:
+        _end(process)
+        raise
+    return runner
+
+
+def _end(process: subprocess.Popen[bytes]) -> None:
+    process.terminate()
+    process.wait(30)
 
 
 def any_pod(api: Api, selector: str) -> bool:
