@@ -1,4 +1,4 @@
-"""The real transport: aiohttp over TLS, many requests in flight, one connection for each watch."""
+"""The real transport, over TLS: many requests in flight (`wire`), and one connection for each watch (aiohttp)."""
 
 import os
 import socket
@@ -18,13 +18,14 @@ from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential
 from fairlead.kube.errors import UnreachableError
 from fairlead.kube.transport import Headers, Query, Response, split_lines
+from fairlead.kube.wire import CONNECT_SECONDS, KEEPALIVE_SECONDS, NotConnectedError, Wire, probe
 from fairlead.model.errors import InputError
 
 IN_FLIGHT = 64
-CONNECT_SECONDS = 10.0
-KEEPALIVE_SECONDS = 75.0
 STREAM_SLACK_SECONDS = 30.0
 READ_BUFFER = 2**18
+A_DAY = 86400.0
+_AGENT = f"fairlead/{__version__}"
 
 
 class HttpTransport:
@@ -40,21 +41,19 @@ class HttpTransport:
         self._shown: tuple[str, str] = ("", "")
         self._worked = False
         self._ssl = tls_context(connection) if self._base.startswith("https") else None
-        self._requests = self._session(in_flight)
+        self._wire = Wire(self._base, tls=self._ssl, server_name=connection.server_name, limit=in_flight)
         # Watches hold their connections: they must not use up the places of requests.
-        self._streams = self._session(0)
+        self._streams = self._session()
 
-    def _session(self, limit: int) -> aiohttp.ClientSession:
+    def _session(self) -> aiohttp.ClientSession:
         connector = aiohttp.TCPConnector(
-            limit=limit,
+            limit=0,
             ssl=self._ssl if self._ssl is not None else True,
             keepalive_timeout=KEEPALIVE_SECONDS,
             socket_factory=_socket,
         )
-        headers = {"Accept": "application/json", "User-Agent": f"fairlead/{__version__}"}
         return aiohttp.ClientSession(
             connector=connector,
-            headers=headers,
             skip_auto_headers=("Accept-Encoding",),
             read_bufsize=READ_BUFFER,
             max_line_size=2**16,
@@ -73,35 +72,19 @@ class HttpTransport:
         within: float | None = None,
     ) -> Response:
         what = f"{method} {self._base}{path}"
-        if self._requests.closed:
+        if self._wire.closed:
             raise UnreachableError(what, "the transport is closed", sent=False)
-        timeout = aiohttp.ClientTimeout(total=within, sock_connect=CONNECT_SECONDS)
+        target, bound = _target(path, query), A_DAY if within is None else within
         try:
-            answer = await self._send(method, path, query, body, headers, timeout)
+            answer = await self._wire.send(method, target, await self._headers(what, headers, body), body, bound)
             if answer.status == 401:
                 self._connection.credentials.refused()
-                answer = await self._send(method, path, query, body, headers, timeout)
+                answer = await self._wire.send(method, target, await self._headers(what, headers, body), body, bound)
             return answer
         except InputError:
             raise
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+        except (TimeoutError, OSError, ValueError) as error:
             raise _unreachable(what, error) from error
-
-    async def _send(
-        self,
-        method: str,
-        path: str,
-        query: Query | None,
-        body: bytes | None,
-        headers: Headers | None,
-        bound: aiohttp.ClientTimeout,
-    ) -> Response:
-        sent = await self._headers(f"{method} {self._base}{path}", headers, body)
-        async with self._requests.request(
-            method, self._url(path, query), data=body, headers=sent, timeout=bound, **self._target()
-        ) as answer:
-            found = {name.lower(): value for name, value in answer.headers.items()}
-            return Response(status=answer.status, body=await answer.read(), headers=found)
 
     async def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
         what = f"WATCH {self._base}{path}"
@@ -112,9 +95,8 @@ class HttpTransport:
         timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
         sent = await self._headers(what, None, None)
         try:
-            async with self._streams.get(
-                self._url(path, query), headers=sent, timeout=timeout, **self._target()
-            ) as answer:
+            url = URL(f"{self._base}{_target(path, query)}", encoded=True)
+            async with self._streams.get(url, headers=sent, timeout=timeout, **self._named()) as answer:
                 if answer.status != 200:
                     if answer.status == 401:
                         self._connection.credentials.refused()
@@ -134,19 +116,15 @@ class HttpTransport:
             raise _unreachable(what, error) from error
 
     async def close(self) -> None:
-        await self._requests.close()
+        await self._wire.close()
         await self._streams.close()
 
-    def _url(self, path: str, query: Query | None) -> URL:
-        text = f"{self._base}{path}?{urlencode(query)}" if query else f"{self._base}{path}"
-        return URL(text, encoded=True)
-
-    def _target(self) -> dict[str, Any]:
+    def _named(self) -> dict[str, Any]:
         name = self._connection.server_name
         return {"server_hostname": name} if name and self._ssl is not None else {}
 
     async def _headers(self, what: str, given: Headers | None, body: bytes | None) -> dict[str, str]:
-        headers = {"Accept-Encoding": "identity"}
+        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": _AGENT}
         if body is not None:
             headers["Content-Type"] = "application/json"
         if given:
@@ -212,18 +190,19 @@ def _abort(answer: aiohttp.ClientResponse) -> None:
 
 
 def _socket(address: Any) -> socket.socket:
-    """A socket that notices within about half a minute that the other side is no more."""
     family, kind, proto = address[:3]
     sock = socket.socket(family, kind, proto)
-    sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
-    for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
-        if hasattr(socket, option):
-            sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
+    probe(sock)
     return sock
 
 
+def _target(path: str, query: Query | None) -> str:
+    return f"{path}?{urlencode(query)}" if query else path
+
+
 def _unreachable(what: str, error: Exception) -> UnreachableError:
-    sent = not isinstance(error, aiohttp.ClientConnectorError | aiohttp.ConnectionTimeoutError)
+    unsent = NotConnectedError, aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError
+    sent = not isinstance(error, unsent)
     why = " ".join(str(error).split()) or (
         "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
     )

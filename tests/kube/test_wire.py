@@ -1,0 +1,255 @@
+"""Short requests over kept connections: any answer in any pieces, and connections that end at the wrong moment."""
+
+import asyncio
+import gzip
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from fairlead.kube.transport import Response
+from fairlead.kube.wire import MOST_HEAD, Answer, NotConnectedError, Wire
+
+Answers = Callable[[bytes], bytes | None]
+"""What a server says to a request; None: it closes the connection."""
+OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+
+
+def chunked(body: bytes, size: int) -> bytes:
+    """A body in chunks, with an extension and a trailer that nobody needs."""
+    pieces = [body[at : at + size] for at in range(0, len(body), size)]
+    return b"".join(b"%x;a=b\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\nLast: 1\r\n\r\n"
+
+
+def fed(data: bytes, cuts: list[int]) -> Response | None:
+    """The answer read from the data in pieces."""
+    answer, found = Answer(), None
+    marks = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    for begin, end in pairwise(marks):
+        found = answer.feed(data[begin:end])
+    return found
+
+
+@given(
+    body=st.binary(max_size=200),
+    size=st.integers(1, 60),
+    way=st.sampled_from(["length", "chunks"]),
+    coding=st.sampled_from(["", "gzip"]),
+    first=st.sampled_from([b"", b"HTTP/1.1 100 Continue\r\n\r\n", b"HTTP/1.1 103 Early Hints\r\nLink: x\r\n\r\n"]),
+    cuts=st.lists(st.integers(0, 10_000), max_size=12),
+)
+def test_answer_is_the_same_in_any_pieces(
+    body: bytes, size: int, way: str, coding: str, first: bytes, cuts: list[int]
+) -> None:
+    """However the network cuts it, by length or in chunks, plain or compressed, after other heads or none."""
+    sent = gzip.compress(body, mtime=0) if coding else body
+    head = b"HTTP/1.1 201 Created\r\nX-Kind:  a: b \r\n" + (b"Content-Encoding: gzip\r\n" if coding else b"")
+    framed = (
+        b"Content-Length: %d\r\n\r\n%s" % (len(sent), sent)
+        if way == "length"
+        else b"Transfer-Encoding: chunked\r\n\r\n" + chunked(sent, size)
+    )
+    found = fed(first + head + framed, cuts)
+    assert found is not None
+    assert (found.status, found.body, found.headers["x-kind"]) == (201, body, "a: b")
+
+
+@given(data=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300), max_size=5), head=st.booleans())
+def test_garbage_is_no_answer(data: bytes, cuts: list[int], head: bool) -> None:
+    """Any bytes are an answer, not yet one, or an error of value: nothing else comes out."""
+    begin = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" if head else b""
+    try:
+        found = fed(begin + data, cuts)
+    except ValueError:
+        return
+    assert found is None or found.status > 0
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (b"HTTP/2 200\r\n\r\n", "begins with"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "length is '-1'"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n", "length is"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "transferred as 'gzip'"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n", "no chunk begins"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Encoding: br\r\n\r\n", "encoded as 'br'"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: gzip\r\n\r\nok", "gzip"),
+        (OK + b"more", "more than it was asked for"),
+        (b"HTTP/1.1 200 OK\r\nA: " + b"x" * MOST_HEAD, "the head of the answer"),
+        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * (MOST_HEAD + 1), "chunk without its size"),
+    ],
+)
+def test_answers_that_are_none_say_why(data: bytes, why: str) -> None:
+    """The message names what was wrong."""
+    with pytest.raises(ValueError, match=why):
+        Answer().feed(data)
+
+
+@asynccontextmanager
+async def wire(answers: Answers, *, limit: int = 4, prefix: str = "") -> AsyncIterator[tuple[Wire, list[int]]]:
+    """A wire to a server that answers so; and the number of requests of each of its connections."""
+    counts: list[int] = []
+
+    async def serve(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        number = len(counts)
+        counts.append(0)
+        try:
+            while True:
+                head = await reader.readuntil(b"\r\n\r\n")
+                length = next(
+                    (line for line in head.split(b"\r\n") if line.lower().startswith(b"content-length")), b":0"
+                )
+                body = await reader.readexactly(int(length.partition(b":")[2]))
+                counts[number] += 1
+                said = answers(head + body)
+                if said is None:
+                    return
+                writer.write(said)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            return
+        finally:
+            writer.close()
+
+    server = await asyncio.start_server(serve, "127.0.0.1", 0)
+    port = server.sockets[0].getsockname()[1]
+    made = Wire(f"http://127.0.0.1:{port}{prefix}", tls=None, server_name="", limit=limit)
+    try:
+        yield made, counts
+    finally:
+        await made.close()
+        server.close()
+        await server.wait_closed()
+
+
+async def test_one_connection_serves_requests_in_turn() -> None:
+    """The connection is kept, and the request is what was asked."""
+    seen: list[bytes] = []
+
+    def answers(request: bytes) -> bytes:
+        seen.append(request)
+        return OK
+
+    async with wire(answers, prefix="/behind/a/proxy") as (made, counts):
+        for _ in range(3):
+            assert (await made.send("POST", "/x?a=b", {"Accept": "y"}, b"{}", 20)).body == b"ok"
+    assert counts == [3]
+    first, host, *rest = seen[0].split(b"\r\n")
+    assert (first, rest) == (
+        b"POST /behind/a/proxy/x?a=b HTTP/1.1",
+        [b"Accept: y", b"Content-Length: 2", b"", b"{}"],
+    )
+    assert host.startswith(b"Host: 127.0.0.1:")
+
+
+async def test_connection_that_shall_be_closed_is_not_kept() -> None:
+    """`Connection: close`, an older protocol, or a body that ends with the connection."""
+    for said in (
+        b"HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Length: 2\r\n\r\nok",
+        b"HTTP/1.0 200 OK\r\nContent-Length: 2\r\n\r\nok",
+    ):
+        async with wire(lambda request, said=said: said) as (made, counts):  # type: ignore[misc]
+            for _ in range(2):
+                assert (await made.send("GET", "/", {}, None, 20)).body == b"ok"
+        assert counts == [1, 1]
+
+
+async def test_body_may_end_with_the_connection() -> None:
+    """Without a length the end of the connection is the end of the body."""
+    reader = Answer()
+    assert reader.feed(b"HTTP/1.1 200 OK\r\n\r\nall of") is None
+    assert reader.feed(b" it") is None
+    found = reader.end()
+    assert found is not None
+    assert (found.body, reader.kept) == (b"all of it", False)
+    cut = Answer()
+    assert cut.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") is None
+    assert cut.end() is None
+
+
+@pytest.mark.parametrize("method", ["GET", "PUT", "DELETE", "POST", "PATCH"])
+async def test_kept_connection_that_was_closed_is_replaced_where_that_is_safe(method: str) -> None:
+    """The server closes a kept connection when the second request comes: what may be done twice goes again."""
+    asked = 0
+
+    def answers(request: bytes) -> bytes | None:
+        nonlocal asked
+        asked += 1
+        return None if asked == 2 else OK
+
+    async with wire(answers) as (made, counts):
+        await made.send("GET", "/", {}, None, 20)
+        if method in ("POST", "PATCH"):
+            with pytest.raises(ConnectionResetError):
+                await made.send(method, "/", {}, b"", 20)
+            assert counts == [2]
+        else:
+            assert (await made.send(method, "/", {}, None, 20)).body == b"ok"
+            assert counts == [2, 1]
+
+
+async def test_fresh_connection_that_is_closed_is_an_error() -> None:
+    """A server that always closes is not asked for ever."""
+    async with wire(lambda request: None) as (made, counts):
+        with pytest.raises(ConnectionResetError, match="before its answer was whole"):
+            await made.send("GET", "/", {}, None, 20)
+    assert counts == [1]
+
+
+async def test_answer_that_came_too_late_is_nobody_elses() -> None:
+    """After a request that was given up its connection is not used again."""
+    async with wire(lambda request: b"" if b"/slow" in request else OK) as (made, counts):
+        await made.send("GET", "/", {}, None, 20)
+        with pytest.raises(TimeoutError):
+            await made.send("GET", "/slow", {}, None, 0.05)
+        assert (await made.send("GET", "/", {}, None, 20)).body == b"ok"
+    assert counts == [2, 1]
+
+
+async def test_connection_that_speaks_unasked_is_given_up() -> None:
+    """Bytes that nobody waits for would be taken for the next answer."""
+    async with wire(lambda request: OK + b"HTTP/1.1 200 OK\r\n\r\n") as (made, counts):
+        with pytest.raises(ValueError, match="more than it was asked for"):
+            await made.send("GET", "/", {}, None, 20)
+        with pytest.raises(ValueError, match="more than it was asked for"):
+            await made.send("GET", "/", {}, None, 20)
+    assert counts == [1, 1]
+
+
+async def test_at_most_so_many_requests_are_under_way() -> None:
+    """Who comes beyond the limit waits for a place and takes over its connection."""
+    async with wire(lambda request: OK, limit=2) as (made, counts):
+        found = await asyncio.gather(*(made.send("GET", "/", {}, None, 20) for _ in range(9)))
+    assert (len(counts), sum(counts)) == (2, 9)
+    assert {each.body for each in found} == {b"ok"}
+
+
+async def test_request_cannot_be_split() -> None:
+    """Nothing from outside ends a line of the head."""
+    async with wire(lambda request: OK) as (made, counts):
+        with pytest.raises(ValueError, match="not a path"):
+            await made.send("GET", "/a b", {}, None, 20)
+        with pytest.raises(ValueError, match="the header Authorization"):
+            await made.send("GET", "/", {"Authorization": "Bearer a\r\nX: y"}, None, 20)
+    assert counts == []
+
+
+async def test_nobody_there_is_not_connected() -> None:
+    """A refused connection is told apart, for nothing was sent."""
+    async with wire(lambda request: OK) as (made, _):
+        pass
+    again = Wire(f"http://127.0.0.1:{made._port}", tls=None, server_name="", limit=1)
+    with pytest.raises(NotConnectedError):
+        await again.send("GET", "/", {}, None, 20)
+
+
+async def test_connections_nobody_used_for_long_are_parted_with(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server closes them about then, perhaps just as the next request is sent."""
+    monkeypatch.setattr("fairlead.kube.wire.KEEPALIVE_SECONDS", -1.0)
+    async with wire(lambda request: OK) as (made, counts):
+        for _ in range(2):
+            await made.send("POST", "/", {}, b"", 20)
+    assert counts == [1, 1]
