@@ -105,12 +105,12 @@ class Runner:
     process: subprocess.Popen[bytes]
     log: Path
 
-    def pause(self, deadline: float) -> None:
-        """Wait a moment; an error where the contestant has ended or time is up."""
+    def pause(self, deadline: float, seconds: float = 0.0) -> None:
+        """Wait a moment, or so many seconds if that is longer; an error where it has ended or time is up."""
         if self.process.poll() is not None or time.monotonic() > deadline:
             last = "\n".join(self.log.read_text(errors="replace").splitlines()[-5:])
             raise RuntimeError(f"{self.name} was not done, exit code {self.process.poll()}; its last words:\n{last}")
-        time.sleep(0.05)
+        time.sleep(max(seconds, 0.05))
 
     def cost(self) -> tuple[float, float]:
         """CPU seconds and peak MiB so far."""
