@@ -1,14 +1,16 @@
 """The victims of a preemption against every choice there is, on small clusters."""
 
 from itertools import product
+from types import ModuleType
 from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fairlead.engine.explain_queue import lines
-from fairlead.levels.queue import fewest
+from fairlead.levels.queue import fewest, preempt
 from fairlead.levels.queue.choice import Bite, cost
 from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.levels.queue.preempt import Preemption
@@ -159,14 +161,18 @@ def ordered(
     return False
 
 
+def rooms(world: Tables, free: np.ndarray | None) -> NodeRoom | None:
+    """The nodes, where there are any; every role may go anywhere."""
+    if free is None:
+        return None
+    where = np.ones((len(world.jobs.role_request), len(free)), dtype=bool)
+    return NodeRoom(world.jobs.resources, free, world.jobs.role_request, where)
+
+
 @given(clusters())
 def test_victims_are_the_cheapest_of_all_choices(cluster: tuple[Tables, RunningTable, np.ndarray | None]) -> None:
     """For every job that looks for room the first choice costs as little as any choice there is."""
     world, running, free = cluster
-    fits = None
-    if free is not None:
-        where = np.ones((len(world.jobs.role_request), len(free)), dtype=bool)
-        fits = NodeRoom(world.jobs.resources, free, world.jobs.role_request, where)
     choices = Preemption._choices
 
     def compared(self: Preemption, claim: Claim, limits: list[int]) -> tuple[list[list[Bite]], bool]:
@@ -179,15 +185,27 @@ def test_victims_are_the_cheapest_of_all_choices(cluster: tuple[Tables, RunningT
         return found, complete
 
     with patch.object(Preemption, "_choices", compared):
-        share(*world, fits, running=running, policy=EVICTING)
+        share(*world, rooms(world, free), running=running, policy=EVICTING)
 
 
-def test_a_search_that_is_too_long_says_so() -> None:
+@given(clusters())
+def test_who_is_not_tried_would_not_have_been_better(cluster: tuple[Tables, RunningTable, np.ndarray | None]) -> None:
+    """With every scope searched that has anybody in it, the same replicas go for the same jobs."""
+    world, running, free = cluster
+    usual = share(*world, rooms(world, free), running=running, policy=EVICTING)
+    with patch.object(Preemption, "_hopeful", lambda self, claim, limits, standing: any(limits)):
+        thorough = share(*world, rooms(world, free), running=running, policy=EVICTING)
+    assert usual.victims == thorough.victims
+    assert usual.jobs == thorough.jobs
+
+
+@pytest.mark.parametrize(("module", "bound"), [(fewest, "MOST_VISITS"), (preempt, "MOST_MOVES")])
+def test_a_search_that_is_too_long_says_so(module: ModuleType, bound: str) -> None:
     """Where the search gives up, the choice found in order stands, and the trace tells."""
     jobs = [J(0, 0, 3, [(4, 0), (0, 4)][n % 2], 1, 0, 3) for n in range(4)] + [J(0, 1, 1, (7, 5), 1, 5)]
     world = tables((24, 24), [Q()], [1, 1], jobs)
     usual = share(*world, policy=EVICTING)
-    with patch.object(fewest, "MOST_VISITS", 0):
+    with patch.object(module, bound, 0):
         hasty = share(*world, policy=EVICTING)
     assert usual.trace.notes == ()
     assert hasty.trace.notes == ("there may be fewer victims for j4: the search for them was too long",)

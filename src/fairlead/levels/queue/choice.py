@@ -92,7 +92,8 @@ class _Tally:
     def spare(self, number: int) -> int:
         """Replicas of a group above the gang that may go one by one."""
         group = self.all.groups[number]
-        return min(self.left[number], self.above[group.job], self._surplus(number), self._budget(group))
+        most = min(self.left[number], self.above[group.job])
+        return min(most, self._surplus(number), self._budget(group)) if most > 0 else 0
 
     def rest(self, job: int, level: int) -> list[tuple[int, int]]:
         """All that is left of a job, if all of it may go, none of it with a higher priority; else nothing."""

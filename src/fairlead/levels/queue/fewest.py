@@ -13,6 +13,8 @@ from fairlead.levels.queue.victims import FRESH, branch_of, over
 
 MOST_ITEMS, MOST_VISITS = 256, 1000
 """Things that may be taken and choices looked at for one job; beyond that the search gives up."""
+MOST_MOVES = 50_000
+"""Groups of replicas taken off nodes on trial, in all the searches of one decision; beyond that they give up."""
 NOBODY = -(2**63)
 """The priority of a choice that evicts nobody who runs."""
 
@@ -36,13 +38,24 @@ class Item:
 
 
 class Fewest:
-    """One search. `fits`: whether the claimant finds room once bites are gone; `excess`: what the whole lacks."""
+    """One search. `fits`: whether the claimant finds room once bites are gone; `excess`: what the whole lacks.
 
-    def __init__(self, candidates: Candidates, fits: Callable[[Sequence[Bite]], bool], excess: Sequence[int]) -> None:
+    `patience` is how many groups may be moved on trial, `moved` how many were.
+    """
+
+    def __init__(
+        self,
+        candidates: Candidates,
+        fits: Callable[[Sequence[Bite]], bool],
+        excess: Sequence[int],
+        patience: int = MOST_MOVES,
+    ) -> None:
         self.all = candidates
-        self.fits = fits
         self.excess = excess
+        self.patience = patience
+        self.moved = 0
         self.visits = 0
+        self._ask = fits
         self.best: list[Bite] | None = None
         self.price: tuple[int, int, int] | None = None
 
@@ -56,11 +69,19 @@ class Fewest:
             if self.price is not None and level > self.price[0]:
                 break
             self._search([item for item in items if item.priority <= level], level)
-            if self.visits > MOST_VISITS:
+            if self._tired():
                 return self.best, False
             if self.price is not None and self.price[0] <= level:
                 break
         return self.best, True
+
+    def fits(self, bites: Sequence[Bite]) -> bool:
+        """Whether the claimant finds room once these are gone; counted."""
+        self.moved += sum(len(bite.parts) for bite in bites)
+        return self._ask(bites)
+
+    def _tired(self) -> bool:
+        return self.visits > MOST_VISITS or self.moved > self.patience
 
     def _items(self) -> list[Item]:
         """Everything that may be taken."""
@@ -134,7 +155,7 @@ class Fewest:
     def _visit(self, place: int) -> None:
         """Look at what is taken so far, then at every number of the item at `place`."""
         self.visits += 1
-        if self.visits > MOST_VISITS or not self._hopeful(place):
+        if self._tired() or not self._hopeful(place):
             return
         chosen = self._bites(self.taken)
         if self.fits(chosen):
@@ -145,6 +166,8 @@ class Fewest:
         item = self.items[place]
         least_only = self.twins[place] and self.taken[place - 1] < self.items[place - 1].most
         for number in range(0 if least_only else self._bound(item), -1, -1):
+            if self._tired():
+                break
             self.taken[place] = number
             if number and not self._valid():
                 continue

@@ -67,6 +67,16 @@ class Standing:
         gain = self.gain(change)
         return gain is not None and gain.better
 
+    def may_lose(self, winner: int, loser: int) -> bool:
+        """Whether the loser, of equal priority, could lose the least it can to the winner: nothing less than its gang
+        where it holds no more than that.
+        """
+        members, least = self.state.members, Change()
+        if members.count(loser) <= members.minimum(loser):
+            held = self.jobs.get(loser, [0] * len(self.state.world.whole))
+            least.add(loser, [-amount for amount in held], 0)
+        return self._fair(least, winner, loser)
+
     def gain(self, change: Change) -> Gain | None:
         """What the change alters first; None where it alters nothing that counts."""
         for part, before, after in self._tiers(change):

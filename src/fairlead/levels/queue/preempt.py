@@ -5,11 +5,11 @@ keeps its gang or is taken as a whole. They are tried cheapest first, the choice
 and only then is it asked whether the allocation becomes better (`potential`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, largest, merged
-from fairlead.levels.queue.fewest import Fewest
+from fairlead.levels.queue.fewest import MOST_MOVES, Fewest
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Step, step_of
 from fairlead.levels.queue.grant import Block
@@ -17,6 +17,9 @@ from fairlead.levels.queue.potential import Change, Gain, Standing
 from fairlead.levels.queue.state import State
 from fairlead.levels.queue.victims import FRESH, Claim, Group, groups_of, votes
 from fairlead.model.jobs import RunningTable
+
+Moves = Mapping[int, tuple[int, Mapping[int, int]]]
+"""By role: its job, and how many of its replicas on which node."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,6 +49,7 @@ class Preemption:
         """By what the allocation became better, for each job that others made room for."""
         self.unsearched: list[int] = []
         """Jobs whose victims may not be the fewest: the search for them was too long."""
+        self.patience = MOST_MOVES
 
     def run(self, blocks: dict[int, Block]) -> list[int]:
         """Try every blocked job that is not ready, in order; those that started."""
@@ -64,7 +68,7 @@ class Preemption:
         inside = [limit if state.queue_of[g.job] == queue else 0 for g, limit in zip(self.groups, limits, strict=True)]
         outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
         for scope in (inside, outside, limits):
-            choices, complete = self._choices(claim, scope) if any(scope) else ([], True)
+            choices, complete = self._choices(claim, scope) if self._hopeful(claim, scope, standing) else ([], True)
             for chosen in choices:
                 change = self._change(claim, chosen)
                 if standing.better(change, job):
@@ -73,6 +77,21 @@ class Preemption:
                     self.unsearched.extend(() if complete else (job,))
                     return True
         return False
+
+    def _hopeful(self, claim: Claim, limits: list[int], standing: Standing) -> bool:
+        """Whether there would be room in sum if all went whose loss can be fair; if not, no choice has to be tried."""
+        fair: dict[int, bool] = {}
+        moves: dict[int, tuple[int, dict[int, int]]] = {}
+        for group, limit in zip(self.groups, limits, strict=True):
+            if limit and group.priority == claim.priority and group.job not in fair:
+                fair[group.job] = standing.may_lose(claim.job, group.job)
+            if limit and (group.priority < claim.priority or fair[group.job]):
+                spots = moves.setdefault(group.role, (group.job, {}))[1]
+                spots[group.node] = spots.get(group.node, 0) + limit
+        self._count(moves, -1)
+        room = self.state.ledger.lack(claim.queue, claim.step.need) is None
+        self._count(moves, 1)
+        return bool(moves) and room
 
     def _lacking(self, queue: int, step: Step) -> tuple[int, ...]:
         """The resources that are short in sum; where none is (a queue's bound, or nodes), all that are needed."""
@@ -105,8 +124,9 @@ class Preemption:
         tried = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
         found = [choice for choice in tried if choice is not None]
         excess = self.state.ledger.excess(claim.queue, claim.step.need)
-        search = Fewest(candidates, lambda bites: self._fits(claim, bites), excess)
+        search = Fewest(candidates, lambda bites: self._fits(claim, bites), excess, self.patience)
         best, complete = search.run(found)
+        self.patience -= search.moved
         others = sorted((choice for choice in found if choice is not best), key=cost)
         return ([best, *others] if best is not None else []), complete
 
@@ -142,22 +162,26 @@ class Preemption:
         return Bite([(group, high)], False)
 
     def _fits(self, claim: Claim, bites: Sequence[Bite]) -> bool:
-        """Whether the gang finds room once these are gone."""
-        self._move(bites, -1)
+        """Whether the gang finds room once these are gone; nodes are asked only where there is room in sum."""
+        moves = _by_role(bites)
+        self._count(moves, -1)
         fits = self.state.ledger.lack(claim.queue, claim.step.need) is None
-        if fits and self.fits is not None:
-            fits = sum(self.fits.room(dict(claim.step.roles)).values()) == claim.step.count
-        self._move(bites, 1)
-        return fits
+        self._count(moves, 1)
+        if not fits or self.fits is None:
+            return fits
+        for role, (_, spots) in moves.items():
+            self.fits.give(role, spots)
+        placed = sum(self.fits.room(dict(claim.step.roles)).values())
+        for role, (_, spots) in moves.items():
+            self.fits.put(role, spots)
+        return placed == claim.step.count
 
-    def _move(self, bites: Sequence[Bite], sign: int) -> None:
-        """Take the replicas out of the ledger and off the nodes, or put them back."""
-        for bite in bites:
-            for group, count in bite.parts:
-                use = [amount * count for amount in self.state.members.requests[group.role]]
-                self.state.ledger.add(self.state.queue_of[group.job], use, sign)
-                if self.fits is not None:
-                    (self.fits.give if sign < 0 else self.fits.put)(group.role, {group.node: count})
+    def _count(self, moves: Moves, sign: int) -> None:
+        """Take the replicas out of the ledger (sign −1), or put them back."""
+        for role, (job, spots) in moves.items():
+            count = sum(spots.values())
+            use = [amount * count for amount in self.state.members.requests[role]]
+            self.state.ledger.add(self.state.queue_of[job], use, sign)
 
     def _change(self, claim: Claim, chosen: Sequence[Bite]) -> Change:
         """What the choice changes for replicas of the claimant's priority and above."""
@@ -202,3 +226,13 @@ class Preemption:
             self.groups.extend(
                 Group(FRESH, claim.job, role, node, n, claim.priority, preemptable=False) for node, n in nodes.items()
             )
+
+
+def _by_role(bites: Sequence[Bite]) -> Moves:
+    """Everything that is bitten off, role by role: nodes are told of a role at once, however many it is on."""
+    moves: dict[int, tuple[int, dict[int, int]]] = {}
+    for bite in bites:
+        for group, count in bite.parts:
+            spots = moves.setdefault(group.role, (group.job, {}))[1]
+            spots[group.node] = spots.get(group.node, 0) + count
+    return moves
