@@ -15,10 +15,14 @@ ABSENT = -1
 
 @dataclass(frozen=True, slots=True)
 class LabelColumn:
-    """The values of one label key: per node a code into `values`, or ABSENT."""
+    """The values of one label key: per node a code into `values`, or ABSENT; `code_of` is the way back."""
 
     codes: NDArray[np.int32]
     values: tuple[str, ...]
+    code_of: Mapping[str, int] = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "code_of", {value: code for code, value in enumerate(self.values)})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -11,17 +11,27 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
-from fairlead.model.shape import Neighbour, Pairs, Port, Shape
+from fairlead.model.shape import Neighbour, Pairs, Port, Shape, hash_of
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Resident:
-    """What other replicas can see of a running one. `far` are its required wishes to stay apart."""
+    """What other replicas can see of a running one. `far` are its required wishes to stay apart.
+
+    Its hash is worked out once: every replica that comes or goes is looked up by it.
+    """
 
     namespace: str
     labels: Pairs = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash_of(self))
+
+    def __hash__(self) -> int:
+        return self._hash
 
 
 def resident(shape: Shape) -> Resident:

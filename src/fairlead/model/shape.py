@@ -3,12 +3,18 @@
 Replicas of one shape are placed together. Shapes are made of tuples, so that they compare and hash.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from fairlead.model.selectors import LabelSelector, Preference, Requirement, Term, Toleration
 
 Pairs = tuple[tuple[str, str], ...]
 """Labels or a selector map as sorted pairs."""
+
+
+def hash_of(record: Any) -> int:
+    """The hash of a frozen record by what it is compared by, for those that keep it."""
+    return hash(tuple(getattr(record, each.name) for each in fields(record) if each.compare))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,7 +55,10 @@ class Port:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
-    """Amounts are in the unit of their resource (`model.amounts`), sorted by name."""
+    """Amounts are in the unit of their resource (`model.amounts`), sorted by name.
+
+    Every look into a table of groups asks for the hash of a shape, so it is worked out once.
+    """
 
     namespace: str = "default"
     labels: Pairs = ()
@@ -63,6 +72,13 @@ class Shape:
     near: tuple[Neighbour, ...] = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
+    _hash: int = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "_hash", hash_of(self))
+
+    def __hash__(self) -> int:
+        return self._hash
 
     def requiring(self, condition: Requirement) -> "Shape":
         """This shape with one more condition on the node, ANDed into every term that has one.

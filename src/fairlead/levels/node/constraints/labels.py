@@ -16,7 +16,13 @@ def requirement_holds(state: NodeState, requirement: Requirement) -> Bool:
     if column is None:
         return np.full(len(state.names), requirement.holds(None))
     # One answer a value, and one for absence at the end, where the code −1 points.
-    answers = np.array([*map(requirement.holds, column.values), requirement.holds(None)])
+    if requirement.operator in (Operator.IN, Operator.NOT_IN):
+        # Most often few of many values are named, such as one host: only those are looked up.
+        named = requirement.operator is Operator.IN
+        answers = np.full(len(column.values) + 1, not named)
+        answers[[column.code_of[value] for value in requirement.values if value in column.code_of]] = named
+    else:
+        answers = np.array([*map(requirement.holds, column.values), requirement.holds(None)])
     return answers[column.codes]
 
 
