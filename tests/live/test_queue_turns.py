@@ -80,7 +80,7 @@ def test_what_waits_says_its_stage_with_numbers() -> None:
     _, outcomes = world.turn()
     told = {outcome.group.pods[0].metadata.name: message(outcome) for outcome in outcomes if outcome.waiting}
     assert told["bound-0"] == (
-        "QueueCapability: 1 replicas need 1 cpu; queue small may hold 1 and has 0 left; "
+        "QueueCapability: 1 replica needs 1 cpu; queue small may hold 1 and has 0 left; "
         "replicas that end or move would help"
     )
     assert told["lost-0"].startswith("UnknownQueue: queue nowhere does not exist; a change of the queue")

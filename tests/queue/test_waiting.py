@@ -25,7 +25,7 @@ STAGES: dict[str, tuple[dict[str, Any], str, str, str]] = {
     "queue cap": (
         {"total": {"cpu": 9}, "queues": [{"name": "q", "capability": {"cpu": 3}}], "jobs": [job("j", 5)]},
         "QueueCapability",
-        "1 replicas need 1 cpu; queue q may hold 3 and has 0 left",
+        "1 replica needs 1 cpu; queue q may hold 3 and has 0 left",
         "eviction",
     ),
     "gang that can never fit the queue": (
@@ -41,7 +41,7 @@ STAGES: dict[str, tuple[dict[str, Any], str, str, str]] = {
             "jobs": [job("j", 5, queue="q")],
         },
         "QueueCapability",
-        "1 replicas need 1 cpu; queue top may hold 3 and has 0 left",
+        "1 replica needs 1 cpu; queue top may hold 3 and has 0 left",
         "eviction",
     ),
     "gang larger than the whole": (
@@ -89,7 +89,7 @@ STAGES: dict[str, tuple[dict[str, Any], str, str, str]] = {
             "jobs": [job("j", 1, cpu=3)],
         },
         "NodesFull",
-        "there is room in sum, but nodes take 0 of 1 replicas: of 2 nodes 2 have less than 3 cpu",
+        "there is room in sum, but nodes take 0 of 1 replica: of 2 nodes 2 have less than 3 cpu",
         "room",
     ),
     "nodes it may not use": (
@@ -99,7 +99,7 @@ STAGES: dict[str, tuple[dict[str, Any], str, str, str]] = {
             "jobs": [job("j", 2, cpu=2, nodes=["n2"])],
         },
         "NodesFull",
-        "there is room in sum, but nodes take 0 of 1 replicas: of 2 nodes 1 may not be used, 1 have less than 2 cpu",
+        "there is room in sum, but nodes take 0 of 1 replica: of 2 nodes 1 may not be used, 1 have less than 2 cpu",
         "room",
     ),
 }

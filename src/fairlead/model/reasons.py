@@ -7,6 +7,7 @@ numbers that make the sentence concrete. Codes are part of the interface: they a
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from string import Formatter
 from types import MappingProxyType
 
 Detail = str | int
@@ -27,7 +28,10 @@ class Cure(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Reason:
-    """A kind of rejection. `sentence` is a format string over the details of a finding."""
+    """A kind of rejection. `sentence` is a format string over the details of a finding.
+
+    `{count:replica needs|replicas need}` is the number with the words for one or for several.
+    """
 
     code: str
     level: str
@@ -50,7 +54,19 @@ class Finding:
     @property
     def sentence(self) -> str:
         """The reason's sentence with the numbers filled in."""
-        return self.reason.sentence.format_map(self.details)
+        return _SENTENCES.vformat(self.reason.sentence, (), self.details)
+
+
+class _Sentences(Formatter):
+    def format_field(self, value: Detail, format_spec: str) -> str:
+        """The value; behind it the words for one or for several, where there are such words."""
+        one, both, several = format_spec.partition("|")
+        if not both:
+            return str(super().format_field(value, format_spec))
+        return f"{value} {one if value == 1 else several}"
+
+
+_SENTENCES = _Sentences()
 
 
 def because(reason: Reason, **details: Detail) -> Finding:

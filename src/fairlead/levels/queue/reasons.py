@@ -28,17 +28,18 @@ GANG_ABOVE_REPLICAS = _reason(
 
 QUEUE_CAPABILITY = _reason(
     "QueueCapability",
-    "{count} replicas need {asked} {resource}; queue {queue} may hold {most} and has {left} left",
+    "{count:replica needs|replicas need} {asked} {resource}; queue {queue} may hold {most} and has {left} left",
     Cure.EVICTION,
 )
 GANG_ABOVE_CAPABILITY = _reason(
     "GangAboveCapability",
-    "{count} replicas that start together need {asked} {resource}; queue {queue} may never hold more than {most}",
+    "{count:replica needs|replicas that start together need} {asked} {resource}; "
+    "queue {queue} may never hold more than {most}",
     Cure.EDIT,
 )
 GANG_ABOVE_WHOLE = _reason(
     "GangAboveWhole",
-    "{count} replicas that start together need {asked} {resource}; the whole is {whole}",
+    "{count:replica needs|replicas that start together need} {asked} {resource}; the whole is {whole}",
     Cure.ROOM,
 )
 GANG_SHORTFALL = _reason(
@@ -65,11 +66,13 @@ ROOM_RESERVED = _reason(
     "RoomReserved", "{left} {resource} are left and kept for {job}, which has waited longest", Cure.ROOM
 )
 NODES_FULL = _reason(
-    "NodesFull", "there is room in sum, but nodes take {fits} of {count} replicas: {detail}", Cure.ROOM
+    "NodesFull", "there is room in sum, but nodes take {fits} of {count:replica|replicas}: {detail}", Cure.ROOM
 )
-EVICTED = _reason("Evicted", "{count} replicas make room for {beneficiary}, which comes first", Cure.ROOM)
+EVICTED = _reason("Evicted", "{count:replica makes|replicas make} room for {beneficiary}, which comes first", Cure.ROOM)
 NEXT_CYCLE = _reason("NextCycle", "room was made for it in this cycle; its turn comes in the next one", Cure.ROOM)
-UNFINISHED = _reason("SomeJobsWait", "{pending} replicas of {jobs} jobs wait; most often: {code}", Cure.ROOM)
+UNFINISHED = _reason(
+    "SomeJobsWait", "{pending:replica|replicas} of {jobs:job|jobs} wait; most often: {code}", Cure.ROOM
+)
 
 REASONS: tuple[Reason, ...] = (
     UNKNOWN_QUEUE,
