@@ -68,6 +68,12 @@ class Town:
                 found[group] = found.get(group, 0) + 1
         return found
 
+    def nominated(self, name: str) -> str:
+        """The node that a pod of namespace ml says is being cleared for it."""
+        pod = self.api.find(PODS, name, namespace="ml")
+        assert pod is not None
+        return pod.get("status", {}).get("nominatedNodeName") or ""
+
     def told(self, reason: str) -> list[str]:
         """The notes of all Events with this reason."""
         events = self.api.store.listed("/apis/events.k8s.io/v1/events", "", "", "")
@@ -140,6 +146,29 @@ def test_a_queue_takes_back_its_right_and_tells_what_it_holds() -> None:
         assert queue is not None
         assert queue["status"]["allocated"] == {"cpu": "2", "memory": "0", "pods": "2"}
         assert (queue["status"]["running"], queue["status"]["state"]) == (1, "Open")
+
+    play(story, **ALLOWED)
+
+
+def test_nominations_that_no_promise_backs_are_taken_back() -> None:
+    """They are those of an earlier leader. Pods of other schedulers keep theirs, and so does who is made room for."""
+
+    async def story(town: Town) -> None:
+        town.gang("stale", 5, 5)
+        town.gang("other", 1, 1)
+        for name, scheduler in (("stale-0", "fairlead"), ("stale-1", "fairlead"), ("other-0", "somebody")):
+            pod = town.api.find(PODS, name, namespace="ml")
+            assert pod is not None
+            spec = pod["spec"] | {"schedulerName": scheduler}
+            town.api.put(PODS, pod | {"spec": spec, "status": {"nominatedNodeName": "n1"}})
+        await asyncio.sleep(10)
+        assert [town.nominated(name) for name in ("stale-0", "stale-1", "other-0")] == ["", "", "n1"]
+        low = town.api.find(PODS, "low-0", namespace="ml")
+        assert low is not None
+        town.api.put(PODS, low | {"metadata": low["metadata"] | {"finalizers": ["example.com/slow"]}})
+        town.gang("high", 4, 4, priority=100)
+        await asyncio.sleep(20)
+        assert {town.nominated(f"high-{number}") for number in range(4)} == {"n1"}
 
     play(story, **ALLOWED)
 

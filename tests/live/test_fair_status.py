@@ -210,6 +210,7 @@ class Office(Place4):
                 generation=lambda: self.generation,
                 look=self._look,
                 would=self._look,
+                nominated=lambda: [key for key, pod in self.pods.items() if pod.nominated],
             ),
             evictor,
             marks,

@@ -16,6 +16,7 @@ from fairlead.live.queue.turning import take_turn
 from fairlead.live.queue.upkeep import Sight, Upkeep
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.scheduler.component import Scheduler
+from fairlead.live.scheduler.records import Key
 from fairlead.live.settings import Configuration
 
 
@@ -71,6 +72,7 @@ class Duties:
                 generation=lambda: scheduler.books.generation,
                 look=lambda: scheduler.fair.look(scheduler.cache.view().nodes, wall()),
                 would=self._would,
+                nominated=self._nominated,
             ),
             self._evictor,
             marks,
@@ -95,6 +97,10 @@ class Duties:
     def _took_turn(self, turn: FairTurn) -> None:
         self._upkeep.took_turn(turn)
         self._evictor.took_turn(turn)
+
+    def _nominated(self) -> list[Key]:
+        name, waiting = self._scheduler.options.name, self._scheduler.cache.waiting
+        return [key for key, pod in waiting.items() if pod.nominated and pod.scheduler == name]
 
     def _would(self) -> FairTurn:
         """What a turn with evictions would be; nobody acts on it."""

@@ -48,8 +48,12 @@ class Marks:
         await self._all(places.items())
 
     async def unnominate(self, places: Iterable[Key]) -> None:
-        """The pods have no claim any longer, or they are bound; only what was written here is taken back."""
-        await self._all((key, None) for key in places if key in self.nominated)
+        """The pods have no claim any longer, or they are bound; what was written here, or shows, is taken back."""
+        await self._all((key, None) for key in places if key in self.nominated or self._shows(key))
+
+    def _shows(self, key: Key) -> bool:
+        pod = self._find(key)
+        return pod is not None and bool(pod.nominated)
 
     async def _all(self, places: Iterable[tuple[Key, str | None]]) -> None:
         gate = asyncio.Semaphore(IN_FLIGHT)

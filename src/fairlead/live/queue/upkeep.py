@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -49,6 +49,8 @@ class Sight:
     """How everybody stands, without granting anything."""
     would: Callable[[], FairTurn]
     """A turn with evictions that nobody acts on."""
+    nominated: Callable[[], Iterable[Key]]
+    """Our pods that wait and say that a node is being cleared for them."""
 
 
 class Upkeep:
@@ -133,7 +135,9 @@ class Upkeep:
             self._nudge()
         self._measures.held.set(held)
         promised = {key for promise in self._fair.promises.values() for key in promise.places}
-        await self._marks.unnominate([key for key in self._marks.nominated if key not in promised])
+        # A leader before this one may have nominated pods; what it promised them went with it.
+        nominated = {*self._marks.nominated, *self._sight.nominated()} if self._writes else ()
+        await self._marks.unnominate([key for key in nominated if key not in promised])
 
     def _waits(self, key: Key) -> bool:
         pod = self._sight.pod(key)

@@ -74,6 +74,8 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """What it got of that, by its annotations."""
     marks: Marks = Marks()
     succeeded: bool = False
+    nominated: str = ""
+    """The node that its status says is being cleared for it."""
 
     @property
     def key(self) -> Key:
@@ -138,6 +140,7 @@ class Records:
             cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
             marks=self._marks(pod),
             succeeded=pod.status.phase == "Succeeded",
+            nominated=self._shared(pod.status.nominated_node_name),
         )
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
