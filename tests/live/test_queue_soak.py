@@ -2,14 +2,21 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
 from random import Random
+from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS
+from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS, Resource
+from fairlead.kube.watch import Change
+from fairlead.live.queue.books import Books
 from fairlead.live.queue.groups import INTENT
+from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
 
@@ -88,21 +95,25 @@ class Soak:
         del used[""]
         assert not used or max(used.values()) <= 8
 
+    def begin(self) -> tuple[Scheduler, asyncio.Task[None]]:
+        """A scheduler that runs."""
+        clock = asyncio.get_running_loop().time
+        made = Scheduler(Client(self.api), Options(), recorder=None, monotonic=clock, wall=clock)
+        return made, asyncio.create_task(made.run())
+
+    async def differences(self, scheduler: Scheduler) -> list[str]:
+        """What its self-check finds."""
+        return await differences(Client(self.api), scheduler.cache, scheduler.books)
+
 
 @pytest.mark.parametrize("seed", range(3))
 def test_gangs_at_random_are_whole_at_every_quiet_point(seed: int) -> None:
-    """Arrivals, ends, kills of the scheduler in the middle of things: whole at every quiet point."""
+    """Arrivals, ends, kills in the middle of things: at every quiet point gangs are whole and the books true."""
     soak = Soak(seed)
 
     async def main() -> int:
-        clock = asyncio.get_running_loop().time
         started = 0
-
-        def begin() -> asyncio.Task[None]:
-            made = Scheduler(Client(soak.api), Options(), recorder=None, monotonic=clock, wall=clock)
-            return asyncio.create_task(made.run())
-
-        task = begin()
+        scheduler, task = soak.begin()
         for round_ in range(8):
             for number in range(5):
                 soak.arrive(round_ * 10 + number)
@@ -113,14 +124,64 @@ def test_gangs_at_random_are_whole_at_every_quiet_point(seed: int) -> None:
                 await asyncio.sleep(soak.random.random() / 50)
                 task.cancel()
                 await asyncio.gather(task, return_exceptions=True)
-                task = begin()
+                scheduler, task = soak.begin()
             for _ in range(soak.random.randint(1, 4)):
                 soak.end()
             await asyncio.sleep(60)
             soak.check()
+            assert await soak.differences(scheduler) == []
             started += sum(soak.bound(*key) > 0 for key in soak.gangs)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
         return started
 
     assert run(main()) > 8
+
+
+def _dropped(resource: Resource[Any], name: str, namespace: str = "") -> Callable[[Books], None]:
+    """A deletion that did not happen."""
+    found = msgspec.convert({"metadata": {"name": name, "namespace": namespace}}, resource.shape)
+    return lambda books: dict(books.watched())[resource](Change("deleted", found))
+
+
+def _stale(books: Books) -> None:
+    """A job that was not put together again when it should have been."""
+    entry = books.entries["PodGroup/ns9/big"]
+    assert entry._live is not None
+    entry._live = replace(entry._live, priority=7)
+
+
+FALSE: dict[str, tuple[Callable[[Books], None], set[str]]] = {
+    "a queue is missing": (_dropped(QUEUES, "q2"), {"queue q2"}),
+    "a weight is missing": (_dropped(RESOURCE_QUOTAS, "w", "ns0"), {"weight of ns0"}),
+    "a group is missing": (
+        _dropped(POD_GROUPS, "big", "ns9"),
+        {"group PodGroup/ns9/big", "job PodGroup/ns9/big"},
+    ),
+    "a pod is missing": (lambda books: books.gone(("ns9", "big-1")), {"pod ns9/big-1"}),
+    "a job is as it was": (_stale, {"job PodGroup/ns9/big"}),
+}
+
+
+@pytest.mark.parametrize(("tamper", "want"), FALSE.values(), ids=FALSE)
+def test_self_check_finds_what_is_wrong_in_the_books(tamper: Callable[[Books], None], want: set[str]) -> None:
+    """Each line begins with what differs, and says what both sides have."""
+    soak = Soak(0)
+    group = {"metadata": {"name": "big", "namespace": "ns9"}, "spec": {"minMember": 2, "queue": "q1"}}
+    soak.api.put(POD_GROUPS, group, namespace="ns9")
+    for member in range(2):
+        soak.pod("ns9", "big", f"big-{member}", "100")
+
+    async def main() -> list[str]:
+        scheduler, task = soak.begin()
+        await asyncio.sleep(10)
+        assert await soak.differences(scheduler) == []
+        tamper(scheduler.books)
+        found = await soak.differences(scheduler)
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+        return found
+
+    found = run(main())
+    assert {line.partition(":")[0] for line in found} == want
+    assert all(line.endswith(" in a fresh list") for line in found)

@@ -4,7 +4,8 @@ Which job a pod belongs to is written on the pod; what that job may ask for is w
 before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import Any
 
 import structlog
@@ -18,6 +19,7 @@ from fairlead.live.queue.entries import Entry
 from fairlead.live.queue.groups import Group, group_of, native_group_of
 from fairlead.live.queue.intents import promised
 from fairlead.live.queue.turn import LiveJob, Promise, Source
+from fairlead.live.scheduler.cache import compare
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Rules
 from fairlead.model.errors import InputError
@@ -51,7 +53,7 @@ class Books:
         self._rules = rules
         self._name = scheduler
         self._on_change = on_change
-        self._served = served
+        self.served = served
 
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
         """Every resource to follow, with its sink."""
@@ -63,13 +65,13 @@ class Books:
     @property
     def queues(self) -> list[Queue]:
         """The queues there are; `default` is there whether anybody made it or not."""
-        rows = dict(self._queues) if self._served(QUEUES) else {}
+        rows = dict(self._queues) if self.served(QUEUES) else {}
         rows.setdefault(DEFAULT, Queue(name=DEFAULT))
         return rooted(list(rows.values()))
 
     def knows(self, queue: str) -> bool:
         """Whether there is such a queue; where the server has no queues every name means the one there is."""
-        return queue == DEFAULT or queue in self._queues or not self._served(QUEUES)
+        return queue == DEFAULT or queue in self._queues or not self.served(QUEUES)
 
     @property
     def bounded(self) -> bool:
@@ -106,7 +108,7 @@ class Books:
         if entry.source == Source.WORKLOAD or self._group(entry) is not None:
             return ""
         resource = POD_GROUPS if entry.source == Source.GROUP else NATIVE_POD_GROUPS
-        return f"{entry.namespace}/{entry.name}" if self._served(resource) else ""
+        return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
 
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to."""
@@ -143,6 +145,34 @@ class Books:
         for entry in self.entries.values():
             entry.forget()
 
+    def differences(
+        self,
+        objects: Mapping[Resource[Any], Iterable[Any]],
+        pods: Iterable[PodRecord],
+        assumed: Mapping[Key, str],
+    ) -> list[str]:
+        """How they differ from books made afresh of lists; empty where all is well. Assumed pods are kept."""
+        fresh = Books(self._rules, scheduler=self._name, served=self.served)
+        for resource, sink in fresh.watched():
+            for each in objects[resource]:
+                sink(Change("added", each))
+        for pod in pods:
+            fresh.see(pod, assumed.get(pod.key, ""))
+        return compare(self.summary(), fresh.summary())
+
+    def summary(self) -> dict[str, object]:
+        """Everything they hold, by name."""
+        facts: dict[str, object] = {f"queue {row.name}": row for row in self.queues}
+        facts |= {f"weight of {namespace}": weight for namespace, weight in self.weights.items() if weight != 1}
+        facts |= {f"group {'/'.join(key)}": group for key, group in self.groups.items()}
+        facts |= {f"pod {'/'.join(key)} leaves": pod.node for key, pod in self.leaving.items()}
+        for job in self.jobs():
+            facts[f"job {job.key}"] = replace(job, roles=())
+            for role in job.roles:
+                for pod, node in (*((pod, "") for pod in role.waiting), *role.running):
+                    facts[f"pod {'/'.join(pod.key)}"] = job.key, role.task, node
+        return facts
+
     def _entry(self, key: str, pod: PodRecord) -> Entry:
         marks, namespace = pod.marks, pod.metadata.namespace
         if marks.group:
@@ -157,7 +187,7 @@ class Books:
         return self.groups.get((entry.source, entry.namespace, entry.name))
 
     def _queue(self, entry: Entry) -> str:
-        if not self._served(QUEUES):
+        if not self.served(QUEUES):
             return DEFAULT
         group = self._group(entry)
         return entry.queue if group is None else group.queue

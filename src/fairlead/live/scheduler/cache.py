@@ -159,7 +159,7 @@ class Cache:
         for key, place in self.assumed.items():
             if key in fresh.pods and not fresh.pods[key].node:
                 fresh.assume(key, place)
-        return _compare(self.summary(), fresh.summary())
+        return compare(self.summary(), fresh.summary())
 
     def summary(self) -> dict[str, object]:
         """Everything that columns hold, by name instead of by row."""
@@ -252,7 +252,8 @@ def _takes_the_same(old: PodRecord, new: PodRecord) -> bool:
     )
 
 
-def _compare(mine: Mapping[str, object], fresh: Mapping[str, object]) -> list[str]:
+def compare(mine: Mapping[str, object], fresh: Mapping[str, object]) -> list[str]:
+    """A line for every fact that is not the same in both."""
     return [
         f"{fact}: {mine.get(fact)!r} in the cache, {fresh.get(fact)!r} in a fresh list"
         for fact in sorted({*mine, *fresh})

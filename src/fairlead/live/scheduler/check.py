@@ -1,9 +1,10 @@
-"""The cache held against a fresh list. What differs only because the cluster moves on does not differ for long."""
+"""Cache and books held against fresh lists. What differs only because the cluster moves on does not differ for long."""
 
 import asyncio
 
 from fairlead.kube.client import Client
 from fairlead.kube.resources import NODES, PODS
+from fairlead.live.queue.books import Books
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.records import Records
 
@@ -12,11 +13,11 @@ PAUSE = 1.0
 """Seconds between two looks: longer than a watch event takes to arrive."""
 
 
-async def differences(client: Client, cache: Cache) -> list[str]:
-    """How the cache differs from fresh lists, in the same words at every look."""
+async def differences(client: Client, cache: Cache, books: Books) -> list[str]:
+    """How cache and books differ from fresh lists, in the same words at every look."""
     found: set[str] | None = None
     for _ in range(TRIES):
-        now = set(await _look(client, cache))
+        now = set(await _look(client, cache, books))
         found = now if found is None else found & now
         if not found:
             return []
@@ -24,11 +25,15 @@ async def differences(client: Client, cache: Cache) -> list[str]:
     return sorted(found or ())
 
 
-async def _look(client: Client, cache: Cache) -> list[str]:
+async def _look(client: Client, cache: Cache, books: Books) -> list[str]:
     records = Records()
+    shared = {
+        resource: (await client.list(resource)).items if books.served(resource) else ()
+        for resource, _ in books.watched()
+    }
     nodes = (await client.list(NODES)).items
     pods = [records.record(pod) for pod in (await client.list(PODS)).items]
-    told = cache.differences(nodes, pods)
+    told = cache.differences(nodes, pods) + books.differences(shared, pods, cache.assumed)
     for resource, kept in (*cache.storage.kept(), *cache.rules.kept()):
         listed = {
             (each.metadata.namespace, each.metadata.name): each.metadata.resource_version

@@ -50,7 +50,7 @@ log = structlog.get_logger("scheduler")
 class Options:
     """`shadow` decides and reports but writes nothing. `strategy` is for workloads that name none.
 
-    Every `self_check` seconds (0: never) the cache is compared with a fresh list. `volume_seconds` is how long a
+    Every `self_check` seconds (0: never) cache and books are compared with fresh lists. `volume_seconds` is how long a
     pod's room is kept for volumes that do not come, `gang_seconds` how long a gang that was begun may take.
     """
 
@@ -163,7 +163,7 @@ class Scheduler:
             if not self.synced:
                 continue
             try:
-                found = await differences(self._client, self.cache)
+                found = await differences(self._client, self.cache, self.books)
             except KubeError as error:
                 log.warning("not compared", why=str(error))
                 continue
