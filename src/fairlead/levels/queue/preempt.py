@@ -91,7 +91,7 @@ class Preemption:
         self._count(moves, -1)
         room = self.state.ledger.lack(claim.queue, claim.step.need) is None
         self._count(moves, 1)
-        return bool(moves) and room
+        return room and any(limits)
 
     def _lacking(self, queue: int, step: Step) -> tuple[int, ...]:
         """The resources that are short in sum; where none is (a queue's bound, or nodes), all that are needed."""
