@@ -265,6 +265,6 @@ def _facts(wanted: Wanted, gain: Gain | None) -> dict[str, object]:
         "beneficiary": wanted.beneficiary,
     }
     if gain is not None:
-        before, after = ([round(float(each), 6) for each in values] for values in (gain.before, gain.after))
+        before, after = ([round(float(each), 9) for each in values] for values in (gain.before, gain.after))
         facts |= {"potential": gain.part, "before": before, "after": after}
     return facts
