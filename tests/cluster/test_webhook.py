@@ -29,7 +29,9 @@ PAGE = """\
 manager, with three webhook processes. First with the failure policy `Fail`: created at once, rolled, and scaled
 {size.rounds} times at random; amid each the oldest process is killed and another started. Then with `Ignore`
 and repair: scaled {size.rounds} times more; all three processes are killed in the middle, so that pods are created
-without them, and the Deployments are scaled again before it is quiet.
+without them, and the Deployments are scaled again before it is quiet. While it waits for quiet the test touches
+Deployments that are not complete every 15 s: a ReplicaSet controller that was refused often waits minutes until it
+looks again, and an edit wakes it.
 
 *Above* counts the versions of the store (all were looked at) in which a pod took a slot beyond min(M, N) of its
 ReplicaSet, *off* the Deployments with another number than min(M, N) at a quiet point.
