@@ -152,6 +152,18 @@ def test_running_pods_are_told_apart_by_what_decides_their_eviction() -> None:
     assert table.allowed.tolist() == [2]
 
 
+def test_of_pods_that_are_alike_the_youngest_stand_first() -> None:
+    """Then natural order of names, whatever the order of the manifests: who goes first does not depend on it."""
+    born = {"p10": "2026-01-01T00:00:00Z", "p9": "2026-01-01T00:00:00Z", "p1": "2026-01-02T00:00:00Z", "p2": None}
+    pods = [
+        pod(name, group="g", nodeName="n1", meta={"creationTimestamp": created} if created else {})
+        for name, created in born.items()
+    ]
+    for given in (pods, pods[::-1]):
+        tables = state(node("n1"), group("g"), *given)
+        assert tables.running.names == (("ns/p1", "ns/p9", "ns/p10", "ns/p2"),)
+
+
 def test_pods_of_others_take_room_and_ours_without_a_group_are_jobs() -> None:
     """A pod of the default scheduler lowers the whole; one of ours waits in the queue it names."""
     tables = state(

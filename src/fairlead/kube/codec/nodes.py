@@ -11,17 +11,23 @@ from fairlead.model.nodestate import NodeRecord
 from fairlead.model.selectors import Taint
 
 
-def node_records(
-    nodes: Iterable[Node], pods: Iterable[Pod], request: Callable[[Pod], Mapping[str, int]] = request_of_pod
-) -> list[NodeRecord]:
+def node_records(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeRecord]:
     """One record a node, what its unfinished pods ask for counted as used."""
+    used = used_on_nodes(pods)
+    return [node_record(node, used.get(node.metadata.name, {})) for node in nodes]
+
+
+def used_on_nodes(
+    pods: Iterable[Pod], request: Callable[[Pod], Mapping[str, int]] = request_of_pod
+) -> dict[str, dict[str, int]]:
+    """What unfinished pods ask for, by node."""
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for pod in pods:
         if pod.spec.node_name and not pod.finished:
             held = used[pod.spec.node_name]
             for name, value in request(pod).items():
                 held[name] += value
-    return [node_record(node, used.get(node.metadata.name, {})) for node in nodes]
+    return used
 
 
 def node_record(node: Node, used: dict[str, int]) -> NodeRecord:

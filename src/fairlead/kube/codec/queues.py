@@ -11,7 +11,8 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.model.amounts import amounts
-from fairlead.model.queuestate import Queue, weight_of
+from fairlead.model.order import natural_key
+from fairlead.model.queuestate import Held, Queue, weight_of
 
 GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 """Annotations by which a pod names its PodGroup."""
@@ -29,6 +30,8 @@ SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_00
 SYSTEM_NAMESPACE = "kube-system"
 
 K = TypeVar("K", bound=Hashable)
+Like = tuple[str, int, bool, bool, int]
+"""What running pods may differ in: node, priority, whether they may go, part of the system, the budget over them."""
 
 
 class Marks(msgspec.Struct, frozen=True, gc=False):
@@ -79,6 +82,26 @@ def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> t
         least[key] = min(left.get(task, 0), replicas)
         left[task] = left.get(task, 0) - least[key]
     return least, {task: number for task, number in left.items() if number > 0}
+
+
+def held_rows(pods: Iterable[tuple[str, str, Like]]) -> tuple[Held, ...]:
+    """Running pods (name, when created, kind) that are alike, together: the youngest first, then by natural order."""
+    alike: dict[Like, list[str]] = defaultdict(list)
+    by_name = sorted(pods, key=lambda pod: natural_key(pod[0]))
+    for name, _, like in sorted(by_name, key=lambda pod: pod[1], reverse=True):
+        alike[like].append(name)
+    return tuple(
+        Held(
+            count=len(names),
+            node=node,
+            priority=priority,
+            preemptable=preemptable,
+            protected=protected,
+            budget=budget,
+            names=tuple(names),
+        )
+        for (node, priority, preemptable, protected, budget), names in alike.items()
+    )
 
 
 def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:

@@ -1,10 +1,19 @@
 """Volcano's Queues and PodGroups with their Pods, quotas, budgets and nodes as the tables of the queue level."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairlead.kube.codec.queues import DEFAULT, SYSTEM, marks_of, minimums, namespace_weights, queue_rows
+from fairlead.kube.codec.queues import (
+    DEFAULT,
+    SYSTEM,
+    Like,
+    held_rows,
+    marks_of,
+    minimums,
+    namespace_weights,
+    queue_rows,
+)
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -18,7 +27,7 @@ from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.model.amounts import amounts
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
-from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_state
+from fairlead.model.queuestate import Job, Queue, QueueState, Role, queue_state
 from fairlead.model.selectors import Taint, Term, tolerated
 from fairlead.model.shape import Shape
 
@@ -89,7 +98,7 @@ class _Reader:
                 replicas=len(alike),
                 request=dict(kind.request),
                 minimum=least[kind],
-                held=self._held(pod for pod in alike if pod.spec.node_name),
+                held=held_rows(self._running(pod) for pod in alike if pod.spec.node_name),
                 nodes=kind.nodes,
             )
             for kind, alike in kinds.items()
@@ -98,25 +107,11 @@ class _Reader:
         roles.extend(Role(name=task, replicas=0, request={}, minimum=number) for task, number in short.items())
         return tuple(roles)
 
-    def _held(self, pods: Iterable[Pod]) -> tuple[Held, ...]:
-        alike: dict[tuple[str, int, bool, bool, int], list[str]] = defaultdict(list)
-        for pod in pods:
-            marks = marks_of(pod)
-            free_to_go = marks.preemptable and pod.metadata.deletion_timestamp is None
-            key = (pod.spec.node_name, self.priority(pod), free_to_go, marks.protected, self.budget(pod))
-            alike[key].append(f"{pod.metadata.namespace}/{pod.metadata.name}")
-        return tuple(
-            Held(
-                count=len(names),
-                node=node,
-                priority=priority,
-                preemptable=free_to_go,
-                protected=protected,
-                budget=budget,
-                names=tuple(names),
-            )
-            for (node, priority, free_to_go, protected, budget), names in alike.items()
-        )
+    def _running(self, pod: Pod) -> tuple[str, str, Like]:
+        meta, marks = pod.metadata, marks_of(pod)
+        free_to_go = marks.preemptable and meta.deletion_timestamp is None
+        like = pod.spec.node_name, self.priority(pod), free_to_go, marks.protected, self.budget(pod)
+        return f"{meta.namespace}/{meta.name}", meta.creation_timestamp or "", like
 
 
 def _suits(node: Node, wanted: Shape) -> bool:

@@ -1,13 +1,14 @@
 """A catalogue of objects to the snapshot that a plan is made from."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
 
 import numpy as np
 
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.codec.memo import Shapes
-from fairlead.kube.codec.nodes import node_record, node_records
-from fairlead.kube.codec.queues import namespace_weights, queue_row, queue_rows
+from fairlead.kube.codec.nodes import node_record, used_on_nodes
+from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.disk import storage
 from fairlead.kube.manifests.fleet import division_ask
@@ -24,9 +25,11 @@ from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.order import natural_sorted
 from fairlead.model.population import Population, Resident
 from fairlead.model.progress import Told, nobody
-from fairlead.model.queuestate import Queue
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
+
+T = TypeVar("T")
+R = TypeVar("R")
 
 
 def snapshot(found: Catalogue, rules: TierRules | None = None, told: Told = nobody) -> Snapshot:
@@ -61,7 +64,9 @@ def _site(
 ) -> Site:
     shapes = Shapes()
     pods = _readable(found, name, shapes, told)
-    nodes = node_state(node_records(_sound(found, name), pods, shapes.request))
+    used = used_on_nodes(pods, shapes.request)
+    records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
+    nodes = node_state(records)
     _name_lost(found, name, pods, nodes)
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     attached = reader.attach(found, name, [*own, *divided])
@@ -80,26 +85,17 @@ def _site(
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
         present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
         required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
-        queues=_queues(found, name),
-        weights=namespace_weights(each for each in found.of(ResourceQuota) if cluster_of(each) in ("", name)),
+        queues=tuple(rooted(_sound(found, _here(found, VolcanoQueue, name), queue_row))),
+        weights=namespace_weights(_here(found, ResourceQuota, name)),
         disks=stored.disks,
         volumes=stored.volumes,
         storage=stored.policy,
     )
 
 
-def _queues(found: Catalogue, name: str) -> tuple[Queue, ...]:
-    """The queues of one cluster and those that name none, which are in all of them."""
-    good = []
-    for queue in found.of(VolcanoQueue):
-        if cluster_of(queue) not in ("", name):
-            continue
-        try:
-            queue_row(queue)
-            good.append(queue)
-        except InputError as error:
-            found.errors.append(error)
-    return tuple(queue_rows(good))
+def _here(found: Catalogue, kind: type[T], name: str) -> list[T]:
+    """The objects of one cluster and those that name none, which are in all of them."""
+    return [each for each in found.of(kind) if cluster_of(each) in ("", name)]
 
 
 def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
@@ -142,16 +138,15 @@ def _some(names: Sequence[str]) -> str:
     return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
 
 
-def _sound(found: Catalogue, name: str) -> list[Node]:
-    """The nodes whose amounts can be read; the others are named among the errors."""
-    good = []
-    for node in found.at(Node, name):
+def _sound(found: Catalogue, objects: Iterable[T], read: Callable[[T], R]) -> list[R]:
+    """What is read from the objects; those that cannot be read are named among the errors."""
+    rows = []
+    for each in objects:
         try:
-            node_record(node, {})
-            good.append(node)
+            rows.append(read(each))
         except InputError as error:
             found.errors.append(error)
-    return good
+    return rows
 
 
 def _population(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespaces: Iterable[Namespace]) -> Population:

@@ -4,12 +4,11 @@ from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from fairlead.kube.codec.queues import minimums
+from fairlead.kube.codec.queues import Like, held_rows, minimums
 from fairlead.live.queue.turn import LiveJob, LiveRole, Place
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Cover
 from fairlead.model.jobs import UNSET
-from fairlead.model.order import natural_key
 from fairlead.model.queuestate import Held, Job, Role
 
 Covers = Callable[[PodRecord], Cover | None]
@@ -93,26 +92,12 @@ def _like(role: LiveRole) -> PodRecord:
 def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[str]) -> tuple[Held, ...]:
     if budgets is None:
         return (Held(count=len(running)),) if running else ()
-    alike: dict[tuple[str, int, bool, bool, int], list[PodRecord]] = defaultdict(list)
-    for pod, node in running:
+
+    def like(pod: PodRecord, node: str) -> Like:
         free_to_go = pod.marks.preemptable and not pod.leaving and pod.metadata.uid not in fixed
-        alike[node, pod.priority, free_to_go, pod.marks.protected, budgets.row(pod)].append(pod)
-    return tuple(
-        Held(
-            count=len(pods),
-            node=node,
-            priority=priority,
-            preemptable=free_to_go,
-            protected=protected,
-            budget=budget,
-            names=tuple("/".join(pod.key) for pod in sorted(pods, key=_youngest_first)),
-        )
-        for (node, priority, free_to_go, protected, budget), pods in alike.items()
-    )
+        return node, pod.priority, free_to_go, pod.marks.protected, budgets.row(pod)
 
-
-def _youngest_first(pod: PodRecord) -> tuple[object, ...]:
-    return tuple(-ord(letter) for letter in pod.created), natural_key(pod.metadata.name)
+    return held_rows(("/".join(pod.key), pod.created, like(pod, node)) for pod, node in running)
 
 
 def usage(jobs: Iterable[LiveJob]) -> dict[str, int]:
