@@ -17,6 +17,7 @@ import yaml
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
+from tests.cluster import volcano
 from tests.cluster.cutter import cutter
 from tests.cluster.test_scheduler import condition, create, scheduler, workload, workloads_bound
 from tests.cluster.test_scheduler_rules import record
@@ -158,15 +159,23 @@ def live_through(
 ) -> Story:
     """Pods of one core each, in three parts: kills; a server that restarts while watches are cut; a rival.
 
-    The last part of the pods comes with the rival, so that both want the same ones.
+    The last part of the pods comes with the rival, so that both want the same ones. A queue, a weight and a gang are
+    there too, so that there are books to be compared.
     """
     early = pods * 4 // 5
     each = max(early // 50, 10)
     create(api, namespace, *(workload(namespace, f"w{number}", each) for number in range(early // each)))
     all_there(api, namespace, early)
     kill_at_random(api, plane.kubeconfig, namespace, early, early * 9 // 10, kills, seed=3)
-    port, cuts = free_port(), 0
-    with cutter(plane.kubeconfig, folder) as way:
+    port, cuts, gangs = free_port(), 0, f"{namespace[:40]}-gangs"
+    volcano.install(api)
+    with (
+        cutter(plane.kubeconfig, folder) as way,
+        volcano.namespaces(api, gangs),
+        volcano.queues(api, cut={"weight": 2}),
+    ):
+        volcano.weigh(api, gangs, 3)
+        volcano.make_gang(api, gangs, "gang", 5, queue="cut")
         options = ("--no-leader-election", "--no-events", "--self-check", "1", "--listen", f"127.0.0.1:{port}")
         with scheduler(way.kubeconfig, *options):
             for number in range(rounds):
@@ -180,6 +189,7 @@ def live_through(
                 all_there(api, namespace, early + 4 * late)
                 cuts += way.cut()
                 api.wait("all pods bound", lambda: not waiting(api, namespace), seconds=300)
+            api.wait("the gang", lambda: volcano.bound(api, gangs)["gang"] == 5, seconds=180)
             true = cache_is_true(api, port)
             some = api.items(f"/api/v1/namespaces/{namespace}/pods", limit=1)[0]["metadata"]["name"]
             assert '"state":"bound"' in page(port, f"/explain?pod={namespace}/{some}")
