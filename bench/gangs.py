@@ -14,12 +14,11 @@ import sys
 import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from random import Random
-from statistics import median
 from typing import Any, Self
 
 from tools.controlplane import build
@@ -45,12 +44,12 @@ CONTESTANTS = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Round:
-    """Gangs of so many pods of one core, in a shuffled order, on `nodes` of `cores` each; run `tries` times."""
+    """Gangs of so many pods of one core, in a shuffled order, on `nodes` of `cores` each; `laps` are runs of it."""
 
     sizes: tuple[int, ...]
     nodes: int
     cores: int
-    tries: int = 1
+    laps: int = 1
 
     @property
     def gangs(self) -> dict[str, int]:
@@ -177,47 +176,37 @@ def _moves(start: float, seen: Follower) -> bool:
 
 
 def compare(report: Report, rounds: tuple[Round, ...]) -> None:
-    """Round by round; the contestants take turns, each time on a fresh server."""
+    """Round by round, lap by lap, every contestant on a fresh server; every other lap in the opposite order."""
     if build.obstacle():
         report.line(f"skipped: {build.obstacle()}")
         return
     for each in rounds:
-        results: dict[str, list[Result]] = {name: [] for name in CONTESTANTS}
-        for _ in range(each.tries):
-            for name, found in results.items():
-                found.append(race(name, each))
-        report.table(each.title, HEADERS, [_row(name, found) for name, found in results.items()])
+        found: dict[str, list[Result]] = {name: [] for name in CONTESTANTS}
+        for lap in range(each.laps):
+            for name in list(found)[:: -1 if lap % 2 else 1]:
+                found[name].append(race(name, each))
+        of = f", {each.laps} laps" if each.laps > 1 else ""
+        report.table(f"{each.title}{of}", ["contestant", *COLUMNS], [_row(name, own) for name, own in found.items()])
 
 
-HEADERS = [
-    "contestant",
-    "gangs started",
-    "half started",
-    "pods bound",
-    "first gang s",
-    "last bind s",
-    "CPU s",
-    "peak MiB",
-]
+COLUMNS: dict[str, Callable[[Result], str]] = {
+    "gangs started": lambda result: f"{result.started}",
+    "half started": lambda result: f"{result.half}",
+    "pods bound": lambda result: f"{result.pods}",
+    "first gang s": lambda result: f"{result.first:.1f}",
+    "last bind s": lambda result: f"{result.last:.1f}",
+    "CPU s": lambda result: f"{result.cpu_seconds:.1f}",
+    "peak MiB": lambda result: f"{result.peak_mib:.0f}",
+}
 
 
-def _row(name: str, results: list[Result]) -> list[str]:
-    """The median of several tries, with the least and the most where they differ."""
-    columns = {
-        "started": ".0f",
-        "half": ".0f",
-        "pods": ".0f",
-        "first": ".2f",
-        "last": ".2f",
-        "cpu_seconds": ".1f",
-        "peak_mib": ".0f",
-    }
+def _row(name: str, laps: list[Result]) -> list[str]:
+    """The median of the laps, with the least and the most where they differ."""
     row = [name]
-    for column, digits in columns.items():
-        values = [getattr(result, column) for result in results]
-        least, most = (format(value, digits) for value in (min(values), max(values)))
-        middle = format(median(values), digits)
-        row.append(middle if least == most else f"{middle} ({least}–{most})")
+    for text in COLUMNS.values():
+        shown = sorted((text(lap) for lap in laps), key=float)
+        apart = f" ({shown[0]}–{shown[-1]})" if shown[0] != shown[-1] else ""
+        row.append(f"{shown[len(shown) // 2]}{apart}")
     return row
 
 
@@ -229,7 +218,7 @@ def _sizes(**pods: int) -> tuple[int, ...]:
 FEW = _sizes(of10=18, of20=10, of30=6, of50=4, of100=2)
 MANY = _sizes(of10=9, of20=8, of50=5, of100=3, of200=1, of250=2, of500=1)
 SMALL = (Round(sizes=FEW, nodes=200, cores=8), Round(sizes=FEW, nodes=200, cores=3))
-FULL = (Round(sizes=MANY, nodes=500, cores=8, tries=3), Round(sizes=MANY, nodes=500, cores=2, tries=3))
+FULL = (Round(sizes=MANY, nodes=500, cores=8, laps=3), Round(sizes=MANY, nodes=500, cores=2, laps=3))
 
 
 def run(report: Report) -> None:
@@ -243,8 +232,8 @@ Written by `python -m bench.gangs --full`. Every contestant had a fresh API serv
 ({os.cpu_count()} cores, {platform.machine()}) with the feature gates {" and ".join(GATES)}, the same PodGroups
 ({API}) and pods waiting, a ServiceAccount, and no limits on its client. A gang's minCount is its size. Timed
 is from being ready to the first gang that is whole, and to the last bind. Where not all gangs find room, a contestant
-was done when it had bound nothing for {QUIET:.0f} s; those count in its CPU seconds. Of several tries, each
-on a fresh server and in turn, the median is shown, with the least and the most.
+was done when it had bound nothing for {QUIET:.0f} s; those count in its CPU seconds. Of several laps
+the median is shown, with the least and the most; every other lap runs in the opposite order.
 """
 
 
