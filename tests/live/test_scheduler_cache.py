@@ -149,7 +149,7 @@ def test_cache_assumes_and_forgets() -> None:
 def test_cache_tells_what_may_let_somebody_in() -> None:
     """A node, a pod that ends, a pod that is bound: each is told once; a heartbeat is not."""
     told: list[str] = []
-    cache = Cache(told.append)
+    cache = Cache(lambda what, about: told.append(what))
     cache.on_node(Change("added", node("n1")))
     cache.on_node(Change("modified", node("n1"), node("n1")))
     cache.on_pod(Change("added", pod("p1", on="n1")))
@@ -163,7 +163,7 @@ def test_cache_tells_what_may_let_somebody_in() -> None:
 def test_cache_tells_that_its_own_pod_is_bound() -> None:
     """A pod that was assumed and then confirmed may be the neighbour somebody waits for."""
     told: list[str] = []
-    cache = Cache(told.append)
+    cache = Cache(lambda what, about: told.append(what))
     cache.on_node(Change("added", node("n1")))
     cache.on_pod(Change("added", pod("p1")))
     cache.assume(("shop", "p1"), "n1")

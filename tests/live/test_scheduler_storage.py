@@ -120,7 +120,7 @@ def test_claim_for_one_pod_is_taken() -> None:
     made.count(first, "n1")
     assert made.demand(second).blocked is reasons.CLAIM_TAKEN
     assert made.demand(first).blocked is None
-    made.uncount(first)
+    made.uncount(first, "n1")
     assert made.demand(second).blocked is None
 
 
@@ -198,7 +198,7 @@ def test_attach_limit_counts_volumes_not_pods() -> None:
     made.count(pod("one", "a", "b"), "n1")
     assert made.demand(pod("two", "c")).crowded == ("n1",)
     assert made.demand(pod("two", "a")).crowded == ()
-    made.uncount(pod("one", "a", "b"))
+    made.uncount(pod("one", "a", "b"), "n1")
     assert made.demand(pod("two", "c")).crowded == ()
 
 

@@ -4,7 +4,7 @@ What `room` has found is kept until the next question, so that the `take` that f
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -22,6 +22,7 @@ from fairlead.model.columns import Bool, Int
 from fairlead.model.decision import Rejection
 from fairlead.model.jobs import UNSET
 from fairlead.model.reasons import Reason
+from fairlead.model.shape import Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +50,9 @@ class SnapshotFits:
         self._step = np.ones(len(view.nodes.names), dtype=np.int64)
         self._there: dict[str, Int] = {}
         self._also: dict[int, Mapping[Reason, Bool]] = {}
+        self._alike: dict[ClaimDemand, Mapping[Reason, Bool]] = {}
+        self._refused: dict[tuple[Shape, int], tuple[Rejection, ...]] = {}
+        """What nodes say by shape and filters, while nothing is placed or taken away."""
         self._kept: dict[int, Int] = {}
         self._mark = 0
 
@@ -117,14 +121,18 @@ class SnapshotFits:
         pod = self._likes[role]
         if pod is None:
             return ()
-        grouping = self.ground.place(pod.shape, 1, *self._heights(pod), self._filters(role, pod))
-        placed = int(grouping.counts.sum())
-        self.ground.undo(self._mark)
-        if placed:
-            return ()
+        filters = self._filters(role, pod)
+        asked = pod.shape, id(filters)
+        if asked not in self._refused:
+            self._refused[asked] = self._refusals(pod.shape, filters)
+        return self._refused[asked]
+
+    def _refusals(self, shape: Shape, filters: Mapping[Reason, Bool]) -> tuple[Rejection, ...]:
+        ground = self.ground
+        codes = Constraints(ground.state, shape, ground.population, filters).codes()
         names = self._site.view.nodes.names
         there = np.array([bool(name) for name in names], dtype=np.bool_)
-        return rejections(np.where(there, grouping.codes, 0).astype(np.uint8), names)
+        return rejections(np.where(there, codes, 0).astype(np.uint8), names) if codes[there].all() else ()
 
     def at(self, role: int, row: int) -> bool:
         """Place one replica on this very node, if it fits there."""
@@ -155,7 +163,9 @@ class SnapshotFits:
             assert pod is not None  # it was placed
             self._count(pod.workload, -counts)
         self._kept.clear()
-        self.ground.undo(self._mark)
+        if self.ground.mark() > self._mark:
+            self.ground.undo(self._mark)
+            self._refused.clear()
 
     def _shift(self, role: int, spots: Spots, sign: int) -> None:
         self._release()
@@ -181,6 +191,7 @@ class SnapshotFits:
         return found
 
     def _count(self, workload: str, counts: Int) -> None:
+        self._refused.clear()
         self._there[workload] = self._base(workload) + counts
 
     def _filters(self, role: int, pod: PodRecord) -> Mapping[Reason, Bool]:
@@ -188,6 +199,14 @@ class SnapshotFits:
             return NOTHING_MORE
         if role not in self._also:
             view = self._site.view
-            claims = reach(view.nodes, self._site.demand(pod)).passing if pod.claims else NOTHING_MORE
-            self._also[role] = {**claims, **view.cores(pod, view.nodes.names)}
+            claims = self._reached(pod) if pod.claims else NOTHING_MORE
+            self._also[role] = {**claims, **view.cores(pod, view.nodes.names)} if pod.pieces else claims
         return self._also[role]
+
+    def _reached(self, pod: PodRecord) -> Mapping[Reason, Bool]:
+        """Nodes that its claims allow. Claims that ask for the same get the same answer, whatever they are called."""
+        demand = self._site.demand(pod)
+        asked = replace(demand, open=tuple(replace(claim, name="") for claim in demand.open))
+        if asked not in self._alike:
+            self._alike[asked] = reach(self._site.view.nodes, demand).passing
+        return self._alike[asked]

@@ -22,10 +22,13 @@ from fairlead.live.scheduler.storage import Storage
 from fairlead.model.columns import Bool, Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
-from fairlead.model.population import Population
+from fairlead.model.population import Population, Resident
 from fairlead.model.reasons import Reason
 
 NAME_LABEL = "kubernetes.io/metadata.name"
+
+About = Key | Resident | None
+"""What something that happened is about: a claim, a pod as others see it, or everybody."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -40,9 +43,11 @@ class View:
 
 
 class Cache:
-    """`on_room` is called when something happened that may let a waiting pod in: the word says what."""
+    """`on_room` is called when something happened that may let a waiting pod in: the word says what, and then, where it
+    concerns not everybody, the claim that changed or the pod that was bound as others see it.
+    """
 
-    def __init__(self, on_room: Callable[[str], None] = lambda what: None) -> None:
+    def __init__(self, on_room: Callable[[str, About], None] = lambda what, about: None) -> None:
         self.pods: dict[Key, PodRecord] = {}
         self.waiting: dict[Key, PodRecord] = {}
         self.assumed: dict[Key, str] = {}
@@ -54,9 +59,9 @@ class Cache:
         self._per_workload: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._on_room = on_room
-        self.storage = Storage(lambda: on_room("volume"))
+        self.storage = Storage(lambda claim: on_room("volume", claim))
         self.cores = Cores()
-        self.rules = Rules(lambda: on_room("budget"))
+        self.rules = Rules(lambda: on_room("budget", None))
 
     def on_node(self, change: Change[Node]) -> None:
         """A node came, changed or went."""
@@ -67,7 +72,7 @@ class Cache:
                 self._homeless[name].add(key)
             self._nodes.drop(name)
             self.cores.drop(name)
-            self._on_room("node")
+            self._on_room("node", None)
             return
         try:
             record = node_record(change.object, {})
@@ -78,7 +83,7 @@ class Cache:
             for key in self._homeless.pop(name, set()):
                 if key in self.pods:
                     self._place(self.pods[key])
-            self._on_room("node")
+            self._on_room("node", None)
 
     def on_pod(self, change: Change[PodRecord]) -> None:
         """A pod came, changed or went."""
@@ -94,7 +99,7 @@ class Cache:
                 homeless.discard(key)
             if known:
                 self._uncount(key)
-                self._on_room("pod")
+                self._on_room("pod", None)
             return
         if known and known[0].metadata.uid != record.metadata.uid:
             self.assumed.pop(key, None)
@@ -105,9 +110,9 @@ class Cache:
             assumed = self.assumed.pop(key, None)
         self._place(record)
         if known and key not in self._counted:
-            self._on_room("pod")
+            self._on_room("pod", None)
         elif record.holds_room and (not known or assumed is not None):
-            self._on_room("bound")
+            self._on_room("bound", record.resident)
 
     def on_namespace(self, change: Change[Namespace]) -> None:
         """A namespace came, changed or went."""
@@ -116,7 +121,7 @@ class Cache:
             self._namespaces.pop(meta.name, None)
         else:
             self._namespaces[meta.name] = {NAME_LABEL: meta.name, **meta.labels}
-            self._on_room("edit")
+            self._on_room("edit", None)
 
     def assume(self, key: Key, node: str) -> None:
         """Count a waiting pod on a node before the server says so."""
@@ -224,7 +229,7 @@ class Cache:
     def _uncount(self, key: Key) -> None:
         record, node = self._counted.pop(key)
         if record.claims:
-            self.storage.uncount(record)
+            self.storage.uncount(record, node)
         if record.pieces:
             self.cores.uncount(record, node)
         self._here[node].discard(key)

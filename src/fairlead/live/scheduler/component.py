@@ -27,7 +27,7 @@ from fairlead.live.queue.intents import Intents
 from fairlead.live.queue.turn import FairTurn
 from fairlead.live.queue.turning import take_turn
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.cache import About, Cache
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
 from fairlead.live.scheduler.dump import dump
@@ -339,17 +339,18 @@ class Scheduler:
             and pod.waits
             and pod.scheduler == self.options.name
             and pod.key not in self.cache.assumed
+            and not self.pending.holds(pod)
         ):
             self._changed.set()
 
-    def _happened(self, what: str) -> None:
+    def _happened(self, what: str, about: About = None) -> None:
         if what == VOLUME:
             self._volumes.news()
         elif what == BUDGET:
             self.books.rules_changed()
         elif what == QUEUE and self.synced:
             self._gangs.check()
-        if self.pending.wake(what):
+        if self.pending.wake(what, about):
             self._changed.set()
 
     def _bound(self, pod: PodRecord, node: str) -> None:
@@ -365,6 +366,9 @@ class Scheduler:
         if pod.key in self.cache.pods:
             self.books.see(self.cache.pods[pod.key], "")
         self._happened(POD)
+        if pod.claims:
+            # A volume that was kept for it may serve others.
+            self._happened(VOLUME)
         self._changed.set()
 
     def _served(self, resource: Resource[Any]) -> bool:

@@ -10,27 +10,27 @@ from fairlead.live.scheduler.records import Key
 
 
 class Kept(ABC):
-    """Several kinds of objects, each in a mapping of its own; `on_change` is called after every change of one."""
-
-    def __init__(self, on_change: Callable[[], None]) -> None:
-        self._on_change = on_change
+    """Several kinds of objects, each in a mapping of its own."""
 
     @abstractmethod
     def kept(self) -> Iterator[tuple[Resource[Any], dict[Key, Any]]]:
         """Every resource that is followed, with what is known of it."""
 
+    @abstractmethod
+    def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
+        """An object is kept differently from now on: as it was and as it is, None where it was or is not there."""
+
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
         """Every resource to follow, with its sink."""
         for resource, kept in self.kept():
-            yield resource, self._sink(kept)
+            yield resource, self._sink(resource, kept)
 
-    def _sink(self, kept: dict[Key, Any]) -> Callable[[Change[Any]], None]:
+    def _sink(self, resource: Resource[Any], kept: dict[Key, Any]) -> Callable[[Change[Any]], None]:
         def sink(change: Change[Any]) -> None:
             key = change.object.metadata.namespace, change.object.metadata.name
-            if change.kind == "deleted":
-                kept.pop(key, None)
-            else:
+            before = kept.pop(key, None)
+            if change.kind != "deleted":
                 kept[key] = change.object
-            self._on_change()
+            self._noted(resource, before, kept.get(key))
 
         return sink

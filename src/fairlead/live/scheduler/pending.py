@@ -2,13 +2,16 @@
 help it has happened, and then not too often.
 """
 
+from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.scheduler.decide import GroupKey, Outcome, group_key
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.model.population import Resident
 from fairlead.model.reasons import Cure, Reason
+from fairlead.model.shape import Shape
 
 NODE, POD, BOUND, EDIT, VOLUME, BUDGET, QUEUE = "node", "pod", "bound", "edit", "volume", "budget", "queue"
 """What can happen: a node came or changed, a pod left its node, a pod was bound, a namespace was edited, a claim, a
@@ -42,15 +45,19 @@ STAGES: dict[Cure, frozenset[str]] = {
 """What wakes those whom the queue level stops."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
 """Seconds before a woken group is tried again; doubled at each failure."""
+MOST_KNOWN = 100_000
+"""Answers remembered about which pods can help which shapes."""
 
 
 @dataclass(slots=True)
 class _Parked:
     members: frozenset[Key]
     wakes: frozenset[str]
+    claims: frozenset[Key]
+    shape: Shape | None
+    """Whose wishes tell which pods can help it; None where any may."""
     failures: int
     not_before: float
-    awake: bool = False
 
 
 class Pending:
@@ -58,11 +65,15 @@ class Pending:
 
     def __init__(self) -> None:
         self._parked: dict[GroupKey, _Parked] = {}
+        self._asleep: dict[str, dict[GroupKey, None]] = defaultdict(dict)
+        """By what wakes them."""
+        self._awake: set[GroupKey] = set()
+        self._wanted: dict[tuple[Shape, Resident], bool] = {}
 
     def park(self, outcome: Outcome, now: float, again: float | None = None) -> None:
         """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given."""
-        key = outcome.group.key
-        before = self._parked.get(key)
+        group = outcome.group
+        before = self._parked.get(group.key)
         failures = before.failures + 1 if before else 1
         wakes = frozenset({NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
         if outcome.finding is not None:
@@ -71,20 +82,44 @@ class Pending:
             # A node would take one by now: those placed later in the same turn changed what it says.
             wakes |= {BOUND}
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
-        members = frozenset(pod.key for pod in outcome.waiting)
-        self._parked[key] = _Parked(members, wakes, failures, now + (again or wait), awake=again is not None)
+        self._leave(group.key)
+        self._parked[group.key] = _Parked(
+            members=frozenset(pod.key for pod in outcome.waiting),
+            wakes=wakes,
+            claims=frozenset((pod.metadata.namespace, name) for pod in outcome.waiting for name, _ in pod.claims),
+            shape=group.shape if outcome.rejected else None,
+            failures=failures,
+            not_before=now + (again or wait),
+        )
+        if again is not None:
+            self._awake.add(group.key)
+        else:
+            for what in wakes:
+                self._asleep[what][group.key] = None
 
     def settled(self, outcome: Outcome) -> None:
         """All pods of the group found a place."""
-        self._parked.pop(outcome.group.key, None)
+        self._leave(outcome.group.key)
 
-    def wake(self, what: str) -> bool:
-        """Something happened; True where it concerns a parked group."""
-        woken = False
-        for parked in self._parked.values():
-            if what in parked.wakes and not parked.awake:
-                parked.awake = woken = True
-        return woken
+    def wake(self, what: str, about: Key | Resident | None = None) -> bool:
+        """Something happened; True where it concerns a parked group.
+
+        `about` is the one claim that changed, or the pod that was bound as others see it; None concerns everybody.
+        """
+        sleepers = self._asleep.get(what)
+        if not sleepers:
+            return False
+        woken = [key for key in sleepers if about is None or self._concerns(about, self._parked[key])]
+        for key in woken:
+            for each in self._parked[key].wakes:
+                self._asleep[each].pop(key, None)
+        self._awake.update(woken)
+        return bool(woken)
+
+    def holds(self, pod: PodRecord) -> bool:
+        """Whether the pod is parked: news of it that leave it in its group are no reason for a cycle."""
+        parked = self._parked.get(group_key(pod))
+        return parked is not None and pod.key in parked.members
 
     def due(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
         """The waiting pods to look at: new ones, and those of groups that are awake and have waited long enough."""
@@ -94,15 +129,42 @@ class Pending:
             key = group_key(pod)
             seen.add(key)
             parked = self._parked.get(key)
-            if parked is None or pod.key not in parked.members or (parked.awake and parked.not_before <= now):
+            if parked is None or pod.key not in parked.members or (key in self._awake and parked.not_before <= now):
                 chosen.append(pod)
         for gone in self._parked.keys() - seen:
-            del self._parked[gone]
+            self._leave(gone)
         return chosen
 
     def next_due(self) -> float | None:
         """When the next awake group may be tried; None where nobody is awake."""
-        return min((parked.not_before for parked in self._parked.values() if parked.awake), default=None)
+        return min((self._parked[key].not_before for key in self._awake), default=None)
 
     def __len__(self) -> int:
         return sum(len(parked.members) for parked in self._parked.values())
+
+    def _leave(self, key: GroupKey) -> None:
+        parked = self._parked.pop(key, None)
+        if parked is not None:
+            self._awake.discard(key)
+            for each in parked.wakes:
+                self._asleep[each].pop(key, None)
+
+    def _concerns(self, about: Key | Resident, parked: _Parked) -> bool:
+        if not isinstance(about, Resident):
+            return about in parked.claims
+        if parked.shape is None:
+            return True
+        asked = parked.shape, about
+        found = self._wanted.get(asked)
+        if found is None:
+            if len(self._wanted) > MOST_KNOWN:
+                self._wanted.clear()
+            found = self._wanted[asked] = _waits_for(*asked)
+        return found
+
+
+def _waits_for(shape: Shape, who: Resident) -> bool:
+    """Whether a wish to be near, or an even spread, is about such a pod. Namespaces are not compared."""
+    labels = dict(who.labels)
+    selectors = [*(wish.selector for wish in shape.near), *(rule.selector for rule in shape.spread)]
+    return any(each is not None and each.selects(labels) for each in selectors)

@@ -28,7 +28,6 @@ class Rules(Kept):
     """Kept by watches like the nodes; `on_change` is called when a budget or a class changed."""
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
-        super().__init__(self._changed)
         self.classes: dict[Key, PriorityClass] = {}
         self.budgets: dict[Key, PodDisruptionBudget] = {}
         self._told = on_change
@@ -81,7 +80,7 @@ class Rules(Kept):
             )
         return self._covering[who]
 
-    def _changed(self) -> None:
+    def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
         self._selectors = None
         self._covering.clear()
         self._told()

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fairlead.kube.codec.shapes import selector, term
+from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.storage import (
     CsiDriver,
     CsiNode,
@@ -31,7 +31,9 @@ from fairlead.kube.resources import (
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import ZONE_KEYS
 from fairlead.live.scheduler.kept import Kept
+from fairlead.live.scheduler.loads import Attached, Loads
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.scheduler.supply import STORAGE, Asked, Supply, volume_terms
 from fairlead.model.amounts import amount
 from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
 from fairlead.model.reasons import Reason
@@ -43,17 +45,14 @@ OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAITS_FOR_NODE = "WaitForFirstConsumer"
 ONE_POD = "ReadWriteOncePod"
-STORAGE = "storage"
-
-Attached = tuple[str, str]
-"""A driver and what it calls the volume."""
 
 
 class Storage(Kept):
-    """Kept by watches like the nodes; `on_change` is called when something changed that may help a waiting pod."""
+    """Kept by watches like the nodes; `on_change` is called when something changed that may help a waiting pod: one
+    that uses this claim, or (None) any.
+    """
 
-    def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
-        super().__init__(on_change)
+    def __init__(self, on_change: Callable[[Key | None], None] = lambda claim: None) -> None:
         self.claims: dict[Key, PersistentVolumeClaim] = {}
         self.volumes: dict[Key, PersistentVolume] = {}
         self.classes: dict[Key, StorageClass] = {}
@@ -61,9 +60,14 @@ class Storage(Kept):
         self.drivers: dict[Key, CsiDriver] = {}
         self.rooms: dict[Key, CsiStorageCapacity] = {}
         self.attachments: dict[Key, VolumeAttachment] = {}
-        self._users: dict[Key, dict[Key, str]] = defaultdict(dict)
-        self._promised: dict[Key, str] = {}
+        self._on_change = on_change
+        self._users: dict[Key, set[Key]] = defaultdict(set)
+        self._promised: dict[Key, tuple[str, str]] = {}
         self._taken: dict[str, Key] = {}
+        self._supply = Supply()
+        self._loads = Loads(self._attached)
+        self._holders: dict[str, set[Key]] = defaultdict(set)
+        """Claims and attachments by the volume they name."""
 
     def kept(self) -> Iterator[tuple[Resource[Any], dict[Key, Any]]]:
         """Every resource that is followed, with what is known of it."""
@@ -78,27 +82,30 @@ class Storage(Kept):
     def count(self, pod: PodRecord, node: str) -> None:
         """The pod holds its claims on the node."""
         for name, _ in pod.claims:
-            self._users[pod.metadata.namespace, name][pod.key] = node
+            key = pod.metadata.namespace, name
+            self._users[key].add(pod.key)
+            self._loads.hold(key, node)
 
-    def uncount(self, pod: PodRecord) -> None:
-        """The pod holds them no more."""
+    def uncount(self, pod: PodRecord, node: str) -> None:
+        """The pod holds them there no more."""
         for name, _ in pod.claims:
             key = pod.metadata.namespace, name
-            self._users[key].pop(pod.key, None)
+            self._users[key].discard(pod.key)
+            self._loads.leave(key, node)
             if not self._users[key]:
                 del self._users[key]
 
     def promise(self, namespace: str, claim: str, node: str, volume: str) -> None:
         """The claim gets a volume on the node: `volume`, or one that is made (empty)."""
-        self._promised[namespace, claim] = node
+        self._promised[namespace, claim] = node, volume
         if volume:
             self._taken[volume] = namespace, claim
 
     def release(self, namespace: str, claim: str) -> None:
         """The claim is bound, or the attempt has been given up."""
-        key = namespace, claim
-        self._promised.pop(key, None)
-        self._taken = {volume: holder for volume, holder in self._taken.items() if holder != key}
+        _, volume = self._promised.pop((namespace, claim), ("", ""))
+        if volume and self._taken.get(volume) == (namespace, claim):
+            del self._taken[volume]
 
     def demand(self, pod: PodRecord) -> ClaimDemand:
         """What the pod's claims demand of a node."""
@@ -137,7 +144,7 @@ class Storage(Kept):
     def _blocked(self, pod: PodRecord, claim: PersistentVolumeClaim) -> Reason | None:
         """What forbids every node: taken by another pod, or without a volume and not waiting for a node."""
         key = claim.metadata.namespace, claim.metadata.name
-        if ONE_POD in claim.spec.access_modes and self._users.get(key, {}).keys() - {pod.key}:
+        if ONE_POD in claim.spec.access_modes and self._users.get(key, set()) - {pod.key}:
             return reasons.CLAIM_TAKEN
         if self.volume(claim) is not None:
             return None
@@ -147,7 +154,7 @@ class Storage(Kept):
 
     def _open(self, claim: PersistentVolumeClaim) -> OpenClaim:
         key = claim.metadata.namespace, claim.metadata.name
-        chosen = self._promised.get(key) or claim.metadata.annotations.get(SELECTED_NODE, "")
+        chosen = self._promised.get(key, ("", ""))[0] or claim.metadata.annotations.get(SELECTED_NODE, "")
         return OpenClaim(
             name=claim.metadata.name,
             node=chosen,
@@ -157,30 +164,16 @@ class Storage(Kept):
 
     def _candidates(self, claim: PersistentVolumeClaim) -> tuple[Candidate, ...]:
         """Free volumes that suit the claim, the smallest first; one that was made for it excludes all others."""
-        key = claim.metadata.namespace, claim.metadata.name
-        wanted = selector(claim.spec.selector)
-        found = []
-        for volume in self.volumes.values():
-            name, spec = volume.metadata.name, volume.spec
-            size = amount(STORAGE, spec.capacity.get(STORAGE, 0))
-            if self._taken.get(name, key) != key or volume.metadata.deletion_timestamp or size < _asked(claim):
-                continue
-            if spec.volume_mode != claim.spec.volume_mode:
-                continue
-            candidate = Candidate(name=name, nodes=volume_terms(volume))
-            if spec.claim_ref is not None:
-                reference = spec.claim_ref
-                if (reference.namespace, reference.name) == key and reference.uid in ("", claim.metadata.uid):
-                    return (candidate,)
-                continue
-            if (
-                volume.status.phase == "Available"
-                and spec.storage_class_name == _class(claim)
-                and set(claim.spec.access_modes) <= set(spec.access_modes)
-                and (wanted is None or wanted.selects(volume.metadata.labels))
-            ):
-                found.append((size, name, candidate))
-        return tuple(candidate for _, _, candidate in sorted(found, key=lambda each: each[:2]))
+        asked = Asked(
+            claim=(claim.metadata.namespace, claim.metadata.name),
+            uid=claim.metadata.uid,
+            size=_asked(claim),
+            storage_class=_class(claim),
+            modes=frozenset(claim.spec.access_modes),
+            volume_mode=claim.spec.volume_mode,
+            labels=selector(claim.spec.selector),
+        )
+        return self._supply.candidates(asked, self._taken)
 
     def _maker(self, claim: PersistentVolumeClaim) -> Maker | None:
         found = self.classes[("", _class(claim))]
@@ -209,52 +202,95 @@ class Storage(Kept):
     def _crowded(self, pod: PodRecord) -> tuple[str, ...]:
         """Nodes on which the pod's volumes would pass a driver's limit."""
         wanted = {each for name, _ in pod.claims if (each := self._attached((pod.metadata.namespace, name)))}
-        limits = {
-            (csi.metadata.name, driver.name): driver.allocatable.count
-            for csi in self.nodes.values()
-            for driver in csi.spec.drivers
-            if driver.allocatable and driver.allocatable.count is not None
-        }
-        if not wanted or not limits:
-            return ()
-        there: dict[str, set[Attached]] = defaultdict(set)
-        for key, users in self._users.items():
-            each = self._attached(key)
-            if each:
-                for node in set(users.values()):
-                    there[node].add(each)
-        for attachment in self.attachments.values():
-            volume = self.volumes.get(("", attachment.spec.source.persistent_volume_name))
-            if volume is not None and volume.spec.csi:
-                there[attachment.spec.node_name].add((volume.spec.csi.driver, volume.spec.csi.volume_handle))
-        crowded = set()
-        for (node, driver), limit in limits.items():
-            more = {each for each in wanted - there[node] if each[0] == driver}
-            held = sum(each[0] == driver for each in there[node])
-            if more and held + len(more) > limit:
-                crowded.add(node)
-        return tuple(sorted(crowded))
+        return self._loads.crowded(wanted)
 
     def _attached(self, key: Key) -> Attached | None:
-        """The driver of a claim and the name of its volume there; None where no driver attaches it."""
+        """The driver of a claim, or of an attachment, and the name of its volume there; None where none attaches it."""
+        attachment = self.attachments.get(key)
+        if attachment is not None:
+            return _handle(self.volumes.get(("", attachment.spec.source.persistent_volume_name)))
         claim = self.claims.get(key)
         if claim is None:
             return None
         volume = self.volume(claim)
         if volume is not None:
-            return (volume.spec.csi.driver, volume.spec.csi.volume_handle) if volume.spec.csi else None
+            return _handle(volume)
         found = self.classes.get(("", _class(claim)))
         if found is None or found.provisioner in ("", NO_PROVISIONER):
             return None
         return found.provisioner, "/".join(("", *key))
 
+    def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
+        about: Key | None = None
+        if resource is PERSISTENT_VOLUME_CLAIMS:
+            about = _key(now or before)
+            self._follow(about, before and before.spec.volume_name, now and now.spec.volume_name)
+            self._loads.again(about)
+        elif resource is PERSISTENT_VOLUMES:
+            about = self._volume_changed(before, now)
+        elif resource is VOLUME_ATTACHMENTS:
+            self._attachment_changed(before, now)
+        elif resource is CSI_NODES:
+            self._loads.limit((now or before).metadata.name, _limits(now))
+        elif resource is STORAGE_CLASSES:
+            for key in self._users:
+                self._loads.again(key)
+        self._on_change(about)
 
-def volume_terms(volume: PersistentVolume) -> Terms:
-    """The nodes from which the volume can be reached."""
-    affinity = volume.spec.node_affinity
-    if affinity is None or affinity.required is None:
+    def _volume_changed(self, before: PersistentVolume | None, now: PersistentVolume | None) -> Key | None:
+        """The claim that the volume belongs to, before and now; None where others may hope for it."""
+        known = [each for each in (before, now) if each is not None]
+        name = known[0].metadata.name
+        if now is None:
+            self._supply.drop(name)
+        else:
+            self._supply.put(now)
+        for holder in self._holders.get(name, ()):
+            self._loads.again(holder)
+        owners = {_owner(each) for each in known}
+        return owners.pop() if len(owners) == 1 else None
+
+    def _attachment_changed(self, before: VolumeAttachment | None, now: VolumeAttachment | None) -> None:
+        if before is not None:
+            self._loads.leave(_key(before), before.spec.node_name)
+            self._follow(_key(before), before.spec.source.persistent_volume_name, None)
+        if now is not None:
+            self._loads.hold(_key(now), now.spec.node_name)
+            self._follow(_key(now), None, now.spec.source.persistent_volume_name)
+
+    def _follow(self, holder: Key, before: str | None, now: str | None) -> None:
+        """The holder names another volume than before."""
+        if before:
+            self._holders[before].discard(holder)
+            if not self._holders[before]:
+                del self._holders[before]
+        if now:
+            self._holders[now].add(holder)
+
+
+def _key(each: Any) -> Key:
+    return each.metadata.namespace, each.metadata.name
+
+
+def _owner(volume: PersistentVolume) -> Key | None:
+    """The claim that the volume is for."""
+    reference = volume.spec.claim_ref
+    return None if reference is None else (reference.namespace, reference.name)
+
+
+def _handle(volume: PersistentVolume | None) -> Attached | None:
+    if volume is None or volume.spec.csi is None:
         return None
-    return tuple(map(term, affinity.required.node_selector_terms))
+    return volume.spec.csi.driver, volume.spec.csi.volume_handle
+
+
+def _limits(node: CsiNode | None) -> dict[str, int]:
+    """How many volumes each driver may attach."""
+    return {
+        driver.name: driver.allocatable.count
+        for driver in (node.spec.drivers if node is not None else ())
+        if driver.allocatable and driver.allocatable.count is not None
+    }
 
 
 def _zones(volume: PersistentVolume) -> Iterator[Requirement]:

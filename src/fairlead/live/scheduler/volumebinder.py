@@ -7,7 +7,8 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from fairlead.live.scheduler.records import PodRecord
-from fairlead.live.scheduler.storage import SELECTED_NODE, Storage, volume_terms
+from fairlead.live.scheduler.storage import SELECTED_NODE, Storage
+from fairlead.live.scheduler.supply import volume_terms
 from fairlead.model.selectors import Term
 
 PATIENCE = 600.0
