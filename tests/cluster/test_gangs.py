@@ -12,6 +12,7 @@ from tools.controlplane.plane import ControlPlane
 
 from tests.cluster import volcano
 from tests.cluster.test_scheduler import scheduler
+from tests.cluster.test_scheduler_faults import deployed
 
 Nodes = Callable[..., list[str]]
 
@@ -189,7 +190,10 @@ def test_kinds_that_are_installed_later_are_picked_up(
 
 
 def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
-    """PodGroups of scheduling.k8s.io, on a server that has them: none of three starts in room for two, then all do."""
+    """PodGroups of scheduling.k8s.io, where they are served: none of three starts in room for two, then all do.
+
+    The group is told of in kube-scheduler's words, and the rights of the deployment are enough for that.
+    """
     reason = obstacle()
     if reason:
         pytest.skip(f"no control plane here: {reason}")
@@ -220,7 +224,7 @@ def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
             body = volcano.member("own", f"own-{number}", schedulingGroup={"podGroupName": "own"})
             del body["metadata"]["annotations"]
             api.create(pods, body)
-        with scheduler(plane.kubeconfig, "--no-leader-election", "--no-events"):
+        with scheduler(deployed(plane), "--no-leader-election", "--no-events"):
             api.wait("all told", lambda: all(volcano.told(api, "default", "own")), seconds=180)
             assert len(volcano.told(api, "default", "own")) == 3
             api.wait("the group told", lambda: standing() == ("False", "Unschedulable"), seconds=180)

@@ -302,16 +302,21 @@ def manifests() -> list[dict[str, Any]]:
     return [each for file in files for each in yaml.safe_load_all((DEPLOY / file).read_text()) if each]
 
 
-def test_scheduler_works_with_the_rights_it_is_deployed_with(
-    api: Api, control_plane: ControlPlane, namespace: str, kwok_nodes: Callable[..., list[str]]
-) -> None:
-    """The files apply; under their ServiceAccount it leads, binds, tells and records."""
+def deployed(plane: ControlPlane) -> Path:
+    """Apply the deployment files; the kubeconfig of their ServiceAccount."""
     for manifest in manifests():
         path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
         # Two more pods that nobody runs would only be in the way.
         query = {"dryRun": "All"} if manifest["kind"] == "Deployment" else {}
-        api.patch(path, manifest, kind="apply", fieldManager="test", force="true", **query)
-    own = control_plane.kubeconfig_for_service_account(SYSTEM, "fairlead-scheduler")
+        plane.api.patch(path, manifest, kind="apply", fieldManager="test", force="true", **query)
+    return plane.kubeconfig_for_service_account(SYSTEM, "fairlead-scheduler")
+
+
+def test_scheduler_works_with_the_rights_it_is_deployed_with(
+    api: Api, control_plane: ControlPlane, namespace: str, kwok_nodes: Callable[..., list[str]]
+) -> None:
+    """The files apply; under their ServiceAccount it leads, binds, tells and records."""
+    own = deployed(control_plane)
     kwok_nodes(2, labels={"pool": namespace})
     create(api, namespace, workload(namespace, "web", 4), workload(namespace, "big", 1, cpu="500"))
     with scheduler(own, "--lease-namespace", SYSTEM):
