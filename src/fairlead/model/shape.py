@@ -12,9 +12,9 @@ Pairs = tuple[tuple[str, str], ...]
 """Labels or a selector map as sorted pairs."""
 
 
-def hash_of(record: Any) -> int:
-    """The hash of a frozen record by what it is compared by, for those that keep it."""
-    return hash(tuple(getattr(record, each.name) for each in fields(record) if each.compare))
+def content(record: Any) -> tuple[object, ...]:
+    """What a record is compared by."""
+    return tuple(getattr(record, each.name) for each in fields(record) if each.compare)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -72,13 +72,12 @@ class Shape:
     near: tuple[Neighbour, ...] = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
-    _hash: int = field(init=False, repr=False, compare=False)
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "_hash", hash_of(self))
+    _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
-        return self._hash
+        if self._hash is None:
+            object.__setattr__(self, "_hash", hash(content(self)))
+        return self._hash or 0
 
     def requiring(self, condition: Requirement) -> "Shape":
         """This shape with one more condition on the node, ANDed into every term that has one.
