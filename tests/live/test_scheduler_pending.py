@@ -1,16 +1,23 @@
 """Who is looked at again, and when."""
 
+from typing import Any
+
+import msgspec
 import pytest
 
-from fairlead.levels.node.constraints.reasons import NO_ROOM, NOT_NEAR
+from fairlead.kube.objects.pod import Pod
+from fairlead.levels.node.constraints.reasons import CLAIM_MISSING, NO_ROOM, NOT_NEAR
 from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.scheduler.decide import Group, Outcome
-from fairlead.live.scheduler.pending import BOUND, EDIT, FIRST_WAIT, NODE, POD, QUEUE, Pending
+from fairlead.live.scheduler.pending import BOUND, EDIT, FIRST_WAIT, NODE, POD, QUEUE, VOLUME, Pending
+from fairlead.live.scheduler.records import PodRecord
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Finding, Reason, because
-from tests.live.test_scheduler_cache import pod
+from tests.live.test_scheduler_cache import RECORDS, pod
 
 POD_THAT_WAITS = pod("p1")
+REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
+SELECTS_WEB = {"matchLabels": {"app": "web"}}
 
 
 def waiting(*refused: Reason, finding: Finding | None = None) -> Outcome:
@@ -54,3 +61,68 @@ def test_woken_group_waits_its_time() -> None:
         assert pending.next_due() == 100.0 + wait
         assert pending.due([POD_THAT_WAITS], 100.0 + wait * 0.9) == []
         assert pending.due([POD_THAT_WAITS], 100.0 + wait) == [POD_THAT_WAITS]
+
+
+def parked(name: str, *refused: Reason, **spec: Any) -> tuple[Pending, PodRecord]:
+    """A pod of that name that waits, for these reasons."""
+    given = {"metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": name}}, "spec": spec}
+    record = RECORDS.record(msgspec.convert(given, Pod))
+    pending = Pending()
+    outcome = Outcome(
+        group=Group(workload=record.workload, shape=record.shape, pods=(record,)),
+        placed=(),
+        waiting=(record,),
+        considered=1,
+        rejected=tuple(Rejection(reason=reason, count=1, names=("n1",)) for reason in refused),
+    )
+    pending.park(outcome, 0.0)
+    return pending, record
+
+
+def test_claim_wakes_those_who_use_it() -> None:
+    """Another claim is no help; a change that is about no claim in particular may be."""
+    claimed = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "mine"}}]}
+    for about, woken in ((("shop", "other"), False), (("else", "mine"), False), (("shop", "mine"), True), (None, True)):
+        pending, _ = parked("p", CLAIM_MISSING, **claimed)
+        assert pending.wake(VOLUME, about) == woken, about
+
+
+@pytest.mark.parametrize(
+    "wish",
+    [
+        {"affinity": {"podAffinity": {REQUIRED: [{"topologyKey": "zone", "labelSelector": SELECTS_WEB}]}}},
+        {
+            "topologySpreadConstraints": [
+                {
+                    "topologyKey": "zone",
+                    "maxSkew": 1,
+                    "whenUnsatisfiable": "DoNotSchedule",
+                    "labelSelector": SELECTS_WEB,
+                }
+            ]
+        },
+    ],
+    ids=["near", "even"],
+)
+def test_bound_pod_wakes_those_who_wait_for_it(wish: dict[str, Any]) -> None:
+    """A pod that no wish of theirs is about leaves them asleep."""
+    pending, record = parked("p", NOT_NEAR, **wish)
+    assert not pending.wake(BOUND, pod("q", on="n1", app="db").resident)
+    assert pending.due([record], FIRST_WAIT) == []
+    assert pending.wake(BOUND, pod("q", on="n1", app="web").resident)
+    assert pending.due([record], FIRST_WAIT) == [record]
+
+
+def test_any_bound_pod_wakes_those_whom_no_node_refuses() -> None:
+    """Others took the room in the same turn; what comes next may change what nodes say."""
+    pending, _ = parked("p")
+    assert pending.wake(BOUND, pod("q", on="n1", app="db").resident)
+
+
+def test_news_of_a_parked_pod_are_no_reason_to_look() -> None:
+    """Its condition was written, say; another shape is another group."""
+    pending, record = parked("p", NO_ROOM)
+    assert pending.holds(record)
+    assert not pending.holds(pod("p"))
+    pending.due([], 0.0)
+    assert not pending.holds(record)

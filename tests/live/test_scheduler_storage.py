@@ -1,13 +1,16 @@
 """Claims looked up: what a pod's claims demand, from objects as the API server sends them."""
 
+from collections.abc import Callable
 from typing import Any
 
 import msgspec
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.watch import Change
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.scheduler.records import Key, PodRecord, Records
 from fairlead.live.scheduler.storage import Storage
 from fairlead.model.claims import ClaimDemand
 
@@ -15,9 +18,9 @@ RECORDS = Records()
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 
 
-def storage(**objects: list[dict[str, Any]]) -> Storage:
+def storage(told: Callable[[Key | None], None] = lambda claim: None, **objects: list[dict[str, Any]]) -> Storage:
     """A storage that has seen these objects, by resource."""
-    made = Storage()
+    made = Storage(told)
     for resource, sink in made.watched():
         for each in objects.get(resource.plural, ()):
             sink(Change("added", msgspec.convert(each, resource.shape)))
@@ -222,3 +225,99 @@ def test_volume_that_is_still_attached_counts() -> None:
         ],
     )
     assert made.demand(pod("p", "c")).crowded == ("n1",)
+
+
+def tell(made: Storage, plural: str, kind: str, thing: dict[str, Any]) -> None:
+    """One change of an object."""
+    for resource, sink in made.watched():
+        if resource.plural == plural:
+            sink(Change(kind, msgspec.convert(thing, resource.shape)))  # type: ignore[arg-type]  # one of three words
+
+
+def test_storage_tells_whom_a_change_may_help() -> None:
+    """A claim its own pods, a volume those of its claim, a free volume and everything else all."""
+    told: list[Key | None] = []
+    made = storage(told.append)
+    mine = {"namespace": "shop", "name": "c"}
+    for plural, thing in (
+        ("persistentvolumeclaims", claim("c")),
+        ("persistentvolumes", volume("v", claim=mine)),
+        ("persistentvolumes", volume("v")),
+        ("persistentvolumes", volume("v")),
+        ("persistentvolumes", volume("v", claim=mine)),
+        ("storageclasses", LATE),
+    ):
+        tell(made, plural, "modified", thing)
+    tell(made, "persistentvolumes", "deleted", volume("v", claim=mine))
+    assert told == [("shop", "c"), ("shop", "c"), None, None, None, None, ("shop", "c")]
+
+
+NAMES = ("a", "b", "c")
+HOLDERS = st.sampled_from(NAMES)
+attachments = st.builds(
+    lambda name, on, of: {
+        "metadata": {"name": name},
+        "spec": {"nodeName": on, "source": {"persistentVolumeName": of}},
+    },
+    HOLDERS,
+    st.sampled_from(["n1", "n2"]),
+    HOLDERS,
+)
+limits = st.builds(
+    lambda name, count: {
+        "metadata": {"name": name},
+        "spec": {"drivers": [{"name": "disk.example.com", "nodeID": "x", "allocatable": {"count": count}}]},
+    },
+    st.sampled_from(["n1", "n2"]),
+    st.integers(0, 2),
+)
+volumes = st.builds(
+    lambda name, size, csi, owner, phase: volume(
+        name, size=size, csi=csi, phase=phase, **({"claim": {"namespace": "shop", "name": owner}} if owner else {})
+    ),
+    HOLDERS,
+    st.sampled_from(["1Gi", "2Gi"]),
+    st.booleans(),
+    st.sampled_from(["", "", *NAMES]),
+    st.sampled_from(["Available", "Bound"]),
+)
+claims = st.builds(lambda name, of: claim(name, volume=of), HOLDERS, st.sampled_from(["", *NAMES]))
+classes = st.sampled_from([LATE, STATIC])
+changes = st.one_of(
+    *(
+        st.tuples(st.just(plural), st.sampled_from(["modified", "modified", "deleted"]), objects)
+        for plural, objects in (
+            ("volumeattachments", attachments),
+            ("csinodes", limits),
+            ("persistentvolumes", volumes),
+            ("persistentvolumeclaims", claims),
+            ("storageclasses", classes),
+        )
+    ),
+    st.tuples(st.just("pods"), st.sampled_from(["n1", "n2", ""]), HOLDERS),
+)
+
+
+@given(st.lists(changes, max_size=25))
+def test_storage_after_a_storm_is_that_of_a_fresh_list(storm: list[tuple[str, str, Any]]) -> None:
+    """What was counted as it came equals what is counted at the end."""
+    made, kept, there = Storage(), dict[tuple[str, str], dict[str, Any]](), dict[str, str]()
+    for plural, word, thing in storm:
+        if plural != "pods":
+            tell(made, plural, word, thing)
+            kept.pop((plural, thing["metadata"]["name"]), None)
+            if word != "deleted":
+                kept[plural, thing["metadata"]["name"]] = thing
+            continue
+        if thing in there:
+            made.uncount(pod(thing, thing), there.pop(thing))
+        if word:
+            made.count(pod(thing, thing), word)
+            there[thing] = word
+    fresh = Storage()
+    for (plural, _), thing in kept.items():
+        tell(fresh, plural, "added", thing)
+    for name, node in there.items():
+        fresh.count(pod(name, name), node)
+    for name in NAMES:
+        assert made.demand(pod("p", name)) == fresh.demand(pod("p", name))

@@ -31,6 +31,7 @@ class Kept(ABC):
             before = kept.pop(key, None)
             if change.kind != "deleted":
                 kept[key] = change.object
-            self._noted(resource, before, kept.get(key))
+            if before is not None or key in kept:
+                self._noted(resource, before, kept.get(key))
 
         return sink
