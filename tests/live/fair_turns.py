@@ -48,6 +48,8 @@ class Held:
         self.barred: set[str] = set()
         self.made: dict[str, Promise] = {}
         self.withdrawn: list[str] = []
+        self.started: set[str] = set()
+        """Jobs whose pods wait no longer."""
 
     @property
     def promises(self) -> Mapping[str, Promise]:
@@ -59,6 +61,9 @@ class Held:
     def withdraw(self, job: str) -> None:
         self.made.pop(job, None)
         self.withdrawn.append(job)
+
+    def waits(self, promise: Promise) -> bool:
+        return promise.job not in self.started
 
 
 class Place4:

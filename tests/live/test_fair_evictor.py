@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -11,7 +12,7 @@ from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS
 from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
 from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
-from fairlead.live.queue.turn import FairTurn, Wanted
+from fairlead.live.queue.turn import FairTurn, Promise, Wanted
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from tests.kube.virtual import run
 from tests.live.fair_turns import Place4, sharing
@@ -198,6 +199,56 @@ def test_an_eviction_that_betters_nothing_is_not_carried_out() -> None:
         assert len(scene.there) == 6
         assert scene.measures.useless._value.get() == 1
         assert scene.holds.barred == {"high"}
+
+    play(story)
+
+
+def test_nobody_goes_for_a_job_that_has_found_room_meanwhile() -> None:
+    """Others ended between the turn and the eviction: nothing is paid, and the promise is withdrawn."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.holds.started.add("high")
+        await asyncio.sleep(1)
+        assert len(scene.there) == 6
+        assert scene.spent() == []
+        assert scene.holds.promises == {}
+        assert scene.holds.barred == set()
+
+    play(story)
+
+
+def test_who_gets_what_others_leave_is_promised_it_and_evicts_nobody() -> None:
+    """Its pods name their node; if the evictions it waits for are refused, its promise goes too."""
+
+    async def story(scene: Scene) -> None:
+        turn = scene.turn({"low-0": "high"})
+        rest = Promise(job="other", places={("ml", "high-1"): "n1"}, at=0.0)
+        turn = replace(turn, promises=(*turn.promises, rest), sharing=sharing({"high": (0, 1), "other": (0, 1)}))
+        scene.evictor.took_turn(turn)
+        await asyncio.sleep(1)
+        assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
+        assert list(scene.holds.promises) == ["high", "other"]
+        assert scene.stored("high-1")["status"]["nominatedNodeName"] == "n1"
+        scene.api.fail(429, method="POST", path="low-0/eviction")
+        scene.put("low-0", node="n1")
+        scene.evictor.took_turn(turn)
+        await asyncio.sleep(1)
+        assert scene.holds.promises == {}
+
+    play(story)
+
+
+def test_while_evictions_are_carried_out_turns_do_not_look_for_more() -> None:
+    """That is most of the work of a turn, and would be for nothing; afterwards they look again."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        assert not scene.holds.policy.preempt
+        scene.evictor.rested()
+        assert not scene.holds.policy.preempt
+        await asyncio.sleep(1)
+        assert scene.holds.policy.preempt
 
     play(story)
 

@@ -259,6 +259,34 @@ def test_preemption_names_pods_and_promises_their_places() -> None:
     assert not promise.begun
 
 
+def test_room_that_an_eviction_leaves_over_is_not_bound_before_it_is_free() -> None:
+    """A gang of three goes as a whole for one of two; who gets the third place has to wait for it too."""
+    world = World(4, policy=SharePolicy(preempt=True))
+    world.pod("other", on="n1", owner="other")
+    world.group("low", 3)
+    low = world.pods(3, "low", group="low", on="n1", owner="low")
+    world.group("first", 2)
+    world.pods(2, "first", group="first", priority=10)
+    world.group("second", 1)
+    world.pods(1, "second", group="second", priority=5)
+    turn, _ = world.turn()
+    assert turn.grants == ()
+    assert {wanted.beneficiary for wanted in turn.evictions} == {"PodGroup/ns/first"}
+    assert len(turn.evictions) == 3
+    assert {promise.job: set(promise.places.values()) for promise in turn.promises} == {
+        "PodGroup/ns/first": {"n1"},
+        "PodGroup/ns/second": {"n1"},
+    }
+    for promise in turn.promises:
+        world.fair.promise(promise)
+        assert world.fair.waits(promise)
+    for pod in low:
+        world.gone(pod)
+    world.turn()
+    assert world.held() == {"ReplicaSet/ns/other": 1, "PodGroup/ns/first": 2, "PodGroup/ns/second": 1}
+    assert not any(map(world.fair.waits, turn.promises))
+
+
 @pytest.mark.parametrize("guard", ["budget", "barred", "spared", "mark"])
 def test_nobody_is_evicted_against_a_rule(guard: str) -> None:
     """A disruption budget, a job that may not evict, pods that are spared, pods that say no."""

@@ -1,7 +1,7 @@
 """The victims of a preemption against every choice there is, on small clusters."""
 
+from dataclasses import replace
 from itertools import product
-from types import ModuleType
 from unittest.mock import patch
 
 import numpy as np
@@ -10,7 +10,7 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fairlead.engine.explain_queue import lines
-from fairlead.levels.queue import fewest, preempt
+from fairlead.levels.queue import fewest
 from fairlead.levels.queue.choice import Bite, cost
 from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.levels.queue.preempt import Preemption
@@ -199,14 +199,14 @@ def test_who_is_not_tried_would_not_have_been_better(cluster: tuple[Tables, Runn
     assert usual.jobs == thorough.jobs
 
 
-@pytest.mark.parametrize(("module", "bound"), [(fewest, "MOST_VISITS"), (preempt, "MOST_MOVES")])
-def test_a_search_that_is_too_long_says_so(module: ModuleType, bound: str) -> None:
+@pytest.mark.parametrize(("visits", "policy"), [(0, EVICTING), (1000, replace(EVICTING, patience=0))])
+def test_a_search_that_is_too_long_says_so(visits: int, policy: SharePolicy) -> None:
     """Where the search gives up, the choice found in order stands, and the trace tells."""
     jobs = [J(0, 0, 3, [(4, 0), (0, 4)][n % 2], 1, 0, 3) for n in range(4)] + [J(0, 1, 1, (7, 5), 1, 5)]
     world = tables((24, 24), [Q()], [1, 1], jobs)
     usual = share(*world, policy=EVICTING)
-    with patch.object(module, bound, 0):
-        hasty = share(*world, policy=EVICTING)
+    with patch.object(fewest, "MOST_VISITS", visits):
+        hasty = share(*world, policy=policy)
     assert usual.trace.notes == ()
     assert hasty.trace.notes == ("there may be fewer victims for j4: the search for them was too long",)
     assert hasty.victims

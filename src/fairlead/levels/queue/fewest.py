@@ -13,8 +13,10 @@ from fairlead.levels.queue.victims import FRESH, branch_of, over
 
 MOST_ITEMS, MOST_VISITS = 256, 1000
 """Things that may be taken and choices looked at for one job; beyond that the search gives up."""
-MOST_MOVES = 50_000
+PATIENCE = 200_000
 """Groups of replicas taken off nodes on trial, in all the searches of one decision; beyond that they give up."""
+ASKING = 50
+"""To ask the nodes costs about as much as to take so many groups off them."""
 NOBODY = -(2**63)
 """The priority of a choice that evicts nobody who runs."""
 
@@ -40,7 +42,7 @@ class Item:
 class Fewest:
     """One search. `fits`: whether the claimant finds room once bites are gone; `excess`: what the whole lacks.
 
-    `patience` is how many groups may be moved on trial, `moved` how many were.
+    `patience` is how many groups may be moved on trial, `moved` how many were; every question counts as some.
     """
 
     def __init__(
@@ -48,7 +50,7 @@ class Fewest:
         candidates: Candidates,
         fits: Callable[[Sequence[Bite]], bool],
         excess: Sequence[int],
-        patience: int = MOST_MOVES,
+        patience: int,
     ) -> None:
         self.all = candidates
         self.excess = excess
@@ -77,7 +79,7 @@ class Fewest:
 
     def fits(self, bites: Sequence[Bite]) -> bool:
         """Whether the claimant finds room once these are gone; counted."""
-        self.moved += sum(len(bite.parts) for bite in bites)
+        self.moved += ASKING + sum(len(bite.parts) for bite in bites)
         return self._ask(bites)
 
     def _tired(self) -> bool:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, largest, merged
-from fairlead.levels.queue.fewest import MOST_MOVES, Fewest
+from fairlead.levels.queue.fewest import Fewest
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.gang import Step, step_of
 from fairlead.levels.queue.grant import Block
@@ -39,7 +39,7 @@ class Eviction:
 class Preemption:
     """One pass over the jobs that wait."""
 
-    def __init__(self, state: State, fits: Fits | None, running: RunningTable) -> None:
+    def __init__(self, state: State, fits: Fits | None, running: RunningTable, patience: int) -> None:
         self.state = state
         self.fits = fits
         self.allowed: list[int] = running.allowed.tolist()
@@ -49,7 +49,7 @@ class Preemption:
         """By what the allocation became better, for each job that others made room for."""
         self.unsearched: list[int] = []
         """Jobs whose victims may not be the fewest: the search for them was too long."""
-        self.patience = MOST_MOVES
+        self.patience = patience
 
     def run(self, blocks: dict[int, Block]) -> list[int]:
         """Try every blocked job that is not ready, in order; those that started."""

@@ -10,6 +10,7 @@ import numpy as np
 
 from fairlead.levels.queue import admit, reasons
 from fairlead.levels.queue.deserved import Claims, deserved
+from fairlead.levels.queue.fewest import PATIENCE
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
 from fairlead.levels.queue.gang import Members
@@ -32,10 +33,14 @@ NOT_SHARED = ("pods",)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class SharePolicy:
-    """Settings: whether room may be taken from others, and after how many seconds a waiting gang gets a reservation."""
+    """Settings: whether room may be taken from others, and after how many seconds a waiting gang gets a reservation.
+
+    `patience` bounds the search for the fewest victims, see `fewest.PATIENCE`.
+    """
 
     preempt: bool = False
     reserve_after: int | None = None
+    patience: int = PATIENCE
 
 
 def share(
@@ -75,7 +80,7 @@ def share(
     gains: dict[int, Gain | None] = {}
     unsearched: tuple[int, ...] = ()
     if policy.preempt:
-        preemption = Preemption(state, fits, running if running is not None else running_of(jobs))
+        preemption = Preemption(state, fits, running if running is not None else running_of(jobs), policy.patience)
         started = preemption.run(blocks)
         evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)

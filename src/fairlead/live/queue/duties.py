@@ -19,6 +19,9 @@ from fairlead.live.scheduler.component import Scheduler
 from fairlead.live.scheduler.records import Key
 from fairlead.live.settings import Configuration
 
+PATIENCE = 5_000
+"""A turn searches for the fewest victims no longer than about a tenth of a second: watches and binds wait for it."""
+
 
 class Duties:
     """Hangs on to the turns of a scheduler. While `evictions.allowed` is not set, nobody is evicted, only told of."""
@@ -39,7 +42,9 @@ class Duties:
         self._scheduler = scheduler
         self._wall = wall
         scheduler.fair.policy = SharePolicy(
-            preempt=settings.preempt and (allowed or shadow), reserve_after=settings.reserve_after_seconds
+            preempt=settings.preempt and (allowed or shadow),
+            reserve_after=settings.reserve_after_seconds,
+            patience=PATIENCE,
         )
         measures = FairMeasures(scheduler.measures.registry)
         evictions = Evictions(

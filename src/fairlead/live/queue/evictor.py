@@ -47,10 +47,12 @@ class Holds(Protocol):
 
     def withdraw(self, job: str) -> None: ...
 
+    def waits(self, promise: Promise) -> bool: ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One job and those who make room for it."""
+    """One job and those who make room for it; nobody, where it gets what others leave who go for somebody else."""
 
     job: str
     victims: tuple[Wanted, ...]
@@ -97,6 +99,7 @@ class Evictor:
         if self._busy or not cases:
             return
         self._busy = True
+        self._renew()
         for case in cases:
             self._holds.promise(case.promise)
         self._queue.put_nowait(cases)
@@ -128,8 +131,7 @@ class Evictor:
                 self._holds.spared.discard(name)
             elif kind == "job":
                 self._holds.barred.discard(name)
-            else:
-                self._holds.policy = replace(self._holds.policy, preempt=self._wants_preemption)
+        self._renew()
         if over:
             self._nudge()
 
@@ -144,6 +146,7 @@ class Evictor:
                 await self._carry_out_all(work)
             finally:
                 self._busy = False
+                self._renew()
                 self._nudge()
 
     async def _carry_out_all(self, cases: Sequence[Case]) -> None:
@@ -167,13 +170,16 @@ class Evictor:
             log.error("an eviction that betters nothing is not carried out", beneficiary=case.job)
             self._rest("job", case.job, BARRED)
             return False
+        if not case.victims:
+            await self._marks.nominate(case.promise.places)
+            return True
         for wanted in case.victims:
             meta = wanted.pod.metadata
             refusal = await self._evictions.possible(meta.namespace, meta.name, meta.uid)
             if refusal is not None:
                 self._refused(case, wanted, refusal)
                 return False
-        if not self._leads():
+        if not (self._leads() and self._holds.waits(case.promise)):
             return False
         spent = await self._evictions.spend(len(case.victims))
         if isinstance(spent, Refusal):
@@ -226,12 +232,16 @@ class Evictor:
         log.info("not evicted", **_facts(wanted, case.gain), why=refusal.value)
         self._marks.refused(case.promise.places, refusal.value)
         if refusal in REST:
-            self._holds.policy = replace(self._holds.policy, preempt=False)
             self._rest("all", "", REST[refusal])
         elif refusal is Refusal.TOO_MANY:
             self._rest("job", case.job, BARRED)
         else:
             self._rest("pod", wanted.pod.metadata.uid, SPARED)
+
+    def _renew(self) -> None:
+        """Turns look for somebody to evict only where that could be done now: the search is most of their work."""
+        able = self._wants_preemption and not self._busy and ("all", "") not in self._rests
+        self._holds.policy = replace(self._holds.policy, preempt=able)
 
     def _rest(self, kind: str, name: str, seconds: float) -> None:
         self._rests[kind, name] = self._clock() + seconds
@@ -239,19 +249,22 @@ class Evictor:
             self._holds.spared.add(name)
         elif kind == "job":
             self._holds.barred.add(name)
+        else:
+            self._renew()
 
 
 def cases_of(turn: FairTurn) -> list[Case]:
-    """The evictions of a turn by job, in the order of the turn; only those that come with places."""
+    """The promises of a turn with the evictions that they need; last those that need none of their own."""
     victims: dict[str, list[Wanted]] = defaultdict(list)
     for wanted in turn.evictions:
         if wanted.beneficiary:
             victims[wanted.beneficiary].append(wanted)
     places = {promise.job: promise for promise in turn.promises}
     gains = turn.sharing.gains
+    order = [*victims, *(job for job in places if job not in victims)]
     return [
-        Case(job=job, victims=tuple(wanted), promise=places[job], gain=gains.get(job))
-        for job, wanted in victims.items()
+        Case(job=job, victims=tuple(victims.get(job, ())), promise=places[job], gain=gains.get(job))
+        for job in order
         if job in places
     ]
 

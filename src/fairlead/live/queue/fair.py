@@ -88,6 +88,11 @@ class Fairness:
         """The places are for anybody again."""
         self._held.pop(job, None)
 
+    def waits(self, promise: Promise) -> bool:
+        """Whether pods of the promise still wait for their places."""
+        job = self.books.job(promise.job)
+        return job is not None and any(pod.key in promise.places for role in job.roles for pod in role.waiting)
+
     def look(self, nodes: NodeState, now: float) -> FairTurn:
         """Who would deserve and get what by sums alone; nothing is granted, nobody is evicted."""
         jobs = self.books.jobs()

@@ -75,7 +75,8 @@ class _Turn:
         )
         fair.reserved = shared.reserved or ""
         evictions = list(self._victims(shared, jobs, state.running))
-        grants, promises = self._grants(shared, jobs, {each.beneficiary for each in evictions})
+        # Who starts after somebody was evicted, for whomever, may be in room that is not free yet.
+        grants, promises = self._grants(shared, jobs, shared.gains.keys() if evictions else ())
         turn = FairTurn(
             sharing=shared,
             jobs=tuple(self.jobs),
@@ -162,7 +163,7 @@ class _Turn:
                 yield Wanted(pod=pod, node=node, beneficiary=victim.beneficiary, action=victim.action)
 
     def _grants(
-        self, shared: Sharing, jobs: list[LiveJob], beneficiaries: Collection[str]
+        self, shared: Sharing, jobs: list[LiveJob], later: Collection[str]
     ) -> tuple[list[Grant], list[Promise]]:
         names, rank = self.nodes.names, self.fits.ground.rank
         grants: list[Grant] = []
@@ -173,7 +174,7 @@ class _Turn:
                 spots = shared.spots.get(self.first[number] + place, {})
                 found = [row for row in sorted(spots, key=lambda row: int(rank[row])) for _ in range(spots[row])]
                 places += [(pod, names[row]) for pod, row in zip(role.waiting, found, strict=False)]
-            if job.key in beneficiaries:
+            if job.key in later:
                 promises.append(Promise(job=job.key, places={pod.key: node for pod, node in places}, at=self.now))
                 continue
             going = self.going.get(number, {})
