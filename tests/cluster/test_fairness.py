@@ -15,8 +15,9 @@ from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
 from tests.cluster import volcano
+from tests.cluster.pages import free_port
 from tests.cluster.test_plan_live import fairlead
-from tests.cluster.test_scheduler_faults import PLACES, SYSTEM, free_port, manifests
+from tests.cluster.test_scheduler_faults import PLACES, SYSTEM, manifests
 
 Nodes = Callable[..., list[str]]
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"

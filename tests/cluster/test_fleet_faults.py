@@ -27,8 +27,8 @@ from tests.cluster.karmada import (
     observed,
     static,
 )
+from tests.cluster.pages import free_port, measured, page
 from tests.cluster.test_fleet import bindings, equal
-from tests.cluster.test_scheduler_faults import free_port, measured, page
 
 __all__ = ["bindings"]
 

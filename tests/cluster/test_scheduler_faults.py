@@ -1,9 +1,7 @@
 """The scheduler under fault: kills, a server that restarts, a rival, a lost leader; and under its own rights."""
 
-import socket
 import threading
 import time
-import urllib.request
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,6 +17,7 @@ from tools.controlplane.plane import ControlPlane
 
 from tests.cluster import volcano
 from tests.cluster.cutter import cutter
+from tests.cluster.pages import free_port, measured, page
 from tests.cluster.test_scheduler import condition, create, scheduler, workload, workloads_bound
 from tests.cluster.test_scheduler_rules import record
 
@@ -37,28 +36,6 @@ PLACES = {
     "Deployment": f"/apis/apps/v1/namespaces/{SYSTEM}/deployments",
     "PodDisruptionBudget": f"/apis/policy/v1/namespaces/{SYSTEM}/poddisruptionbudgets",
 }
-
-
-def free_port() -> int:
-    """A port that nobody listens on."""
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
-
-
-def page(port: int, path: str) -> str:
-    """A page of the scheduler's own server; empty while it is not up."""
-    try:
-        with urllib.request.urlopen(f"http://127.0.0.1:{port}{path}", timeout=10) as answer:
-            return str(answer.read().decode())
-    except OSError:
-        return ""
-
-
-def measured(port: int, name: str) -> float:
-    """The value of a metric; −1 where there is none yet."""
-    found = [line for line in page(port, "/metrics").splitlines() if line.startswith(f"{name} ")]
-    return float(found[0].split()[1]) if found else -1.0
 
 
 def cache_is_true(api: Api, port: int) -> bool:

@@ -85,6 +85,9 @@ class Scheduler:
         self._wall = wall
         self._leads = leads
         self.measures.leading.set_function(lambda: float(leads()))
+        self.measures.waiting.labels("parked").set_function(lambda: len(self.pending))
+        self.measures.waiting.labels("awake").set_function(lambda: self.pending.awake)
+        self.measures.waiting.labels("binding").set_function(lambda: len(self.cache.assumed))
         self._changed = asyncio.Event()
         self._retry: dict[tuple[str, str], float] = {}
         self._binder = Binder(
@@ -217,7 +220,6 @@ class Scheduler:
             outcomes += self._share(self.pending.due(mine, inf), now)
         self.measures.cycles.inc()
         self.measures.seconds.labels("decide").observe(self._now() - now)
-        self.measures.waiting.labels("parked").set(len(self.pending))
         return outcomes
 
     def _place(self, due: list[PodRecord], now: float) -> tuple[list[Outcome], bool]:

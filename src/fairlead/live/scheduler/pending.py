@@ -139,6 +139,11 @@ class Pending:
         """When the next awake group may be tried; None where nobody is awake."""
         return min((self._parked[key].not_before for key in self._awake), default=None)
 
+    @property
+    def awake(self) -> int:
+        """Pods of groups that will be tried again without anything more happening."""
+        return sum(len(self._parked[key].members) for key in self._awake)
+
     def __len__(self) -> int:
         return sum(len(parked.members) for parked in self._parked.values())
 
