@@ -8,33 +8,40 @@ import resource
 import ssl
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from multiprocessing.connection import Connection as Pipe
 from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiohttp import web
+from aiohttp import ClientTimeout, web
+from yarl import URL
 
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
 from fairlead.kube.answers import Page
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
+from fairlead.kube.credentials import Credential, Fixed
 from fairlead.kube.http import HttpTransport
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
+from fairlead.kube.transport import Headers, Query, Response, Transport
 from fairlead.kube.watch import Change, Reflector
 
 PODS_LISTED = 10_000
 EVENTS_SENT = 40_000
+POSTED = 4_000
 
 
 def run(report: Report) -> None:
-    """Decoding first, then the watch."""
+    """Decoding first, then what goes over TLS."""
     body = pod_list(PODS_LISTED)
     _decoding(report, body)
     _memory(report, body)
-    _watch(report)
+    with _server() as (port, authority):
+        _watch(report, port, authority)
+        _requests(report, port, authority)
 
 
 def pod(number: int) -> dict[str, Any]:
@@ -165,18 +172,25 @@ def _in_child(work: Callable[..., None], *arguments: Any) -> tuple[float, float]
     return first, second
 
 
-def _watch(report: Report) -> None:
-    """Events per second from a TLS server in another process, through a reflector's store to its sink."""
+@contextmanager
+def _server() -> Iterator[tuple[int, str]]:
+    """A TLS server in another process: its port, and the authority to trust."""
     ours, theirs = multiprocessing.get_context("spawn").Pipe()
     server = multiprocessing.get_context("spawn").Process(target=_serve, args=(theirs,), daemon=True)
     server.start()
-    port, authority = ours.recv()
+    try:
+        yield ours.recv()
+    finally:
+        server.kill()
+        server.join()
+
+
+def _watch(report: Report, port: int, authority: str) -> None:
+    """Events per second, through a reflector's store to its sink."""
     rows = []
     for loop in ("uvloop", "asyncio"):
         wall, processor = _follow(port, authority, loop)
         rows.append((loop, f"{EVENTS_SENT / wall:,.0f}/s", f"{processor / EVENTS_SENT * 1e6:.0f} µs"))
-    server.kill()
-    server.join()
     report.table(f"watch: {EVENTS_SENT:,} changes of pods over TLS", ("loop", "events", "processor time each"), rows)
 
 
@@ -208,6 +222,54 @@ async def _count(port: int, authority: str) -> tuple[float, float]:
     return took
 
 
+def _requests(report: Report, port: int, authority: str) -> None:
+    """Bindings posted by our wire and by aiohttp's client, 48 at a time on uvloop."""
+    import uvloop
+
+    connection = Connection(
+        server=f"https://127.0.0.1:{port}", ca=authority, credentials=Fixed(Credential(token="t" * 900))
+    )
+    calls: dict[str, Callable[[], object]] = {
+        "our wire": lambda: uvloop.run(_post(lambda: HttpTransport(connection))),
+        "aiohttp": lambda: uvloop.run(_post(lambda: _Aiohttp(connection))),
+    }
+    took = side_by_side(calls, repeats=3, clock=CPU)
+    base = took["our wire"]
+    rows = [(name, f"{seconds / POSTED * 1e6:.0f} µs", ratio(seconds, base)) for name, seconds in took.items()]
+    report.table(f"{POSTED:,} bindings over TLS", ("client", "processor time each", "ratio"), rows)
+
+
+async def _post(make: Callable[[], Transport]) -> None:
+    client, work = Client(make()), iter(range(POSTED))
+
+    async def turn() -> None:
+        for number in work:
+            await client.bind("default", f"pod-{number}", "node-1", uid="00000000-0000-4000-8000-000000000000")
+
+    await asyncio.gather(*(turn() for _ in range(48)))
+    await client.close()
+
+
+class _Aiohttp(HttpTransport):
+    """Requests by aiohttp, as a program would make them that has no client of its own."""
+
+    async def request(
+        self,
+        method: str,
+        path: str,
+        *,
+        query: Query | None = None,
+        body: bytes | None = None,
+        headers: Headers | None = None,
+        within: float | None = None,
+    ) -> Response:
+        sent = await self._headers(path, headers, body)
+        url = URL(self._base + path, encoded=True)
+        timeout = ClientTimeout(total=within)
+        async with self._streams.request(method, url, data=body, headers=sent, timeout=timeout) as answer:
+            return Response(status=answer.status, body=await answer.read(), headers=dict(answer.headers))
+
+
 def _serve(pipe: Pipe) -> None:
     asyncio.run(_serving(pipe))
 
@@ -226,8 +288,13 @@ async def _serving(pipe: Pipe) -> None:
         await asyncio.sleep(600)
         return stream
 
+    async def bound(request: web.Request) -> web.Response:
+        await request.read()
+        return web.json_response({"kind": "Status", "status": "Success", "code": 201}, status=201)
+
     app = web.Application()
     app.router.add_get("/{path:.*}", answer)
+    app.router.add_post("/{path:.*}", bound)
     runner = web.AppRunner(app)
     await runner.setup()
     context, authority = _certificates()

@@ -1,4 +1,4 @@
-"""Short requests over kept HTTP/1.1 connections, at a quarter of the processor time of a general client.
+"""Short requests over kept HTTP/1.1 connections, at less than half the processor time of a general client.
 
 It sends one request at a time on a connection and reads what an API server answers: a head, and a body by its length,
 in chunks, or to the end of the connection. Anything else is an error, and that connection is not used again.
