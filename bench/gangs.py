@@ -233,7 +233,14 @@ Written by `python -m bench.gangs --full`. Every contestant had a fresh API serv
 ({API}) and pods waiting, a ServiceAccount, and no limits on its client. A gang's minCount is its size. Timed
 is from being ready to the first gang that is whole, and to the last bind. Where not all gangs find room, a contestant
 was done when it had bound nothing for {QUIET:.0f} s; those count in its CPU seconds. Of several laps
-the median is shown, with the least and the most; every other lap runs in the opposite order.
+the median is shown, with the least and the most; every other lap runs in the opposite order: the speed of a shared
+machine varies from minute to minute.
+
+kube-scheduler takes gangs in the order of its queue, which differs from lap to lap; it writes the expected node on pods
+of a gang before they are bound, and an Event for every pod. Fairlead takes them by age, then by name, and writes the
+places of a gang on its PodGroup before it is bound. So where room is short they start other gangs: seconds and cost
+compare, the number of gangs follows from the order. Gangs that do not fit are tried again every few seconds by
+kube-scheduler, and by Fairlead when something changes that could help.
 """
 
 
