@@ -3,7 +3,7 @@
 import http.client
 import threading
 import time
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -17,11 +17,15 @@ WATCH_SECONDS = 2
 
 @dataclass
 class Followed:
-    """Every pod's last version by name; `since` is when one was last bound, told, created or deleted."""
+    """Every pod's last version by name; `since` is when one was last bound, told, created or deleted.
+
+    `places` are the nodes that a pod was ever seen on, by uid.
+    """
 
     api: Api
     path: str
     pods: dict[str, dict[str, Any]] = field(default_factory=dict)
+    places: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     since: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
 
@@ -67,9 +71,13 @@ class Followed:
         return version
 
     def _put(self, name: str, pod: dict[str, Any] | None) -> None:
-        before = self.pods.pop(name, None)
-        if pod is not None:
+        before = self.pods.get(name)
+        if pod is None:
+            self.pods.pop(name, None)
+        else:
             self.pods[name] = pod
+            if pod["spec"].get("nodeName"):
+                self.places[pod["metadata"]["uid"]].add(pod["spec"]["nodeName"])
         if (before and state_of(before)) != (pod and state_of(pod)):
             self.since = time.monotonic()
 

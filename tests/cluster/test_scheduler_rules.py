@@ -149,7 +149,7 @@ def test_scheduler_keeps_every_rule_at_full_size(
     found = violations(cluster)
     record(
         f"Random mix of seed {seed}: {len(cluster.bound)} of {pods} pods bound on {nodes} nodes, "
-        f"{len(cluster.waiting)} waiting; at rest {took:.0f} s after the first was created. "
+        f"{len(cluster.waiting)} waiting; nodes and pods made and all at rest within {took:.0f} s. "
         f"The independent checker found {len(found)} violations.",
         "rules",
     )
