@@ -3,6 +3,7 @@
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -170,6 +171,27 @@ def test_cache_tells_that_its_own_pod_is_bound() -> None:
     cache.on_pod(Change("modified", pod("p1", on="n1")))
     cache.on_pod(Change("modified", pod("p1", on="n1", phase="Running")))
     assert told == ["node", "bound"]
+
+
+@pytest.mark.parametrize(
+    ("change", "told"),
+    [
+        ({"cpu": "2"}, ["pod", "bound"]),
+        ({"leaving": True}, ["pod", "bound"]),
+        ({"app": "db"}, ["pod", "bound"]),
+        ({}, []),
+    ],
+    ids=["less", "going", "other labels", "the same"],
+)
+def test_cache_tells_that_a_bound_pod_is_different(change: dict[str, Any], told: list[str]) -> None:
+    """Resized, on its way out, or with other labels: each may help somebody."""
+    heard: list[str] = []
+    cache = Cache(lambda what, about: heard.append(what))
+    cache.on_node(Change("added", node("n1")))
+    cache.on_pod(Change("added", pod("p1", on="n1", cpu="3")))
+    heard.clear()
+    cache.on_pod(Change("modified", pod("p1", on="n1", **{"cpu": "3", "phase": "Running", **change})))
+    assert heard == told
 
 
 def test_records_share_what_is_equal() -> None:

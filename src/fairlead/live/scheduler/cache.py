@@ -113,6 +113,10 @@ class Cache:
             self._on_room("pod", None)
         elif record.holds_room and (not known or assumed is not None):
             self._on_room("bound", record.resident)
+        elif known and not _takes_the_same(known[0], record):
+            # It takes less than before, is going, or looks different to others.
+            self._on_room("pod", None)
+            self._on_room("bound", record.resident)
 
     def on_namespace(self, change: Change[Namespace]) -> None:
         """A namespace came, changed or went."""
