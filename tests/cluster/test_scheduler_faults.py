@@ -292,7 +292,7 @@ def test_scheduler_idles(api: Api, kubeconfig: Path, namespace: str, kwok_nodes:
     """1,000 unschedulable pods cost less than 2 % of a core."""
     kwok_nodes(20, labels={"pool": namespace})
     share = idle_share(api, kubeconfig, namespace, 1000, 60)
-    record(f"Idle with 1,000 unschedulable pods: {share:.2%} of a core over 60 s.", "faults")
+    record(f"Idle with 1,000 unschedulable pods: {share:.2%} of a core over 60 s.")
     assert share < 0.02
 
 

@@ -156,13 +156,12 @@ def test_scheduler_keeps_every_rule_at_full_size(
     assert found == []
 
 
-def record(line: str, what: str) -> None:
-    """One line of today's proof of `what`; lines of the same day stand below one another."""
-    page = ROOT / "docs" / "proof" / f"{time.strftime('%Y-%m-%d')}-scheduler-{what}.md"
+def record(line: str, what: str = "") -> None:
+    """One line of today's proof, on a page of its own for `what`; lines of the same day stand below one another."""
+    page = ROOT / "docs" / "proof" / f"{time.strftime('%Y-%m-%d')}-scheduler{what and f'-{what}'}.md"
     if not page.exists():
         page.parent.mkdir(parents=True, exist_ok=True)
-        page.write_text(
-            f"# The live scheduler, proven: {what}\n\nWritten by `make proof`, on a machine of two cores.\n\n"
-        )
+        title = f"# The live scheduler, proven{what and f': {what}'}"
+        page.write_text(f"{title}\n\nWritten by `make proof`, on a machine of two cores.\n\n")
     with page.open("a") as file:
         file.write(f"- {line}\n")
