@@ -218,6 +218,19 @@ def test_nobody_goes_for_a_job_that_has_found_room_meanwhile() -> None:
     play(story)
 
 
+def test_room_that_one_job_took_from_another_is_made_all_the_same() -> None:
+    """The second started in the room of the first, which still waits: the victims of the second go for the first."""
+
+    async def story(scene: Scene) -> None:
+        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
+        scene.holds.started.add("higher")
+        await asyncio.sleep(1)
+        assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
+        assert scene.evictor.idle
+
+    play(story)
+
+
 def test_who_gets_what_others_leave_is_promised_it_and_evicts_nobody() -> None:
     """Its pods name their node; if the evictions it waits for are refused, its promise goes too."""
 

@@ -193,6 +193,7 @@ class Office(Place4):
         self.jobs = dict(jobs)
         self.generation = 0
         self.looks = 0
+        self.leaving = 0
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
         measures = self.measures = FairMeasures(CollectorRegistry())
@@ -210,6 +211,7 @@ class Office(Place4):
                 generation=lambda: self.generation,
                 look=self._look,
                 would=self._look,
+                leaving=lambda: self.leaving,
                 nominated=lambda: [key for key, pod in self.pods.items() if pod.nominated],
             ),
             evictor,
@@ -240,6 +242,31 @@ class Office(Place4):
         ]
         problem = {"total": {"cpu": 8}, "queues": [{"name": "q"}], "jobs": jobs}
         return FairTurn(sharing=share.solve(strict(problem, share.Problem)), jobs=tuple(self.jobs.values()), grants=())
+
+
+def test_room_that_will_not_come_is_no_longer_kept() -> None:
+    """Nobody is being evicted and nobody has been leaving for a while: the promise ends long before its time."""
+
+    async def story() -> None:
+        office = Office({})
+        places = {("ml", "high-0"): "n1"}
+        office.holds.promise(Promise(job="high", places=places, at=asyncio.get_running_loop().time()))
+        office.leaving = 1
+        for _ in range(20):
+            await office.upkeep.round()
+            await asyncio.sleep(2)
+        assert list(office.holds.promises) == ["high"]
+        office.leaving = 0
+        await office.upkeep.round()
+        await asyncio.sleep(upkeep.LOST - 1)
+        await office.upkeep.round()
+        assert list(office.holds.promises) == ["high"]
+        await asyncio.sleep(2)
+        await office.upkeep.round()
+        assert office.holds.promises == {}
+        assert office.holds.barred == set()
+
+    run(story())
 
 
 def test_status_is_written_once_and_again_when_something_changes() -> None:

@@ -287,6 +287,21 @@ def test_room_that_an_eviction_leaves_over_is_not_bound_before_it_is_free() -> N
     assert not any(map(world.fair.waits, turn.promises))
 
 
+def test_what_is_above_a_gang_waits_until_the_gang_has_started() -> None:
+    """Room for one is free while room for the gang of two is being made: its third pod does not get it yet."""
+    world = World(2, 1)
+    low = world.pods(2, "low", on="n1", owner="low")
+    mine = world.pods(3, "high", group="g", priority=10)
+    world.group("g", 2)
+    world.fair.promise(Promise(job="PodGroup/ns/g", places={pod.key: "n1" for pod in mine[:2]}, at=NOW))
+    turn, _ = world.turn()
+    assert turn.grants == ()
+    for pod in low:
+        world.gone(pod)
+    world.turn()
+    assert world.held() == {"PodGroup/ns/g": 3}
+
+
 @pytest.mark.parametrize("guard", ["budget", "barred", "spared", "mark"])
 def test_nobody_is_evicted_against_a_rule(guard: str) -> None:
     """A disruption budget, a job that may not evict, pods that are spared, pods that say no."""

@@ -77,6 +77,7 @@ class Duties:
                 generation=lambda: scheduler.books.generation,
                 look=lambda: scheduler.fair.look(scheduler.cache.view().nodes, wall()),
                 would=self._would,
+                leaving=lambda: len(scheduler.books.leaving),
                 nominated=self._nominated,
             ),
             self._evictor,

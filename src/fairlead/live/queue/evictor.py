@@ -117,6 +117,11 @@ class Evictor:
             self._told[job] = uids
         self._told = {job: uids for job, uids in self._told.items() if job in wanted}
 
+    @property
+    def idle(self) -> bool:
+        """Whether nobody is being evicted, nor about to be."""
+        return not self._busy
+
     def bar(self, job: str) -> None:
         """The room that was made for the job did not come in time: it evicts nobody else for a while."""
         self._rest("job", job, BARRED)
@@ -153,7 +158,7 @@ class Evictor:
         """In order; each was chosen as if those before it had happened, so that after a refusal the rest is dropped."""
         for number, case in enumerate(cases):
             try:
-                done = await self._carry_out(case)
+                done = await self._carry_out(case, cases)
             except KubeError as error:
                 log.warning("not evicted", beneficiary=case.job, why=str(error))
                 self._rest("job", case.job, BARRED)
@@ -164,7 +169,7 @@ class Evictor:
                 await self._marks.unnominate(case.promise.places)
                 return
 
-    async def _carry_out(self, case: Case) -> bool:
+    async def _carry_out(self, case: Case, cases: Sequence[Case]) -> bool:
         if case.gain is None or not case.gain.better:
             self._measures.useless.inc()
             log.error("an eviction that betters nothing is not carried out", beneficiary=case.job)
@@ -179,7 +184,8 @@ class Evictor:
             if refusal is not None:
                 self._refused(case, wanted, refusal)
                 return False
-        if not (self._leads() and self._holds.waits(case.promise)):
+        # One may have started in room that another made: nobody has to go only when none of them waits any more.
+        if not self._leads() or not any(self._holds.waits(each.promise) for each in cases):
             return False
         spent = await self._evictions.spend(len(case.victims))
         if isinstance(spent, Refusal):

@@ -3,7 +3,7 @@
 What `room` has found is kept until the next question, so that the `take` that follows costs nothing.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -46,7 +46,7 @@ class SnapshotFits:
         self.ground = Ground(view.nodes, view.population, view.rank)
         self._site = site
         self._likes = likes
-        self._asleep = asleep
+        self._asleep = set(asleep)
         self._step = np.ones(len(view.nodes.names), dtype=np.int64)
         self._there: dict[str, Int] = {}
         self._also: dict[int, Mapping[Reason, Bool]] = {}
@@ -68,6 +68,10 @@ class SnapshotFits:
             if found[role]:
                 self._kept[role] = counts
         return found
+
+    def rest(self, roles: Iterable[int]) -> None:
+        """These roles get nothing more."""
+        self._asleep.update(roles)
 
     def places(self, roles: Mapping[int, int]) -> int | None:
         """See `AnyOrder`: an answer where replicas take nothing from one another but amounts."""
@@ -133,6 +137,16 @@ class SnapshotFits:
         names = self._site.view.nodes.names
         there = np.array([bool(name) for name in names], dtype=np.bool_)
         return rejections(np.where(there, codes, 0).astype(np.uint8), names) if codes[there].all() else ()
+
+    def ever(self, role: int) -> bool:
+        """See `Emptied`. What others do there is left out, and so are the wishes about them."""
+        pod = self._likes[role]
+        if pod is None:
+            return False
+        nodes = self._site.view.nodes
+        empty = replace(nodes, used=np.zeros_like(nodes.used))
+        alone = replace(pod.shape, near=(), far=(), spread=(), ports=())
+        return bool(Constraints(empty, alone, also=self._filters(role, pod)).allowed().any())
 
     def at(self, role: int, row: int) -> bool:
         """Place one replica on this very node, if it fits there."""

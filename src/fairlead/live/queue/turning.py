@@ -141,6 +141,8 @@ class _Turn:
             if pod.key not in there and node in rows:
                 self.fits.put(role, {rows[node]: 1})
         self.kept[number] = {pod.key: node for _, pod, node in wanted}
+        # What is above the gang has its turn after the gang has started.
+        self.fits.rest(self._roles((number,)))
 
     def _settled(self, number: int) -> Places:
         return {**self.going.get(number, {}), **self.kept.get(number, {})}

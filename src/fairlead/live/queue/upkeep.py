@@ -25,6 +25,8 @@ from fairlead.model.reasons import Finding
 MOST_WRITES = 100
 """Status patches a round; the rest waits for the next one, those written longest ago first."""
 IN_FLIGHT = 8
+LOST = 15.0
+"""Seconds after the last pod left in which the room that was made must be taken; nobody is parked that long."""
 DUTY = 20
 """A look at the whole takes at most one part in so many of the time."""
 
@@ -49,6 +51,8 @@ class Sight:
     """How everybody stands, without granting anything."""
     would: Callable[[], FairTurn]
     """A turn with evictions that nobody acts on."""
+    leaving: Callable[[], int]
+    """How many of our pods are on their way out."""
     nominated: Callable[[], Iterable[Key]]
     """Our pods that wait and say that a node is being cleared for them."""
 
@@ -93,6 +97,7 @@ class Upkeep:
         self._unwritten = False
         self._written: dict[What, int] = {}
         self._round = 0
+        self._calm_since: float | None = None
         self._turn: FairTurn | None = None
         self._found: dict[str, Finding] = {}
 
@@ -120,16 +125,16 @@ class Upkeep:
 
     async def _keep_promises(self) -> None:
         """End the promises whose pods wait no longer, and those whose room did not come in time."""
-        held = 0
+        held, lost = 0, self._lost()
         for promise in list(self._fair.promises.values()):
             if promise.begun:
                 continue
             waiting = [key for key in promise.places if self._waits(key)]
             late = self._wall() - promise.at > self._hold_seconds
-            if waiting and not late:
+            if waiting and not late and not lost:
                 held += len(waiting)
                 continue
-            if waiting:
+            if waiting and late:
                 self._too_late(promise)
             self._fair.withdraw(promise.job)
             self._nudge()
@@ -138,6 +143,15 @@ class Upkeep:
         # A leader before this one may have nominated pods; what it promised them went with it.
         nominated = {*self._marks.nominated, *self._sight.nominated()} if self._writes else ()
         await self._marks.unnominate([key for key in nominated if key not in promised])
+
+    def _lost(self) -> bool:
+        """Whether promises that are still open have no more room to hope for: nobody has been leaving for a while."""
+        if self._sight.leaving() or not self._evictor.idle or not self._fair.promises:
+            self._calm_since = None
+            return False
+        if self._calm_since is None:
+            self._calm_since = self._now()
+        return self._now() - self._calm_since > LOST
 
     def _waits(self, key: Key) -> bool:
         pod = self._sight.pod(key)
