@@ -34,6 +34,25 @@ class Candidates:
         self.groups = groups
         self.limits = limits
         self.allowed = allowed
+        self.served = self._served()
+        """Jobs by how well they are served, the best first: queue, namespace, job, the youngest; ties are equal."""
+
+    def _served(self) -> dict[int, int]:
+        """The place of each job that may lose something."""
+        jobs = {group.job for group, limit in zip(self.groups, self.limits, strict=True) if limit}
+        keys = {job: self._fortune(job) for job in jobs}
+        places = {key: place for place, key in enumerate(sorted(set(keys.values())))}
+        return {job: places[key] for job, key in keys.items()}
+
+    def _fortune(self, job: int) -> Key:
+        state = self.state
+        pair, queue = state.pair_of[job], state.queue_of[job]
+        return (
+            -state.queue_measures[queue].share(state.ledger.used[queue]),
+            -state.pair_measures[pair].share(state.pair_used[pair]),
+            -state.job_share(job),
+            -int(state.world.jobs.age[job]),
+        )
 
     def bites(self, key: Callable[["Candidates", int], Key]) -> list[Bite]:
         """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs."""
@@ -57,17 +76,8 @@ class Candidates:
 
 def cheapest(candidates: Candidates, number: int) -> Key:
     """Not yet started first, then low priority, the best served queue, namespace and job, the youngest."""
-    state, group = candidates.state, candidates.groups[number]
-    pair, queue = state.pair_of[group.job], state.queue_of[group.job]
-    return (
-        int(group.row != FRESH),
-        group.priority,
-        -state.queue_measures[queue].share(state.ledger.used[queue]),
-        -state.pair_measures[pair].share(state.pair_used[pair]),
-        -state.job_share(group.job),
-        -int(state.world.jobs.age[group.job]),
-        number,
-    )
+    group = candidates.groups[number]
+    return int(group.row != FRESH), group.priority, candidates.served[group.job], number
 
 
 def largest(candidates: Candidates, number: int) -> Key:

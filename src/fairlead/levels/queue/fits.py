@@ -46,3 +46,12 @@ class AnyOrder(Fits, Protocol):
         A number means that so many surely fit, and either that is all of them, or all are alike and no more fit.
         """
         ...
+
+
+@runtime_checkable
+class Emptied(Fits, Protocol):
+    """A `Fits` that can tell whom no eviction helps. It saves the search for victims."""
+
+    def ever(self, role: int) -> bool:
+        """Whether some node might take a replica of the role if nobody else were there."""
+        ...

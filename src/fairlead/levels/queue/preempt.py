@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, largest, merged
 from fairlead.levels.queue.fewest import Fewest
-from fairlead.levels.queue.fits import Fits
+from fairlead.levels.queue.fits import Emptied, Fits
 from fairlead.levels.queue.gang import Step, step_of
 from fairlead.levels.queue.grant import Block
 from fairlead.levels.queue.potential import Change, Gain, Standing
@@ -55,7 +55,14 @@ class Preemption:
         """Try every blocked job that is not ready, in order; those that started."""
         state, jobs = self.state, self.state.world.jobs
         starving = [job for job in blocks if jobs.preempts[job] and not state.members.ready(job)]
-        return [job for job in sorted(starving, key=state.job_key) if self._attempt(job)]
+        return [job for job in sorted(starving, key=state.job_key) if self._ever(job) and self._attempt(job)]
+
+    def _ever(self, job: int) -> bool:
+        """Whether evictions could help at all: every role of the next step might find a node if nobody were there."""
+        step = self.state.members.step(job)
+        if step is None or not isinstance(self.fits, Emptied):
+            return True
+        return all(self.fits.ever(role) for role, _ in step.roles)
 
     def _attempt(self, job: int) -> bool:
         state = self.state
@@ -67,7 +74,8 @@ class Preemption:
         standing = self._standing(claim.priority)
         inside = [limit if state.queue_of[g.job] == queue else 0 for g, limit in zip(self.groups, limits, strict=True)]
         outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
-        for scope in (inside, outside, limits):
+        # Inside the queue, outside it, both; what is nobody or has been tried is left out.
+        for scope in (inside, outside, limits) if any(inside) and any(outside) else (limits,):
             choices, complete = self._choices(claim, scope) if self._hopeful(claim, scope, standing) else ([], True)
             for chosen in choices:
                 change = self._change(claim, chosen)
