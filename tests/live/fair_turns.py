@@ -46,6 +46,7 @@ class Held:
         self.policy = SharePolicy(preempt=True)
         self.spared: set[str] = set()
         self.barred: set[str] = set()
+        self.yielding: set[Key] = set()
         self.made: dict[str, Promise] = {}
         self.withdrawn: list[str] = []
         self.started: set[str] = set()

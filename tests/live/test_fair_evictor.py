@@ -258,10 +258,12 @@ def test_while_evictions_are_carried_out_turns_do_not_look_for_more() -> None:
     async def story(scene: Scene) -> None:
         scene.evictor.took_turn(scene.turn({"low-0": "high"}))
         assert not scene.holds.policy.preempt
+        assert scene.holds.yielding == {("ml", "low-0")}
         scene.evictor.rested()
         assert not scene.holds.policy.preempt
         await asyncio.sleep(1)
         assert scene.holds.policy.preempt
+        assert scene.holds.yielding == set()
 
     play(story)
 

@@ -1,9 +1,12 @@
 """Turns of the queue level on a cluster in memory: shares, gangs, promises, evictions, words for those who wait."""
 
+from typing import Any
+
 import pytest
 
 from fairlead.kube.resources import POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.queue.fits import Site, SnapshotFits
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.turn import Promise
 from fairlead.live.scheduler.words import message
@@ -302,6 +305,23 @@ def test_what_is_above_a_gang_waits_until_the_gang_has_started() -> None:
     assert world.held() == {"PodGroup/ns/g": 3}
 
 
+def test_a_gang_that_is_being_evicted_gets_nobody_new() -> None:
+    """One of three has gone and was created anew, two are about to go: the new one waits until all three have gone."""
+    world = World(6)
+    world.group("g", 3)
+    members = world.pods(3, "old", group="g", on="n1", owner="g")
+    world.fair.yielding = {pod.key for pod in members}
+    world.gone(members[0])
+    world.pods(1, "new", group="g", owner="g")
+    turn, _ = world.turn()
+    assert turn.grants == ()
+    for pod in members[1:]:
+        world.gone(pod)
+    world.pods(2, "newer", group="g", owner="g")
+    world.turn()
+    assert world.held() == {"PodGroup/ns/g": 3}
+
+
 @pytest.mark.parametrize("guard", ["budget", "barred", "spared", "mark"])
 def test_nobody_is_evicted_against_a_rule(guard: str) -> None:
     """A disruption budget, a job that may not evict, pods that are spared, pods that say no."""
@@ -382,3 +402,30 @@ def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
     elif case == "reservation and others wait":
         world.fair.policy = SharePolicy(reserve_after=10)
     assert world.fair.calm(due, parked=True) is want
+
+
+HOST = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}
+NEVER_NEAR = {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [HOST]}}
+
+
+@pytest.mark.parametrize(
+    ("spec", "ever"),
+    [
+        ({"cpu": "4"}, True),
+        ({"cpu": "5"}, False),
+        ({"nodeSelector": {"disk": "none"}}, False),
+        ({"affinity": NEVER_NEAR}, True),
+        ({"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "missing"}}]}, False),
+    ],
+    ids=["a full node", "larger than a node", "no such node", "others are in the way", "a claim that is not there"],
+)
+def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
+    """What a node would refuse even if it were empty needs no search for victims."""
+    world = World(4)
+    world.pods(4, "there", on="n1", owner="there")
+    pod = world.pod("p", **spec)
+    site = Site(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
+    fits = SnapshotFits(site, [pod, None])
+    assert fits.refusals(0)
+    assert fits.ever(0) == ever
+    assert not fits.ever(1)

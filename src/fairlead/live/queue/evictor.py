@@ -20,6 +20,7 @@ from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, Promise, Wanted
 from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.scheduler.records import Key
 
 REST = {Refusal.STOPPED: 5.0, Refusal.BUDGET: 5.0, Refusal.BUSY: 5.0, Refusal.OFF: 60.0}
 """Seconds without any preemption after such a refusal; granting goes on meanwhile."""
@@ -27,6 +28,9 @@ BARRED = 60.0
 """Seconds for which a job evicts nobody after a refusal of its own."""
 SPARED = 30.0
 """Seconds for which a pod is left out of the choice after a disruption budget refused its eviction."""
+
+IN_FLIGHT = 8
+"""Questions to the server at a time."""
 
 log = structlog.get_logger("evictor")
 
@@ -39,6 +43,8 @@ class Holds(Protocol):
     """Uids of pods that may not be chosen."""
     barred: set[str]
     """Keys of jobs that may not evict."""
+    yielding: set[Key]
+    """Pods that are to go. Their jobs get nothing until they have gone: a gang goes as a whole, with nobody new."""
 
     @property
     def promises(self) -> Mapping[str, Promise]: ...
@@ -99,6 +105,7 @@ class Evictor:
         if self._busy or not cases:
             return
         self._busy = True
+        self._holds.yielding = {wanted.pod.key for case in cases for wanted in case.victims}
         self._renew()
         for case in cases:
             self._holds.promise(case.promise)
@@ -151,6 +158,7 @@ class Evictor:
                 await self._carry_out_all(work)
             finally:
                 self._busy = False
+                self._holds.yielding = set()
                 self._renew()
                 self._nudge()
 
@@ -178,9 +186,7 @@ class Evictor:
         if not case.victims:
             await self._marks.nominate(case.promise.places)
             return True
-        for wanted in case.victims:
-            meta = wanted.pod.metadata
-            refusal = await self._evictions.possible(meta.namespace, meta.name, meta.uid)
+        for wanted, refusal in zip(case.victims, await self._objections(case), strict=True):
             if refusal is not None:
                 self._refused(case, wanted, refusal)
                 return False
@@ -206,6 +212,17 @@ class Evictor:
             else:
                 self._evicted(wanted, case.gain)
         return True
+
+    async def _objections(self, case: Case) -> list[Refusal | None]:
+        """What the server would say to each of the evictions."""
+        gate = asyncio.Semaphore(IN_FLIGHT)
+
+        async def one(wanted: Wanted) -> Refusal | None:
+            async with gate:
+                meta = wanted.pod.metadata
+                return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
+
+        return await asyncio.gather(*map(one, case.victims))
 
     def _release(self, turn: FairTurn) -> None:
         """Members of a gang that cannot be completed go one by one, for nobody's sake."""

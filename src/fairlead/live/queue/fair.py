@@ -8,7 +8,7 @@ from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
-from fairlead.live.scheduler.records import PodRecord
+from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Cover
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
@@ -31,6 +31,8 @@ class Fairness:
         """Uids of pods that may not be chosen for eviction."""
         self.barred: set[str] = set()
         """Keys of jobs that may not evict."""
+        self.yielding: set[Key] = set()
+        """Pods that are to go; their jobs get nothing until they have gone."""
         self.reserved = ""
         """The job that the last turn kept room for."""
         self._covers = covers

@@ -56,6 +56,8 @@ class _Turn:
         released = [number for number, job in enumerate(self.jobs) if self._overdue(job)]
         for number, promise in self._promises(released):
             self._keep(number, promise)
+        if fair.yielding:
+            self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
         budgets = Budgets(fair.cover) if fair.policy.preempt else None
         jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
         rows = [
@@ -110,6 +112,10 @@ class _Turn:
         if begun is None or self.now - begun.at < self.fair.deadline:
             return False
         return job.waiting > 0 and job.running < job.min_member
+
+    def _yields(self, job: LiveJob) -> bool:
+        """Whether pods of the job are about to go."""
+        return any(pod.key in self.fair.yielding for pod, _ in _running(job))
 
     def _promises(self, released: Collection[int]) -> list[tuple[int, Promise]]:
         """Promises whose pods still wait, the oldest first."""
