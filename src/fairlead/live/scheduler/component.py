@@ -40,6 +40,8 @@ from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
+REST, LONGEST_REST = 3.0, 1.0
+"""After a turn of the queue level this many times its length is for watches, binds and evictions; seconds at most."""
 
 T = TypeVar("T")
 
@@ -89,6 +91,7 @@ class Scheduler:
         self.measures.waiting.labels("awake").set_function(lambda: self.pending.awake)
         self.measures.waiting.labels("binding").set_function(lambda: len(self.cache.assumed))
         self._changed = asyncio.Event()
+        self._rest = 0.0
         self._retry: dict[tuple[str, str], float] = {}
         self._binder = Binder(
             client,
@@ -148,8 +151,8 @@ class Scheduler:
             try:
                 for each in self._reflectors:
                     await each.synced.wait()
-                # Most of what exists now stays: the collector need not look at it again.
-                gc.collect()
+                # Most of what exists now stays: the collector need not look at it again. To collect first would take
+                # longer than the little it could find is worth, and pods wait.
                 gc.freeze()
                 await self._cycles()
             except asyncio.CancelledError:
@@ -187,7 +190,8 @@ class Scheduler:
         self._changed.set()
         while True:
             await self._wait()
-            await asyncio.sleep(GATHER)
+            await asyncio.sleep(max(GATHER, self._rest))
+            self._rest = 0.0
             self._changed.clear()
             if self._leads():
                 self.cycle()
@@ -218,6 +222,7 @@ class Scheduler:
         # 3. else the queue level says who gets how much
         if contested:
             outcomes += self._share(self.pending.due(mine, inf), now)
+            self._rest = min(REST * (self._now() - now), LONGEST_REST)
         self.measures.cycles.inc()
         self.measures.seconds.labels("decide").observe(self._now() - now)
         return outcomes
