@@ -27,7 +27,7 @@ MOST_WRITES = 100
 IN_FLIGHT = 8
 LOST = 15.0
 """Seconds after the last pod left in which the room that was made must be taken; nobody is parked that long."""
-DUTY = 20
+DUTY = 50
 """A look at the whole takes at most one part in so many of the time."""
 
 What = tuple[Resource[Any], Key]
