@@ -5,10 +5,12 @@ from collections.abc import Awaitable, Callable
 from dataclasses import replace
 from typing import Any
 
+import pytest
 from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS
+from fairlead.live.queue import evictor
 from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
 from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
@@ -122,8 +124,9 @@ def test_a_pod_under_a_disruption_budget_is_left_out_of_the_next_choice() -> Non
     play(story)
 
 
-def test_a_budget_that_says_no_midway_stops_the_rest() -> None:
+def test_a_budget_that_says_no_midway_stops_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
     """The dry runs pass, the second eviction is refused: it and the third stay, and only the first is paid."""
+    monkeypatch.setattr(evictor, "AT_ONCE", 1)
 
     async def story(scene: Scene) -> None:
         victims = {"low-0": "high", "low-1": "high", "low-2": "high"}

@@ -31,6 +31,8 @@ SPARED = 30.0
 
 IN_FLIGHT = 8
 """Questions to the server at a time."""
+AT_ONCE = 8
+"""Evictions at a time; a refusal stops those that have not begun."""
 
 log = structlog.get_logger("evictor")
 
@@ -198,20 +200,30 @@ class Evictor:
             self._refused(case, case.victims[0], spent)
             return False
         await self._marks.nominate(case.promise.places)
-        for number, wanted in enumerate(case.victims):
-            meta = wanted.pod.metadata
-            await self._marks.condemn(wanted.pod, case.job)
-            refusal = await self._evictions.carry_out(meta.namespace, meta.name, meta.uid)
-            if refusal is Refusal.GONE:
-                await self._evictions.give_back(spent, 1)
-            elif refusal is not None:
-                await self._evictions.give_back(spent, len(case.victims) - number)
+        left = case.victims
+        while left:
+            now, left = left[:AT_ONCE], left[AT_ONCE:]
+            answers = await asyncio.gather(*(self._evict(case, wanted) for wanted in now))
+            refused = [
+                (wanted, why) for wanted, why in zip(now, answers, strict=True) if why and why is not Refusal.GONE
+            ]
+            vain = answers.count(Refusal.GONE) + (len(refused) + len(left) if refused else 0)
+            if vain:
+                await self._evictions.give_back(spent, vain)
+            for wanted, why in refused:
                 await self._marks.pardon(wanted.pod)
-                self._refused(case, wanted, refusal)
+                self._refused(case, wanted, why)
+            if refused:
                 return False
-            else:
-                self._evicted(wanted, case.gain)
         return True
+
+    async def _evict(self, case: Case, wanted: Wanted) -> Refusal | None:
+        meta = wanted.pod.metadata
+        await self._marks.condemn(wanted.pod, case.job)
+        refusal = await self._evictions.carry_out(meta.namespace, meta.name, meta.uid)
+        if refusal is None:
+            self._evicted(wanted, case.gain)
+        return refusal
 
     async def _objections(self, case: Case) -> list[Refusal | None]:
         """What the server would say to each of the evictions."""
