@@ -243,9 +243,11 @@ def picture(story: Story, land: Land) -> str:
     ]
     end = max(story.quiet[-1][0], 60.0) / 3600
     drawn = chart(f"Distance from the fair share, in percent of {land.whole} cpu", hours, lines, end=end)
+    # Above the lines, each as far from the one before as that is long.
+    starts = [60 + sum(6 * len(line.name) + 14 for line in lines[:number]) for number in range(len(lines))]
     keys = "".join(
-        f'<text x="{70 + 165 * number}" y="24" class="key{number}">{line.name}</text>'
-        for number, line in enumerate(lines)
+        f'<text x="{start}" y="-8" class="key{number}">{line.name}</text>'
+        for number, (start, line) in enumerate(zip(starts, lines, strict=True))
     )
     colours = "".join(
         f".line.c{number} {{ stroke: var(--c{number}); }} svg .key{number} {{ fill: var(--c{number}); }}"
@@ -253,6 +255,7 @@ def picture(story: Story, land: Land) -> str:
     )
     style = f"<style>{STYLE}{colours} svg {{ background: var(--ground); font-family: sans-serif; }}</style>"
     first, rest = drawn.split("\n", 1)
+    first = first.replace('viewBox="0 0 720 220"', 'viewBox="0 -24 720 244"')
     return f"{first}\n{style}\n{keys}\n{rest}\n"
 
 
