@@ -98,8 +98,7 @@ class Proof:
                 self.end(each)
         self.collect()
         sight.expect(self.alive.values())
-        self.quiet(sight)
-        self.check(sight)
+        self.check(sight, [*self.quiet(sight), *self.collect()])
 
     def next_gang(self) -> Gang:
         """A gang of any size, small ones more often than large ones; a third of them are elastic, a fifth important."""
@@ -143,15 +142,21 @@ class Proof:
         found = distances(self.alive.values(), sight.held(), self.land).values()
         return time.monotonic() - self.start, float(max(found)), float(sum(found) / len(found))
 
-    def quiet(self, sight: Sight) -> None:
-        """Wait until nothing changes any more and no gang is being started; an eviction loop never gets there."""
+    def quiet(self, sight: Sight) -> list[Evicted]:
+        """Wait until nothing changes any more and no gang is being started; who was evicted meanwhile.
+
+        An eviction loop never gets there.
+        """
         deadline = time.monotonic() + QUIET_SECONDS
+        found: list[Evicted] = []
         while not (sight.rests(STILL) and not self.starting()):
             self.story.curve.append(self.look(sight))
+            found += self.collect()
             if time.monotonic() > deadline:
-                lately = [f"{each.victim} for {each.beneficiary}" for each in evictions(self.scheduler.log)][-5:]
+                lately = [f"{each.victim} for {each.beneficiary}" for each in found[-5:]]
                 pytest.fail(f"no quiet point: {sight.words()}; last evicted: {lately}")
             time.sleep(LOOK)
+        return found
 
     def starting(self) -> bool:
         """Whether a gang is between its first and its last bind."""
@@ -167,7 +172,7 @@ class Proof:
             assert each.after > each.before, each
         return found
 
-    def check(self, sight: Sight) -> None:
+    def check(self, sight: Sight, evicted: list[Evicted]) -> None:
         """What has to hold at a quiet point, and on the way to it since the demand was settled."""
         story, gangs, held = self.story, self.alive.values(), sight.held()
         half = [(gang, held[gang.key]) for gang in gangs if 0 < held[gang.key] < gang.least]
@@ -179,7 +184,7 @@ class Proof:
             assert after > before, self.difference(sight.seen[number], sight.seen[number + 1])
         story.steps += len(ranks) - 1
         # 2. only who does not run evicts: so once, and once more each time after it lost pods itself
-        turns = cases(self.collect())
+        turns = cases(evicted)
         made, lost = Counter(job for job, _ in turns), Counter(victim for _, victims in turns for victim in victims)
         assert all(count <= 1 + lost[job] for job, count in made.items()), turns
         # 3. nobody makes room for the same gang twice
