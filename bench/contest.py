@@ -144,7 +144,7 @@ def _start(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Runner
     try:
         runner = Runner(name=name, process=process, log=log)
         deadline = time.monotonic() + MOST_SECONDS
-        while not (_ready(port) or any_pod(plane.api, "spec.nodeName!=")):
+        while not (_ready(port) or _any_bound(plane.api)):
             runner.pause(deadline)
     except BaseException:
         _end(process)
@@ -157,9 +157,9 @@ def _end(process: subprocess.Popen[bytes]) -> None:
     process.wait(30)
 
 
-def any_pod(api: Api, selector: str) -> bool:
-    """Whether the server has a pod that the selector finds."""
-    return bool(api.get(PODS, fieldSelector=selector, limit=1, resourceVersion="0")["items"])
+def _any_bound(api: Api) -> bool:
+    """Whether the server has a pod with a node."""
+    return bool(api.get(PODS, fieldSelector="spec.nodeName!=", limit=1, resourceVersion="0")["items"])
 
 
 def _ready(port: int) -> bool:

@@ -26,7 +26,7 @@ from fairlead.kube.credentials import Credential, Fixed
 from fairlead.kube.http import HttpTransport
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
-from fairlead.kube.transport import Headers, Query, Response, Transport
+from fairlead.kube.transport import Response, Transport
 from fairlead.kube.watch import Change, Reflector
 
 PODS_LISTED = 10_000
@@ -253,20 +253,11 @@ async def _post(make: Callable[[], Transport]) -> None:
 class _Aiohttp(HttpTransport):
     """Requests by aiohttp, as a program would make them that has no client of its own."""
 
-    async def request(
-        self,
-        method: str,
-        path: str,
-        *,
-        query: Query | None = None,
-        body: bytes | None = None,
-        headers: Headers | None = None,
-        within: float | None = None,
-    ) -> Response:
-        sent = await self._headers(path, headers, body)
+    async def request(self, method: str, path: str, **given: Any) -> Response:
+        sent = await self._headers(path, None, given["body"])
         url = URL(self._base + path, encoded=True)
-        timeout = ClientTimeout(total=within)
-        async with self._streams.request(method, url, data=body, headers=sent, timeout=timeout) as answer:
+        timeout = ClientTimeout(total=given["within"])
+        async with self._streams.request(method, url, data=given["body"], headers=sent, timeout=timeout) as answer:
             return Response(status=answer.status, body=await answer.read(), headers=dict(answer.headers))
 
 

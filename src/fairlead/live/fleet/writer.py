@@ -18,7 +18,7 @@ from fairlead.kube.retry import Backoff
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict
 from fairlead.live.fleet.measures import Measures
-from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.outbox import Outbox, written
 
 IN_FLIGHT = 32
 """More than this many writes at once only queue up inside the API server."""
@@ -63,13 +63,8 @@ class Writer:
     async def _send(self, verdict: Verdict) -> None:
         newest: ResourceBinding | None = None
         error: KubeError | None = None
-        try:
-            if self._leads():
-                newest = await self._write(verdict)
-        except KubeError as raised:
-            error = raised
-            conflict = isinstance(raised, ApiError) and raised.conflict
-            self._measures.refusals.labels("conflict" if conflict else "other").inc()
+        if self._leads():
+            newest, error = await written(self._write(verdict), self._measures.refusals)
         self._done(verdict, newest, error)
 
     async def _write(self, verdict: Verdict) -> ResourceBinding:

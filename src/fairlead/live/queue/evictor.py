@@ -20,6 +20,7 @@ from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, Promise, Wanted
 from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.runtime.outbox import together
 from fairlead.live.scheduler.records import Key
 
 REST = {Refusal.STOPPED: 5.0, Refusal.BUDGET: 5.0, Refusal.BUSY: 5.0, Refusal.OFF: 60.0}
@@ -188,7 +189,8 @@ class Evictor:
         if not case.victims:
             await self._marks.nominate(case.promise.places)
             return True
-        for wanted, refusal in zip(case.victims, await self._objections(case), strict=True):
+        objections = await together(self._objection, case.victims, in_flight=IN_FLIGHT)
+        for wanted, refusal in zip(case.victims, objections, strict=True):
             if refusal is not None:
                 self._refused(case, wanted, refusal)
                 return False
@@ -225,16 +227,10 @@ class Evictor:
             self._evicted(wanted, case.gain)
         return refusal
 
-    async def _objections(self, case: Case) -> list[Refusal | None]:
-        """What the server would say to each of the evictions."""
-        gate = asyncio.Semaphore(IN_FLIGHT)
-
-        async def one(wanted: Wanted) -> Refusal | None:
-            async with gate:
-                meta = wanted.pod.metadata
-                return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
-
-        return await asyncio.gather(*map(one, case.victims))
+    async def _objection(self, wanted: Wanted) -> Refusal | None:
+        """What the server would say to the eviction."""
+        meta = wanted.pod.metadata
+        return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
 
     def _release(self, turn: FairTurn) -> None:
         """Members of a gang that cannot be completed go one by one, for nobody's sake."""

@@ -1,6 +1,5 @@
 """What evictions write on pods: who is nominated where, who is about to go, and Events that tell both sides."""
 
-import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import PODS
 from fairlead.live.queue.turn import Wanted
+from fairlead.live.runtime.outbox import together
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.teller import reference
 
@@ -56,19 +56,17 @@ class Marks:
         return pod is not None and bool(pod.nominated)
 
     async def _all(self, places: Iterable[tuple[Key, str | None]]) -> None:
-        gate = asyncio.Semaphore(IN_FLIGHT)
+        await together(self._nominate, places, in_flight=IN_FLIGHT)
 
-        async def one(key: Key, node: str | None) -> None:
-            async with gate:
-                pod = self._find(key)
-                if node is None:
-                    self.nominated.pop(key, None)
-                else:
-                    self.nominated[key] = node
-                if pod is not None:
-                    await self._patch(pod, {"nominatedNodeName": node})
-
-        await asyncio.gather(*(one(key, node) for key, node in places))
+    async def _nominate(self, place: tuple[Key, str | None]) -> None:
+        key, node = place
+        pod = self._find(key)
+        if node is None:
+            self.nominated.pop(key, None)
+        else:
+            self.nominated[key] = node
+        if pod is not None:
+            await self._patch(pod, {"nominatedNodeName": node})
 
     async def condemn(self, pod: PodRecord, beneficiary: str) -> None:
         """Mark the pod as one that is about to be evicted, and for whom."""

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections import Counter, defaultdict
-from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,6 +19,7 @@ from fairlead.live.queue.groups import group_of
 from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
+from fairlead.live.runtime.outbox import together
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.reasons import Finding
 
@@ -179,26 +180,24 @@ class Upkeep:
         work = [*self._group_writes(turn), *self._native_writes(turn), *self._queue_writes(turn)]
         work.sort(key=lambda each: self._written.get(each[0], 0))
         self._unwritten = len(work) > MOST_WRITES
-        gate = asyncio.Semaphore(IN_FLIGHT)
-
-        async def one(what: What, patch: Coroutine[Any, Any, object]) -> None:
-            name = "/".join((what[0].label, *what[1]))
-            async with gate:
-                self._written[what] = self._round
-                try:
-                    await patch
-                except ApiError as error:
-                    # Changed or deleted meanwhile: the watch tells, and the next round writes what is right then.
-                    self._unwritten = True
-                    if not (error.conflict or error.not_found):
-                        log.warning("status not written", what=name, why=str(error))
-                except KubeError as error:
-                    self._unwritten = True
-                    log.warning("status not written", what=name, why=str(error))
-
-        await asyncio.gather(*(one(what, self._patch(what, patch)) for what, patch in work[:MOST_WRITES]))
+        await together(self._write_one, work[:MOST_WRITES], in_flight=IN_FLIGHT)
         there = {what for what, _ in work}
         self._written = {what: when for what, when in self._written.items() if what in there or when == self._round}
+
+    async def _write_one(self, write: Write) -> None:
+        what, patch = write
+        name = "/".join((what[0].label, *what[1]))
+        self._written[what] = self._round
+        try:
+            await self._patch(what, patch)
+        except ApiError as error:
+            # Changed or deleted meanwhile: the watch tells, and the next round writes what is right then.
+            self._unwritten = True
+            if not (error.conflict or error.not_found):
+                log.warning("status not written", what=name, why=str(error))
+        except KubeError as error:
+            self._unwritten = True
+            log.warning("status not written", what=name, why=str(error))
 
     async def _patch(self, what: What, patch: dict[str, Any]) -> None:
         resource, (namespace, name) = what

@@ -10,7 +10,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
-from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.outbox import Outbox, written
 from fairlead.live.storage.known import Known, Placement
 from fairlead.live.storage.measures import Measures
 
@@ -70,14 +70,7 @@ class Writer:
         self.outbox: Outbox[Placement] = Outbox(self._send, in_flight=IN_FLIGHT)
 
     async def _send(self, placement: Placement) -> None:
-        newest: LonghornReplica | None = None
-        error: KubeError | None = None
-        try:
-            newest = await self._write(placement)
-        except KubeError as raised:
-            error = raised
-            conflict = isinstance(raised, ApiError) and raised.conflict
-            self._measures.refusals.labels("conflict" if conflict else "other").inc()
+        newest, error = await written(self._write(placement), self._measures.refusals)
         self._done(placement, newest, error)
 
     async def _write(self, placement: Placement) -> LonghornReplica | None:
