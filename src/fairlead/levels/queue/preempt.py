@@ -5,7 +5,7 @@ keeps its gang or is taken as a whole. They are tried cheapest first, the choice
 and only then is it asked whether the allocation becomes better (`potential`).
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 from fairlead.levels.queue.choice import Bite, Candidates, cheapest, cost, largest, merged
@@ -89,13 +89,13 @@ class Preemption:
     def _hopeful(self, claim: Claim, limits: list[int], standing: Standing) -> bool:
         """Whether there would be room in sum if all went whose loss can be fair; if not, no choice has to be tried."""
         fair: dict[int, bool] = {}
-        moves: dict[int, tuple[int, dict[int, int]]] = {}
+        going: list[tuple[Group, int]] = []
         for group, limit in zip(self.groups, limits, strict=True):
             if limit and group.priority == claim.priority and group.job not in fair:
                 fair[group.job] = standing.may_lose(claim.job, group.job)
             if limit and (group.priority < claim.priority or fair[group.job]):
-                spots = moves.setdefault(group.role, (group.job, {}))[1]
-                spots[group.node] = spots.get(group.node, 0) + limit
+                going.append((group, limit))
+        moves = _by_role(going)
         self._count(moves, -1)
         room = self.state.ledger.lack(claim.queue, claim.step.need) is None
         self._count(moves, 1)
@@ -171,7 +171,7 @@ class Preemption:
 
     def _fits(self, claim: Claim, bites: Sequence[Bite]) -> bool:
         """Whether the gang finds room once these are gone; nodes are asked only where there is room in sum."""
-        moves = _by_role(bites)
+        moves = _by_role(part for bite in bites for part in bite.parts)
         self._count(moves, -1)
         fits = self.state.ledger.lack(claim.queue, claim.step.need) is None
         self._count(moves, 1)
@@ -236,11 +236,10 @@ class Preemption:
             )
 
 
-def _by_role(bites: Sequence[Bite]) -> Moves:
-    """Everything that is bitten off, role by role: nodes are told of a role at once, however many it is on."""
+def _by_role(parts: Iterable[tuple[Group, int]]) -> Moves:
+    """Everything that goes, role by role: nodes are told of a role at once, however many it is on."""
     moves: dict[int, tuple[int, dict[int, int]]] = {}
-    for bite in bites:
-        for group, count in bite.parts:
-            spots = moves.setdefault(group.role, (group.job, {}))[1]
-            spots[group.node] = spots.get(group.node, 0) + count
+    for group, count in parts:
+        spots = moves.setdefault(group.role, (group.job, {}))[1]
+        spots[group.node] = spots.get(group.node, 0) + count
     return moves
