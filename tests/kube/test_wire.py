@@ -1,4 +1,4 @@
-"""Short requests over kept connections: any answer in any pieces, and connections that end at the wrong moment."""
+"""Requests and watches: any answer in any pieces, and connections that end at the wrong moment."""
 
 import asyncio
 import gzip
@@ -11,7 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.transport import Response
-from fairlead.kube.wire import MOST_HEAD, Answer, NotConnectedError, Wire
+from fairlead.kube.wire.answer import MOST_HEAD, Answer
+from fairlead.kube.wire.connection import AHEAD
+from fairlead.kube.wire.pool import READ, NotConnectedError, Wire
 
 Answers = Callable[[bytes], bytes | None]
 """What a server says to a request; None: it closes the connection."""
@@ -248,8 +250,109 @@ async def test_nobody_there_is_not_connected() -> None:
 
 async def test_connections_nobody_used_for_long_are_parted_with(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server closes them about then, perhaps just as the next request is sent."""
-    monkeypatch.setattr("fairlead.kube.wire.KEEPALIVE_SECONDS", -1.0)
+    monkeypatch.setattr("fairlead.kube.wire.pool.KEEPALIVE_SECONDS", -1.0)
     async with wire(lambda request: OK) as (made, counts):
         for _ in range(2):
             await made.send("POST", "/", {}, b"", 20)
     assert counts == [1, 1]
+
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+
+
+@given(body=st.binary(max_size=300), size=st.integers(1, 80), cuts=st.lists(st.integers(0, 10_000), max_size=12))
+def test_pieces_are_the_body(body: bytes, size: int, cuts: list[int]) -> None:
+    """Taken at any moments, what was taken and what is left are all of it, once."""
+    data = CHUNKED + chunked(body, size)
+    answer, taken, end = Answer(), b"", None
+    for begin, stop in pairwise(sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})):
+        end = answer.feed(data[begin:stop])
+        taken += answer.take()
+    assert end is not None
+    assert (answer.status, taken) == (200, body)
+
+
+async def followed(said: bytes, within: float = 20) -> bytes:
+    """All that a follower gets from a server that says this and then waits."""
+    async with wire(lambda request: said) as (made, _):
+        answer, flow = await made.follow("/", {}, within)
+        assert answer.status == 200
+        found = b""
+        while piece := await flow.piece():
+            found += piece
+        assert await flow.piece() == b""
+        return found
+
+
+async def test_followed_answer_comes_to_its_end() -> None:
+    """In chunks or by its length."""
+    assert await followed(CHUNKED + chunked(b"one\ntwo\n", 4)) == b"one\ntwo\n"
+    assert await followed(OK) == b"ok"
+
+
+async def test_answer_without_end_is_taken_while_it_lasts() -> None:
+    """What came is handed out at once; the time that was given ends it."""
+    async with wire(lambda request: CHUNKED + b"4\r\none\n\r\n") as (made, _):
+        _, flow = await made.follow("/", {}, 0.2)
+        assert await flow.piece() == b"one\n"
+        with pytest.raises(TimeoutError):
+            await flow.piece()
+
+
+async def test_refusal_is_read_whole() -> None:
+    """Any code but 200 comes with its body, as for a short request."""
+    said = b"HTTP/1.1 410 Gone\r\nContent-Length: 4\r\nRetry-After: 1\r\n\r\ngone"
+    async with wire(lambda request: said) as (made, _):
+        answer, _ = await made.follow("/", {}, 20)
+    assert (answer.status, answer.body, answer.headers["retry-after"]) == (410, b"gone", "1")
+
+
+@pytest.mark.parametrize(
+    ("said", "error"),
+    [
+        (None, ConnectionResetError),
+        (b"nonsense\r\n\r\n", ValueError),
+        (b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n", ValueError),
+        (b"", TimeoutError),
+    ],
+)
+async def test_followed_answer_that_does_not_begin_is_an_error(said: bytes | None, error: type[Exception]) -> None:
+    """Closed, no answer of HTTP, in a coding that was not asked for, or too late; nothing stays open."""
+    async with wire(lambda request: said) as (made, _):
+        with pytest.raises(error):
+            await made.follow("/", {}, 0.2)
+        await asyncio.sleep(0.05)
+        assert not made._open
+
+
+async def test_followed_answer_that_breaks_hands_out_what_came() -> None:
+    """The error comes after the last piece."""
+    async with wire(lambda request: CHUNKED + b"4\r\none\n\r\nnonsense\r\n") as (made, _):
+        _, flow = await made.follow("/", {}, 20)
+        assert await flow.piece() == b"one\n"
+        with pytest.raises(ValueError, match="no chunk begins"):
+            await flow.piece()
+
+
+async def test_nobody_takes_and_little_is_read() -> None:
+    """A slow follower holds the server back instead of filling our memory, and misses nothing."""
+    body = b"".join(b"%07d\n" % number for number in range(500_000))
+    async with wire(lambda request: CHUNKED + chunked(body, 5000)) as (made, _):
+        _, flow = await made.follow("/", {}, 60)
+        await asyncio.sleep(0.3)
+        assert 0 < flow.answer.ready <= AHEAD + READ
+        found = bytearray()
+        while piece := await flow.piece():
+            found += piece
+        assert bytes(found) == body
+
+
+async def test_close_ends_those_who_follow() -> None:
+    """A watch does not outlive the transport."""
+    async with wire(lambda request: CHUNKED) as (made, _):
+        _, flow = await made.follow("/", {}, 60)
+        waits = asyncio.create_task(flow.piece())
+        await asyncio.sleep(0)
+        await made.close()
+        with pytest.raises(ConnectionResetError):
+            await waits

@@ -1,15 +1,10 @@
-"""The real transport, over TLS: many requests in flight (`wire`), and one connection for each watch (aiohttp)."""
+"""The real transport, over TLS: many requests in flight, and one connection for each watch."""
 
 import os
-import socket
 import ssl
 import tempfile
 from collections.abc import AsyncGenerator
-from typing import Any
 from urllib.parse import urlencode
-
-import aiohttp
-from yarl import URL
 
 from fairlead import __version__
 from fairlead.kube import errors
@@ -18,12 +13,11 @@ from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential
 from fairlead.kube.errors import UnreachableError
 from fairlead.kube.transport import Headers, Query, Response, split_lines
-from fairlead.kube.wire import CONNECT_SECONDS, KEEPALIVE_SECONDS, NotConnectedError, Wire, probe
+from fairlead.kube.wire.pool import NotConnectedError, Wire
 from fairlead.model.errors import InputError
 
 IN_FLIGHT = 64
 STREAM_SLACK_SECONDS = 30.0
-READ_BUFFER = 2**18
 A_DAY = 86400.0
 _AGENT = f"fairlead/{__version__}"
 
@@ -42,24 +36,6 @@ class HttpTransport:
         self._worked = False
         self._ssl = tls_context(connection) if self._base.startswith("https") else None
         self._wire = Wire(self._base, tls=self._ssl, server_name=connection.server_name, limit=in_flight)
-        # Watches hold their connections: they must not use up the places of requests.
-        self._streams = self._session()
-
-    def _session(self) -> aiohttp.ClientSession:
-        connector = aiohttp.TCPConnector(
-            limit=0,
-            ssl=self._ssl if self._ssl is not None else True,
-            keepalive_timeout=KEEPALIVE_SECONDS,
-            socket_factory=_socket,
-        )
-        return aiohttp.ClientSession(
-            connector=connector,
-            skip_auto_headers=("Accept-Encoding",),
-            read_bufsize=READ_BUFFER,
-            max_line_size=2**16,
-            max_field_size=2**16,
-            cookie_jar=aiohttp.DummyCookieJar(),
-        )
 
     async def request(
         self,
@@ -88,40 +64,32 @@ class HttpTransport:
 
     async def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
         what = f"WATCH {self._base}{path}"
-        if self._streams.closed:
+        if self._wire.closed:
             raise UnreachableError(what, "the transport is closed", sent=False)
         asked = query.get("timeoutSeconds", "")
-        total = float(asked) + STREAM_SLACK_SECONDS if asked.isdigit() else None
-        timeout = aiohttp.ClientTimeout(total=total, sock_connect=CONNECT_SECONDS)
+        bound = float(asked) + STREAM_SLACK_SECONDS if asked.isdigit() else A_DAY
         sent = await self._headers(what, None, None)
         try:
-            url = URL(f"{self._base}{_target(path, query)}", encoded=True)
-            async with self._streams.get(url, headers=sent, timeout=timeout, **self._named()) as answer:
+            answer, flow = await self._wire.follow(_target(path, query), sent, bound)
+            try:
                 if answer.status != 200:
                     if answer.status == 401:
                         self._connection.credentials.refused()
-                    retry_after = answer.headers.get("Retry-After")
-                    raise errors.from_answer(answer.status, await answer.read(), retry_after=retry_after)
+                    raise errors.from_answer(answer.status, answer.body, retry_after=answer.headers.get("retry-after"))
                 rest = b""
-                try:
-                    async for chunk in answer.content.iter_any():
-                        lines, rest = split_lines(rest, chunk)
-                        for line in lines:
-                            yield line
-                finally:
-                    _abort(answer)
-                if rest:
-                    raise UnreachableError(what, "the stream ended inside a line")
-        except (TimeoutError, aiohttp.ClientError, OSError, ValueError) as error:
+                while piece := await flow.piece():
+                    lines, rest = split_lines(rest, piece)
+                    for line in lines:
+                        yield line
+            finally:
+                flow.abort()
+        except (TimeoutError, OSError, ValueError) as error:
             raise _unreachable(what, error) from error
+        if rest:
+            raise UnreachableError(what, "the stream ended inside a line")
 
     async def close(self) -> None:
         await self._wire.close()
-        await self._streams.close()
-
-    def _named(self) -> dict[str, Any]:
-        name = self._connection.server_name
-        return {"server_hostname": name} if name and self._ssl is not None else {}
 
     async def _headers(self, what: str, given: Headers | None, body: bytes | None) -> dict[str, str]:
         headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": _AGENT}
@@ -183,26 +151,12 @@ def load_pair(context: ssl.SSLContext, certificate: str, key: str, *, place: str
         os.unlink(name)
 
 
-def _abort(answer: aiohttp.ClientResponse) -> None:
-    """Drop the connection of a stream that is left before its end, without the long goodbye of TLS."""
-    if answer.connection is not None and answer.connection.transport is not None:
-        answer.connection.transport.abort()
-
-
-def _socket(address: Any) -> socket.socket:
-    family, kind, proto = address[:3]
-    sock = socket.socket(family, kind, proto)
-    probe(sock)
-    return sock
-
-
 def _target(path: str, query: Query | None) -> str:
     return f"{path}?{urlencode(query)}" if query else path
 
 
 def _unreachable(what: str, error: Exception) -> UnreachableError:
-    unsent = NotConnectedError, aiohttp.ClientConnectorError, aiohttp.ConnectionTimeoutError
-    sent = not isinstance(error, unsent)
+    sent = not isinstance(error, NotConnectedError)
     why = " ".join(str(error).split()) or (
         "no answer in time" if isinstance(error, TimeoutError) else type(error).__name__
     )

@@ -247,7 +247,8 @@ class Reflector(Generic[Obj]):
         async with aclosing(self._client.transport.stream(path, query)) as lines:
             async for line in lines:
                 self._take(line)
-                self._well()
+                if self._failures:
+                    self._well()
                 taken += 1
                 if taken % TURN == 0:
                     await asyncio.sleep(0)

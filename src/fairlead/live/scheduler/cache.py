@@ -113,7 +113,7 @@ class Cache:
             self._on_room("pod", None)
         elif record.holds_room and (not known or assumed is not None):
             self._on_room("bound", record.resident)
-        elif known and not _takes_the_same(known[0], record):
+        elif known and not (_takes_the_same(known[0], record) and _looks_the_same(known[0], record)):
             # It takes less than before, is going, or looks different to others.
             self._on_room("pod", None)
             self._on_room("bound", record.resident)
@@ -204,6 +204,8 @@ class Cache:
         known = self._counted.get(key)
         if known is not None:
             if known[1] == node and _takes_the_same(known[0], record):
+                if not _looks_the_same(known[0], record):
+                    self._residents.put(key, record.resident, self._nodes.rows[node], record.leaving)
                 self._counted[key] = record, node
                 return
             self._uncount(key)
@@ -248,17 +250,20 @@ class Cache:
 
 
 def _takes_the_same(old: PodRecord, new: PodRecord) -> bool:
-    """Whether the pod counts now as it did before: most news of a pod that has its node is of this kind."""
+    """Whether the pod takes from its node what it took before: most news of a pod that has its node is of this kind."""
     return (
         old.metadata.uid == new.metadata.uid
         and old.request == new.request
-        and old.resident is new.resident
         and old.workload == new.workload
         and old.claims == new.claims
-        and old.leaving == new.leaving
         and (not new.pieces or (old.node, old.pieces, old.cores) == (new.node, new.pieces, new.cores))
         and not new.finished
     )
+
+
+def _looks_the_same(old: PodRecord, new: PodRecord) -> bool:
+    """Whether other pods see it as before; Kubernetes gives it the zone and region of its node as labels."""
+    return old.resident is new.resident and old.leaving == new.leaving
 
 
 def compare(mine: Mapping[str, object], fresh: Mapping[str, object]) -> list[str]:

@@ -181,14 +181,14 @@ class Residents:
         return len(self._keys)
 
     def put(self, key: object, who: Resident, row: int, leaving: bool) -> None:
-        """Add a replica."""
-        place = len(self._keys)
-        if place >= len(self._codes):
-            for name in ("_codes", "_rows", "_leaving"):
-                array = getattr(self, name)
-                setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
-        self._keys.append(key)
-        self._places[key] = place
+        """Add a replica, or say what it looks like now."""
+        place = self._places.setdefault(key, len(self._keys))
+        if place == len(self._keys):
+            self._keys.append(key)
+            if place >= len(self._codes):
+                for name in ("_codes", "_rows", "_leaving"):
+                    array = getattr(self, name)
+                    setattr(self, name, np.concatenate([array, np.zeros_like(array)]))
         code = self._known.setdefault(who, len(self._known))
         if who.far and code not in self._wary:
             self._wary[code] = None

@@ -23,7 +23,7 @@ from fairlead.live.scheduler.words import REASON, summary
 
 IN_FLIGHT = 4
 """Patches at once: telling must not compete with binding."""
-PER_SECOND, BURST = 5.0, 20.0
+PER_SECOND, BURST = 2.0, 20.0
 """Events of single pods."""
 REWORD = 10.0
 """Seconds after which a pod may be told in other words."""
