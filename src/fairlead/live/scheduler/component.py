@@ -40,6 +40,8 @@ from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
+BREATH = 0.005
+"""Seconds of writing down what was decided before others may run, so that the first binds are under way meanwhile."""
 REST, LONGEST_REST = 3.0, 1.0
 """After a turn of the queue level this many times its length is for watches, binds and evictions; seconds at most."""
 
@@ -194,7 +196,7 @@ class Scheduler:
             self._rest = 0.0
             self._changed.clear()
             if self._leads():
-                self.cycle()
+                await self.cycle()
 
     async def _wait(self) -> None:
         """Until something changed, or a group that is awake may be tried again."""
@@ -209,7 +211,7 @@ class Scheduler:
         except TimeoutError:
             pass
 
-    def cycle(self) -> list[Outcome]:
+    async def cycle(self) -> list[Outcome]:
         """One pass: due pods, decide, assume, bind; what finds no node is parked and told why."""
         now = self._now()
         self._retry = {key: time for key, time in self._retry.items() if time > now}
@@ -218,7 +220,7 @@ class Scheduler:
         due = self.pending.due(mine, now)
         self._gangs.check()
         # 2. where everybody gets everything, nobody asks whose turn it is
-        outcomes, contested = self._place(due, now)
+        outcomes, contested = await self._place(due, now)
         # 3. else the queue level says who gets how much
         if contested:
             outcomes += self._share(self.pending.due(mine, inf), now)
@@ -227,7 +229,7 @@ class Scheduler:
         self.measures.seconds.labels("decide").observe(self._now() - now)
         return outcomes
 
-    def _place(self, due: list[PodRecord], now: float) -> tuple[list[Outcome], bool]:
+    async def _place(self, due: list[PodRecord], now: float) -> tuple[list[Outcome], bool]:
         """Place the pods that are due, on one view for all groups that share nothing but nodes; True: not all fit."""
         outcomes: list[Outcome] = []
         if self.fair.overdue(self._wall()):
@@ -238,7 +240,14 @@ class Scheduler:
             decided = self._decide(batch)
             if not batch[0].alone and any(outcome.waiting for outcome in decided):
                 return outcomes, True
-            self._act_all(decided, now)
+            starting = self._gangs.starting()
+            breath = self._now()
+            for outcome in decided:
+                self._act(outcome, now, starting)
+                if self._now() - breath > BREATH:
+                    await asyncio.sleep(0)
+                    breath = self._now()
+            starting.begin()
             outcomes += decided
         return outcomes, False
 
@@ -300,7 +309,7 @@ class Scheduler:
             self._teller.gone(pod.metadata.uid)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
-            elif pod.key not in self._retry:
+            elif self._still_waits(pod):
                 gang = not outcome.volumes and starting.takes(pod, node)
                 self.cache.assume(pod.key, node)
                 self.books.see(pod, node)
@@ -317,9 +326,15 @@ class Scheduler:
         self.pending.park(outcome, now)
         why = message(outcome)
         for pod in outcome.waiting:
-            self.waits[pod.metadata.uid] = outcome
-            if not self.options.shadow:
-                self._teller.waits(pod, why)
+            if pod.key in self.cache.waiting:
+                self.waits[pod.metadata.uid] = outcome
+                if not self.options.shadow:
+                    self._teller.waits(pod, why)
+
+    def _still_waits(self, pod: PodRecord) -> bool:
+        """Whether the pod that a node was found for is there and has none."""
+        known = self.cache.waiting.get(pod.key)
+        return known is not None and known.metadata.uid == pod.metadata.uid and pod.key not in self._retry
 
     def _mine(self, pod: PodRecord) -> bool:
         """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
