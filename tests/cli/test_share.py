@@ -72,7 +72,7 @@ def test_table_tells_evictions_and_reservations() -> None:
     ]
     value = {"total": {"cpu": 3}, "queues": [{"name": "q"}], "jobs": jobs, "preempt": True}
     told = _run({**value, "now": 9, "reserveAfter": 1}, "-o", "table").stdout
-    assert "preempt: 1 replicas of low make room for high" in told
+    assert "preempt: 1 replica of low must go for high" in told
     assert "room is kept for gang" in told
 
 
@@ -95,7 +95,7 @@ def test_explanation_says_why_and_what_would_change_it() -> None:
     value = {"total": {"cpu": 4}, "queues": queues, "jobs": jobs, "preempt": True, "now": 9, "reserveAfter": 1}
     told = "\n".join(_answer(value, "--explain")["explanation"])
     assert "queue a deserves 2 cpu, asks for 4 cpu and has 2 cpu." in told
-    assert "2 replicas of low are evicted for poor of another queue." in told
+    assert "For poor of another queue 2 replicas of low must go." in told
     assert "What is free is kept for big, which has waited longest." in told
     assert "queue c has the weight 0; expected 1 … 65535 (WeightOutOfRange)" in told
     assert "it starts when room is given back or added" in told

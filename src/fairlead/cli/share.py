@@ -136,6 +136,8 @@ def bar(used: int, deserved: int, asked: int, whole: int) -> "Text":
 
 def _jobs(screen: "Console", decision: "Sharing") -> None:
     """The jobs that wait, with the stage that stops them, and who is evicted."""
+    from fairlead.engine.explain_queue import replicas
+
     waiting = [job for job in decision.jobs if job.pending]
     for job in waiting[:MOST_JOBS]:
         reason = f"{job.finding.sentence} ({job.finding.code})" if job.finding is not None else ""
@@ -143,8 +145,7 @@ def _jobs(screen: "Console", decision: "Sharing") -> None:
     if len(waiting) > MOST_JOBS:
         screen.print(f"… and {len(waiting) - MOST_JOBS} more jobs that wait", style="dim")
     for victim in decision.victims:
-        screen.print(
-            f"{victim.action}: {victim.count} replicas of {victim.job} make room for {victim.beneficiary}", markup=False
-        )
+        gone = f"{replicas(victim.count)} of {victim.job}"
+        screen.print(f"{victim.action}: {gone} must go for {victim.beneficiary}", markup=False)
     if decision.reserved is not None:
         screen.print(f"room is kept for {decision.reserved}", markup=False)

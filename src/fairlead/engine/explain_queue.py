@@ -21,6 +21,11 @@ def lines(decision: Sharing) -> tuple[str, ...]:
     return (*_whole(decision), *_queues(decision), *_jobs(decision), *_evictions(decision))
 
 
+def replicas(count: int) -> str:
+    """The number with its word."""
+    return "1 replica" if count == 1 else f"{count} replicas"
+
+
 def _amounts(amounts: Mapping[str, int]) -> str:
     return ", ".join(f"{quantity(name, amount)} {name}" for name, amount in amounts.items()) or "nothing"
 
@@ -64,7 +69,7 @@ def _jobs(decision: Sharing) -> Iterator[str]:
 def _evictions(decision: Sharing) -> Iterator[str]:
     for victim in decision.victims:
         within = "of the same queue" if victim.action == "preempt" else "of another queue"
-        yield f"{victim.count} replicas of {victim.job} are evicted for {victim.beneficiary} {within}."
+        yield f"For {victim.beneficiary} {within} {replicas(victim.count)} of {victim.job} must go."
     for note in decision.trace.notes:
         yield f"{note}."
     if decision.reserved is not None:

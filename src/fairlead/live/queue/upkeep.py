@@ -34,6 +34,8 @@ DUTY = 50
 What = tuple[Resource[Any], Key]
 Write = tuple[What, dict[str, Any]]
 """A merge patch of the status of one object."""
+Standing = tuple[Key, PodGroup, LiveJob, Finding | None]
+"""A PodGroup, its job, and what stops that."""
 
 log = structlog.get_logger("queue")
 
@@ -177,7 +179,11 @@ class Upkeep:
     async def _write(self, turn: FairTurn) -> None:
         """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
         self._round += 1
-        work = [*self._group_writes(turn), *self._native_writes(turn), *self._queue_writes(turn)]
+        jobs = self._by_group(turn, Source.GROUP)
+        groups = [
+            (key, group, *(jobs.get(key) or (_empty(key, group), None))) for key, group in self._sight.groups().items()
+        ]
+        work = [*self._group_writes(groups), *self._native_writes(turn), *self._queue_writes(turn, groups)]
         work.sort(key=lambda each: self._written.get(each[0], 0))
         self._unwritten = len(work) > MOST_WRITES
         await together(self._write_one, work[:MOST_WRITES], in_flight=IN_FLIGHT)
@@ -214,11 +220,9 @@ class Upkeep:
             if job.source is source
         }
 
-    def _group_writes(self, turn: FairTurn) -> Iterator[Write]:
+    def _group_writes(self, groups: Iterable[Standing]) -> Iterator[Write]:
         now = moments.whole(self._wall())
-        jobs = self._by_group(turn, Source.GROUP)
-        for key, group in self._sight.groups().items():
-            job, finding = jobs.get(key) or (_empty(key, group), None)
+        for key, group, job, finding in groups:
             patch = status.group_patch(group, job, finding, now)
             if patch is not None:
                 yield (POD_GROUPS, key), patch
@@ -232,15 +236,13 @@ class Upkeep:
             if patch is not None:
                 yield (NATIVE_POD_GROUPS, key), patch
 
-    def _queue_writes(self, turn: FairTurn) -> Iterator[Write]:
+    def _queue_writes(self, turn: FairTurn, groups: Iterable[Standing]) -> Iterator[Write]:
         queues = {name: queue for (_, name), queue in self._sight.queues().items()}
         if not queues:
             return
         held = status.allocated(turn.jobs, queues)
         phases: dict[str, Counter[str]] = defaultdict(Counter)
-        jobs = self._by_group(turn, Source.GROUP)
-        for key, group in self._sight.groups().items():
-            job, finding = jobs.get(key) or (_empty(key, group), None)
+        for _, _, job, finding in groups:
             phases[job.queue][status.phase(job, finding)] += 1
         for name, queue in queues.items():
             patch = status.queue_patch(queue, held[name], phases[name])
