@@ -10,6 +10,7 @@ import pytest
 
 from fairlead import __version__
 from fairlead.cli.main import COMMANDS
+from tests.interrupts import heard
 
 
 def fairlead(*words: str) -> subprocess.CompletedProcess[str]:
@@ -77,6 +78,7 @@ def test_interrupt_ends_with_one_line() -> None:
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
+        preexec_fn=heard,
     )
     _wait_until_idle(process.pid)
     process.send_signal(signal.SIGINT)

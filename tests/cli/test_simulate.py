@@ -10,6 +10,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.interrupts import heard
+
 SCENARIO = """
 name: small
 until: 1h
@@ -203,7 +205,7 @@ def test_ctrl_c_prints_what_there_is_and_exits_130(scenario: Path) -> None:
         "main()\n"
     )
     with subprocess.Popen(
-        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", code], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, preexec_fn=heard
     ) as run:
         while not ready.exists():
             assert run.poll() is None

@@ -13,6 +13,8 @@ import pytest
 from tools.controlplane import build, guard
 from tools.controlplane.processes import wait_until
 
+from tests.interrupts import heard
+
 ROOT = Path(__file__).resolve().parents[2]
 # Writes its name to a list, says a line, waits for the file `go-on`, then writes the binary it was asked for.
 GO = """#!/bin/sh
@@ -58,8 +60,7 @@ class Stage:
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
             text=True,
-            # Where the tests themselves run in the background of a shell, Ctrl-C is ignored, and that is inherited.
-            preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+            preexec_fn=heard,
         )
         self._started.append(started)
         return started
