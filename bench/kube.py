@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-from aiohttp import ClientTimeout, web
+from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from yarl import URL
 
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
@@ -23,7 +23,7 @@ from fairlead.kube.answers import Page
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed
-from fairlead.kube.http import HttpTransport
+from fairlead.kube.http import HttpTransport, tls_context
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.kube.transport import Response, Transport
@@ -253,12 +253,20 @@ async def _post(make: Callable[[], Transport]) -> None:
 class _Aiohttp(HttpTransport):
     """Requests by aiohttp, as a program would make them that has no client of its own."""
 
+    def __init__(self, connection: Connection) -> None:
+        super().__init__(connection)
+        self._session = ClientSession(connector=TCPConnector(limit=0, ssl=tls_context(connection)))
+
     async def request(self, method: str, path: str, **given: Any) -> Response:
         sent = await self._headers(path, None, given["body"])
         url = URL(self._base + path, encoded=True)
         timeout = ClientTimeout(total=given["within"])
-        async with self._streams.request(method, url, data=given["body"], headers=sent, timeout=timeout) as answer:
+        async with self._session.request(method, url, data=given["body"], headers=sent, timeout=timeout) as answer:
             return Response(status=answer.status, body=await answer.read(), headers=dict(answer.headers))
+
+    async def close(self) -> None:
+        await self._session.close()
+        await super().close()
 
 
 def _serve(pipe: Pipe) -> None:
