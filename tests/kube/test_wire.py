@@ -12,12 +12,13 @@ from hypothesis import strategies as st
 
 from fairlead.kube.transport import Response
 from fairlead.kube.wire.answer import MOST_HEAD, Answer
-from fairlead.kube.wire.connection import AHEAD
+from fairlead.kube.wire.connection import AHEAD, Flow
 from fairlead.kube.wire.pool import READ, NotConnectedError, Wire
 
 Answers = Callable[[bytes], bytes | None]
 """What a server says to a request; None: it closes the connection."""
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
 
 
 def chunked(body: bytes, size: int) -> bytes:
@@ -26,12 +27,17 @@ def chunked(body: bytes, size: int) -> bytes:
     return b"".join(b"%x;a=b\r\n%s\r\n" % (len(each), each) for each in pieces) + b"0\r\nLast: 1\r\n\r\n"
 
 
+def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
+    """The data as a network may cut them."""
+    marks = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
+    return [data[begin:end] for begin, end in pairwise(marks)]
+
+
 def fed(data: bytes, cuts: list[int]) -> Response | None:
     """The answer read from the data in pieces."""
     answer, found = Answer(), None
-    marks = sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})
-    for begin, end in pairwise(marks):
-        found = answer.feed(data[begin:end])
+    for piece in pieces(data, cuts):
+        found = answer.feed(piece)
     return found
 
 
@@ -62,7 +68,7 @@ def test_answer_is_the_same_in_any_pieces(
 @given(data=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300), max_size=5), head=st.booleans())
 def test_garbage_is_no_answer(data: bytes, cuts: list[int], head: bool) -> None:
     """Any bytes are an answer, not yet one, or an error of value: nothing else comes out."""
-    begin = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" if head else b""
+    begin = CHUNKED if head else b""
     try:
         found = fed(begin + data, cuts)
     except ValueError:
@@ -77,12 +83,12 @@ def test_garbage_is_no_answer(data: bytes, cuts: list[int], head: bool) -> None:
         (b"HTTP/1.1 200 OK\r\nContent-Length: -1\r\n\r\n", "length is '-1'"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: +1\r\n\r\n", "length is"),
         (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip\r\n\r\n", "transferred as 'gzip'"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n0x1\r\n", "no chunk begins"),
+        (CHUNKED + b"0x1\r\n", "no chunk begins"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\nContent-Encoding: br\r\n\r\n", "encoded as 'br'"),
         (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Encoding: gzip\r\n\r\nok", "gzip"),
         (OK + b"more", "more than it was asked for"),
         (b"HTTP/1.1 200 OK\r\nA: " + b"x" * MOST_HEAD, "the head of the answer"),
-        (b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + b"1" * (MOST_HEAD + 1), "chunk without its size"),
+        (CHUNKED + b"1" * (MOST_HEAD + 1), "chunk without its size"),
     ],
 )
 def test_answers_that_are_none_say_why(data: bytes, why: str) -> None:
@@ -257,31 +263,32 @@ async def test_connections_nobody_used_for_long_are_parted_with(monkeypatch: pyt
     assert counts == [1, 1]
 
 
-CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-
-
 @given(body=st.binary(max_size=300), size=st.integers(1, 80), cuts=st.lists(st.integers(0, 10_000), max_size=12))
 def test_pieces_are_the_body(body: bytes, size: int, cuts: list[int]) -> None:
     """Taken at any moments, what was taken and what is left are all of it, once."""
-    data = CHUNKED + chunked(body, size)
     answer, taken, end = Answer(), b"", None
-    for begin, stop in pairwise(sorted({0, len(data), *(cut % (len(data) + 1) for cut in cuts)})):
-        end = answer.feed(data[begin:stop])
+    for piece in pieces(CHUNKED + chunked(body, size), cuts):
+        end = answer.feed(piece)
         taken += answer.take()
     assert end is not None
     assert (answer.status, taken) == (200, body)
 
 
-async def followed(said: bytes, within: float = 20) -> bytes:
+async def rest_of(flow: Flow) -> bytes:
+    """All that is still to come."""
+    found = bytearray()
+    while piece := await flow.piece():
+        found += piece
+    assert await flow.piece() == b""
+    return bytes(found)
+
+
+async def followed(said: bytes) -> bytes:
     """All that a follower gets from a server that says this and then waits."""
     async with wire(lambda request: said) as (made, _):
-        answer, flow = await made.follow("/", {}, within)
+        answer, flow = await made.follow("/", {}, 20)
         assert answer.status == 200
-        found = b""
-        while piece := await flow.piece():
-            found += piece
-        assert await flow.piece() == b""
-        return found
+        return await rest_of(flow)
 
 
 async def test_followed_answer_comes_to_its_end() -> None:
@@ -341,10 +348,7 @@ async def test_nobody_takes_and_little_is_read() -> None:
         _, flow = await made.follow("/", {}, 60)
         await asyncio.sleep(0.3)
         assert 0 < flow.answer.ready <= AHEAD + READ
-        found = bytearray()
-        while piece := await flow.piece():
-            found += piece
-        assert bytes(found) == body
+        assert await rest_of(flow) == body
 
 
 async def test_close_ends_those_who_follow() -> None:

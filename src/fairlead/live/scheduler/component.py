@@ -7,7 +7,7 @@ watches ──► cache ──► due pods ──► decide ──► assume ─
 
 import asyncio
 import gc
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any, TypeVar
@@ -240,14 +240,11 @@ class Scheduler:
             decided = self._decide(batch)
             if not batch[0].alone and any(outcome.waiting for outcome in decided):
                 return outcomes, True
-            starting = self._gangs.starting()
             breath = self._now()
-            for outcome in decided:
-                self._act(outcome, now, starting)
+            for _ in self._acting(decided, now):
                 if self._now() - breath > BREATH:
                     await asyncio.sleep(0)
                     breath = self._now()
-            starting.begin()
             outcomes += decided
         return outcomes, False
 
@@ -280,10 +277,16 @@ class Scheduler:
         return self._shared[resource].objects
 
     def _act_all(self, outcomes: list[Outcome], now: float) -> None:
-        """Act on what was decided; a gang is recorded before its first pod is bound."""
+        """Act on what was decided, all at once."""
+        for _ in self._acting(outcomes, now):
+            pass
+
+    def _acting(self, outcomes: list[Outcome], now: float) -> Iterator[None]:
+        """Act on what was decided, a step for each outcome; a gang is recorded before its first pod is bound."""
         starting = self._gangs.starting()
         for outcome in outcomes:
             self._act(outcome, now, starting)
+            yield
         starting.begin()
 
     def _decide(self, batch: list[Group]) -> list[Outcome]:
