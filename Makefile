@@ -17,7 +17,8 @@ setup: $(STAMP) ## a virtual environment with everything pinned; leaves .venv/bi
 $(STAMP): requirements.lock pyproject.toml
 	@echo "setup: creating $(VENV) from requirements.lock"
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --require-hashes --requirement requirements.lock
+	@# The lock names everything, so nothing is resolved: a newer release of a dependency with extras cannot break set-up.
+	@$(BIN)/python -m pip install --quiet --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/python -m pip install --quiet --no-deps --no-build-isolation --editable .
 	@$(BIN)/python -m compileall -q src
 	@touch $@
