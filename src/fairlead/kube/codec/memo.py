@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.requests import request_of_pod, resized
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.model.population import Resident, resident
@@ -37,7 +37,7 @@ class Shapes:
 
     def request(self, pod: Pod) -> dict[str, int]:
         """What the pod takes on its node: as its spec says, unless a resize is under way."""
-        if any(each.allocated_resources or each.resources for each in pod.status.container_statuses):
+        if resized(pod.status):
             return request_of_pod(pod)
         formed, _ = self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
         return dict(formed.request)

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import Marks, marks_of
-from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.requests import request_of_pod, resized
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
@@ -152,8 +152,7 @@ class Records:
 
     def _request(self, pod: Pod, formed: Shape) -> Request:
         """What the pod takes: that of its shape, unless a resize is under way."""
-        resized = any(each.allocated_resources or each.resources for each in pod.status.container_statuses)
-        if not resized or pod.finished:
+        if pod.finished or not resized(pod.status):
             return formed.request
         try:
             return tuple(sorted(request_of_pod(pod).items()))
