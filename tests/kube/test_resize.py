@@ -32,7 +32,7 @@ def holds(allocated: str | None, actual: str | None, name: str = "c") -> Fields:
 
 
 def pod(containers: list[Fields], statuses: list[Fields], *conditions: Fields, **more: Any) -> Pod:
-    """A pod on a node; `initial` and `initialStatuses` are its init containers, `whole` and `held` of the pod itself."""
+    """A pod on a node; `initial` and `initialStatuses`: init containers, `whole` and `held`: the pod itself."""
     spec = {"containers": containers, "initContainers": more.get("initial", [])}
     status = {
         "containerStatuses": statuses,

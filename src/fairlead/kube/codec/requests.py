@@ -10,11 +10,12 @@ PODS = "pods"
 POD_LEVEL = ("cpu", "memory")
 """Resources that may be set for the pod as a whole (huge pages too, by prefix); they replace the containers' sum."""
 RESIZE_PENDING, INFEASIBLE = "PodResizePending", "Infeasible"
+NO_STATUS = PodStatus()
 
 Amounts = dict[str, int]
 
 
-def request(spec: PodSpec, status: PodStatus = PodStatus()) -> Amounts:
+def request(spec: PodSpec, status: PodStatus = NO_STATUS) -> Amounts:
     """The amounts that placing one such pod takes on a node, one of `pods` among them.
 
     With the status of a running pod a resize in place counts as kube-scheduler counts it (decisions/0228): the largest

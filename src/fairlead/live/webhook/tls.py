@@ -5,9 +5,7 @@ in use would break every new connection.
 """
 
 import base64
-import os
 import ssl
-import tempfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
@@ -18,6 +16,7 @@ from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.patches import update
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
+from fairlead.kube.tls import load_pair
 from fairlead.live.webhook.certificates import Pair, due, first_of, issue, make_authority, serves
 from fairlead.model.errors import InputError
 
@@ -45,8 +44,8 @@ class Certificate:
         pair = await self._source.pair()
         if pair == self._loaded:
             return False
-        _load(_context(), pair)
-        _load(self.context, pair)
+        for context in (_context(), self.context):
+            load_pair(context, pair.certificate, pair.key, place="certificate")
         self._loaded = pair
         return True
 
@@ -179,19 +178,6 @@ def _context() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-def _load(context: ssl.SSLContext, pair: Pair) -> None:
-    """Load a pair from text. OpenSSL reads files only, so one exists for the moment of reading."""
-    handle, name = tempfile.mkstemp(prefix="fairlead-")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(pair.certificate + pair.key)
-        context.load_cert_chain(name)
-    except (ssl.SSLError, OSError, ValueError) as error:
-        raise InputError("certificate", f"this certificate and key cannot be used together: {error}") from None
-    finally:
-        os.unlink(name)
 
 
 def _base64(text: str) -> str:
