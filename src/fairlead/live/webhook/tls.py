@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Protocol
 
 from fairlead.kube.client import Client
+from fairlead.kube.credentials import read_text
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.patches import update
@@ -34,13 +35,16 @@ class Source(Protocol):
 class Certificate:
     """The context of the server, and the pair loaded into it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, clients: str = "") -> None:
         self.context = _context()
         self._source = source
         self._loaded: Pair | None = None
+        self._clients = Path(clients) if clients else None
+        self._trusted: set[str] = set()
 
     async def refresh(self) -> bool:
         """Load the pair of the source if it is another one; True if it was. A bad pair raises and changes nothing."""
+        self._trust_clients()
         pair = await self._source.pair()
         if pair == self._loaded:
             return False
@@ -48,6 +52,22 @@ class Certificate:
             load_pair(context, pair.certificate, pair.key, place="certificate")
         self._loaded = pair
         return True
+
+    def _trust_clients(self) -> None:
+        """Ask clients for a certificate of the authorities in the file. One that has been taken out of it is trusted
+        until the next start: a context in use can only learn.
+        """
+        if self._clients is None:
+            return
+        bundle = read_text(self._clients, "client authority")
+        if bundle in self._trusted:
+            return
+        try:
+            self.context.load_verify_locations(cadata=bundle)
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError(str(self._clients), f"the client authority is not a PEM certificate: {error}") from error
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self._trusted.add(bundle)
 
 
 class Files:
