@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.kube.codec.disks import disk_of
 from fairlead.kube.codec.requests import request_of_pod, resized
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.objects.pod import Pod, PodSpec
@@ -21,11 +22,12 @@ class Shapes:
         self._known: dict[tuple[str, Pairs, bytes], tuple[Shape, Resident]] = {}
 
     def of(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident]:
-        """As `shapes.shape` says; where the pod runs, who schedules it and its volumes do not matter.
+        """As `shapes.shape` says; where the pod runs, what schedules it and volumes without a disk do not matter.
 
         May raise `InputError`.
         """
-        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=())
+        disks = tuple(each for each in spec.volumes if disk_of(each) is not None)
+        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=disks)
         key = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
         found = self._known.get(key)
         if found is None:

@@ -39,6 +39,7 @@ def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
         labels=node.metadata.labels,
         taints=tuple(sorted((Taint(each.key, each.effect, each.value) for each in node.spec.taints), key=repr)),
         unschedulable=node.spec.unschedulable or not _may_be_ready(node),
+        features=node.status.declared_features,
     )
 
 

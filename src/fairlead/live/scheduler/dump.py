@@ -42,19 +42,20 @@ def _pod(pod: PodRecord, assumed: str) -> dict[str, Any]:
         {"name": f"v{number}", "persistentVolumeClaim": {"claimName": name}}
         for number, (name, _) in enumerate(pod.claims)
     ]
+    spec = spec_of(pod.shape, pod.request)
     phase = ("Succeeded" if pod.succeeded else "Failed") if pod.finished else "Running" if pod.node else "Pending"
     return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
         "metadata": _metadata(pod),
         "spec": {
-            **spec_of(pod.shape, pod.request),
+            **spec,
             "nodeName": node,
             "schedulerName": pod.scheduler,
             "priority": pod.priority,
             "priorityClassName": pod.priority_class,
             "preemptionPolicy": "" if pod.preempts else "Never",
-            "volumes": claims,
+            "volumes": [*spec.pop("volumes", ()), *claims],
             "schedulingGates": [{"name": "held-back"}] if pod.gated else [],
             **({"schedulingGroup": {"podGroupName": pod.marks.native}} if pod.marks.native else {}),
         },

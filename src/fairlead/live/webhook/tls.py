@@ -173,7 +173,7 @@ class SelfMade:
                 raise
         found = await self._read()
         if found is None:
-            raise InputError(self._secret, "the Secret of the certificate comes and goes; somebody else manages it")
+            raise InputError(self._secret, "the Secret of the certificate comes and goes; another program manages it")
         return found
 
     async def _trust(self, bundle: str) -> None:
