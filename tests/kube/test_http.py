@@ -256,6 +256,22 @@ async def test_watch_lines_of_any_length_come_whole() -> None:
     assert lines == got
 
 
+async def test_watch_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that never ends its line does not fill the memory."""
+    monkeypatch.setattr("fairlead.kube.http.MOST_LINE", 1000)
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        await answer.write(line_of(10) + b"\n" + b"x" * 2000)
+        await asyncio.sleep(30)
+        return answer
+
+    async with transport(handler) as wire:
+        with pytest.raises(UnreachableError, match="a line of the stream has more than 1000 bytes"):
+            [line async for line in wire.stream("/api/v1/pods", {})]
+
+
 async def test_watch_that_ends_inside_a_line_is_unreachable() -> None:
     """Half an event is not an event."""
 

@@ -24,6 +24,8 @@ class Chunks:
         """Move what is there of the chunks from `rest` to `body`; True after the empty line that ends them."""
         at = 0
         while self._trailing is None:
+            if not (self._left or self._ends):
+                at = _whole_ones(rest, at, body)
             begun = self._step(rest, at, body)
             if begun < 0:
                 del rest[:at]
@@ -59,7 +61,7 @@ class Chunks:
             if len(rest) - at > MOST_HEAD:
                 raise ValueError("a chunk without its size")
             return -1
-        found = _SIZE(bytes(rest[at:end]))
+        found = _SIZE(rest, at, end)
         if found is None:
             raise ValueError(f"no chunk begins with {bytes(rest[at : at + 20])!r}")
         self._left = int(found[1], 16)
@@ -80,3 +82,16 @@ class Chunks:
             if not end:
                 return True
         return False
+
+
+def _whole_ones(rest: bytearray, at: int, body: bytearray) -> int:
+    """Take the chunks that are there as a whole, which nearly all are; where the first that is not begins."""
+    while (end := rest.find(LINE_END, at, at + MOST_HEAD)) >= 0:
+        found = _SIZE(rest, at, end)
+        size = int(found[1], 16) if found is not None else 0
+        after = end + len(LINE_END) + size
+        if not size or rest[after : after + len(LINE_END)] != LINE_END:
+            break
+        body += rest[end + len(LINE_END) : after]
+        at = after + len(LINE_END)
+    return at

@@ -1,7 +1,8 @@
 """The head of an answer: its status line and headers, read strictly, and what they say about the body."""
 
 import re
-from dataclasses import dataclass
+from functools import lru_cache
+from typing import NamedTuple
 
 MOST_HEAD = 2**16
 
@@ -11,8 +12,7 @@ _LENGTH = re.compile(r"\d{1,18}").fullmatch
 _BODILESS = (204, 304)
 
 
-@dataclass(frozen=True, slots=True)
-class Head:
+class Head(NamedTuple):
     """`length` is that of the body: None where it comes in chunks or ends with the connection."""
 
     status: int
@@ -37,7 +37,8 @@ def read_head(text: str) -> Head | None:
     ends = not chunked and length is None
     # Both would let two readers see two different bodies (RFC 9112, 6.3): the answer is read, the connection is not.
     twofold = chunked and "content-length" in headers
-    kept = found[1] == "1" and not (ends or twofold or "close" in _tokens(headers.get("connection", "")))
+    closes = "connection" in headers and "close" in _tokens(headers["connection"])
+    kept = found[1] == "1" and not (ends or twofold or closes)
     return Head(status, headers, chunked, length, kept)
 
 
@@ -46,11 +47,17 @@ def _headers(lines: list[str]) -> dict[str, str]:
     headers: dict[str, str] = {}
     for line in lines:
         name, colon, value = line.partition(":")
-        if not colon or not _NAME(name):
+        key, value = _key(name), value.strip(" \t")
+        if not colon or not key:
             raise ValueError(f"no header is written as {line[:40]!r}")
-        key, value = name.lower(), value.strip(" \t")
         headers[key] = f"{headers[key]}, {value}" if key in headers else value
     return headers
+
+
+@lru_cache(maxsize=256)
+def _key(name: str) -> str:
+    """The name in lower case, empty where it is none. Servers send the same ones again and again."""
+    return name.lower() if _NAME(name) else ""
 
 
 def _framing(status: int, headers: dict[str, str]) -> tuple[bool, int | None]:
@@ -67,6 +74,8 @@ def _framing(status: int, headers: dict[str, str]) -> tuple[bool, int | None]:
 
 def _length(text: str) -> int:
     """Proxies may repeat the header, but the values have to be the same."""
+    if _LENGTH(text):
+        return int(text)
     lengths = {each.strip(" \t") for each in text.split(",")}
     length = lengths.pop()
     if lengths or not _LENGTH(length):
