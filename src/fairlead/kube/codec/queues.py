@@ -10,7 +10,7 @@ import msgspec
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import WHOLE, bounded
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import Held, Queue, weight_of
 
@@ -133,7 +133,7 @@ def queue_row(queue: VolcanoQueue) -> Queue:
         parent=spec.parent,
         open=queue.status.state in ("", "Open"),
         reclaimable=spec.reclaimable is not False,
-        capability=amounts(spec.capability, f"{place}capability"),
-        guarantee=amounts(spec.guarantee.resource, f"{place}guarantee.resource"),
-        deserved=amounts(spec.deserved, f"{place}deserved"),
+        capability=bounded(spec.capability, WHOLE, f"{place}capability"),
+        guarantee=bounded(spec.guarantee.resource, WHOLE, f"{place}guarantee.resource"),
+        deserved=bounded(spec.deserved, WHOLE, f"{place}deserved"),
     )

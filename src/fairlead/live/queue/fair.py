@@ -10,7 +10,7 @@ from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Cover
-from fairlead.model.columns import Int
+from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import QueueState, queue_state
 
@@ -145,5 +145,5 @@ class Fairness:
 
 def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
     open_rows = ~nodes.unschedulable
-    free: Int = (nodes.allocatable[open_rows] - nodes.used[open_rows]).sum(axis=0)
-    return {name: max(0, int(amount) + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}
+    free = totals(nodes.allocatable[open_rows] - nodes.used[open_rows])
+    return {name: max(0, amount + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}

@@ -8,7 +8,7 @@ from fairlead.kube.codec.queues import DEFAULT
 from fairlead.kube.moments import seconds
 from fairlead.kube.objects.meta import Quantities
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import WHOLE, bounded
 from fairlead.model.errors import InputError
 
 INTENT = "fairlead.io/intent"
@@ -64,7 +64,7 @@ def native_group_of(found: NativePodGroup) -> Group:
 def _amounts(written: Quantities) -> Mapping[str, int]:
     """Amounts that the API server has checked; what can still not be read asks for nothing."""
     try:
-        return amounts(written, "spec.minResources")
+        return bounded(written, WHOLE, "spec.minResources")
     except InputError:
         return EMPTY
 

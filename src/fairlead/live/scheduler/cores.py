@@ -18,7 +18,7 @@ from fairlead.levels.node.constraints.reasons import CORES_TAKEN
 from fairlead.levels.node.pins import pins
 from fairlead.levels.node.request import SHARE_BASE, Request
 from fairlead.live.scheduler.records import CORES, Key, Pieces, PodRecord
-from fairlead.model.amounts import CPU, amount
+from fairlead.model.amounts import CPU, exact
 from fairlead.model.columns import Bool
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import Room
@@ -47,7 +47,7 @@ class Cores:
         name = node.metadata.name
         text, count = node.metadata.annotations.get(LAYOUT, ""), 0
         try:
-            count = amount(CPU, node.status.capacity.get(CPU, 0)) // 1000
+            count = exact(CPU, node.status.capacity.get(CPU, 0)) // 1000
             found = _layout(text, min(count, MOST_CORES))
         except InputError:
             found = {}

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from fairlead.kube.codec.shapes import term
 from fairlead.kube.objects.storage import PersistentVolume
 from fairlead.live.scheduler.records import Key
-from fairlead.model.amounts import amount
+from fairlead.model.amounts import exact
 from fairlead.model.claims import Candidate, Terms
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import LabelSelector
@@ -103,7 +103,7 @@ def _read(volume: PersistentVolume) -> _Volume:
     spec, reference = volume.spec, volume.spec.claim_ref
     return _Volume(
         candidate=Candidate(name=volume.metadata.name, nodes=volume_terms(volume)),
-        size=amount(STORAGE, spec.capacity.get(STORAGE, 0)),
+        size=exact(STORAGE, spec.capacity.get(STORAGE, 0), "spec.capacity.storage"),
         storage_class=spec.storage_class_name,
         modes=frozenset(spec.access_modes),
         volume_mode=spec.volume_mode,
