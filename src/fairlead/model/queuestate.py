@@ -71,6 +71,8 @@ class Queue:
     capability: Amounts = field(default_factory=dict)
     guarantee: Amounts = field(default_factory=dict)
     deserved: Amounts = field(default_factory=dict)
+    fault: str = ""
+    """Why it cannot be used, where it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -197,6 +199,7 @@ def _queues(rows: Sequence[Queue], resources: Sequence[str]) -> QueueTable:
         capability=_matrix([row.capability for row in rows], resources, UNSET),
         guarantee=_matrix([row.guarantee for row in rows], resources, 0),
         deserved=_matrix([row.deserved for row in rows], resources, UNSET),
+        faults={number: row.fault for number, row in enumerate(rows) if row.fault},
     )
 
 

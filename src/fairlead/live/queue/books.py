@@ -4,17 +4,17 @@ Which job a pod belongs to is written on the pod; what that job may ask for is w
 before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-import structlog
-
-from fairlead.kube.codec.queues import DEFAULT, ROOT, namespace_weights, queue_row, rooted
+from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
+from fairlead.levels.queue import reasons
 from fairlead.live.queue.entries import Entry
 from fairlead.live.queue.groups import Group, group_of, native_group_of
 from fairlead.live.queue.intents import promised
@@ -22,14 +22,18 @@ from fairlead.live.queue.turn import LiveJob, Promise, Source
 from fairlead.live.scheduler.cache import compare
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Rules
-from fairlead.model.errors import InputError
 from fairlead.model.queuestate import Queue
+from fairlead.model.reasons import Finding, because
 
-log = structlog.get_logger("queue")
+What = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+NO_FAULTS: Mapping[What, str] = MappingProxyType({})
 
 
 class Books:
-    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has."""
+    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has,
+    `faults` which objects cannot be read.
+    """
 
     def __init__(
         self,
@@ -38,6 +42,7 @@ class Books:
         scheduler: str = "fairlead",
         on_change: Callable[[], None] = lambda: None,
         served: Callable[[Resource[Any]], bool] = lambda resource: True,
+        faults: Mapping[What, str] = NO_FAULTS,
     ) -> None:
         self.entries: dict[str, Entry] = {}
         self.groups: dict[tuple[Source, str, str], Group] = {}
@@ -54,6 +59,7 @@ class Books:
         self._name = scheduler
         self._on_change = on_change
         self.served = served
+        self._faults = faults
 
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
         """Every resource to follow, with its sink."""
@@ -64,8 +70,10 @@ class Books:
 
     @property
     def queues(self) -> list[Queue]:
-        """The queues there are; `default` is there whether anybody made it or not."""
-        rows = dict(self._queues) if self.served(QUEUES) else {}
+        """The queues there are, those among them that cannot be read; `default` is always there."""
+        bad = {name: why for (kind, _, name), why in self._faults.items() if kind == QUEUES.kind}
+        rows = {name: Queue(name=name, fault=why) for name, why in bad.items()} if self.served(QUEUES) else {}
+        rows |= self._queues if self.served(QUEUES) else {}
         rows.setdefault(DEFAULT, Queue(name=DEFAULT))
         return rooted(list(rows.values()))
 
@@ -81,9 +89,13 @@ class Books:
             for row in self._queues.values()
         )
 
-    def jobs(self) -> list[LiveJob]:
-        """Every job, as it is now; one that did not change is the same object as before."""
-        return [entry.live(self._group(entry), self._queue(entry), self._rules) for entry in self.entries.values()]
+    def jobs(self, leave_out: Collection[str] = ()) -> list[LiveJob]:
+        """Every job but these, as it is now; one that did not change is the same object as before."""
+        return [
+            entry.live(self._group(entry), self._queue(entry), self._rules)
+            for entry in self.entries.values()
+            if entry.key not in leave_out
+        ]
 
     def job(self, key: str) -> LiveJob | None:
         """One job as it is now."""
@@ -109,6 +121,17 @@ class Books:
             return ""
         resource = POD_GROUPS if entry.source == Source.GROUP else NATIVE_POD_GROUPS
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
+
+    def why_astray(self, key: str) -> Finding | None:
+        """What stops a job whose PodGroup is not there or cannot be read; None where all is well."""
+        group = self.astray(key)
+        if not group:
+            return None
+        entry = self.entries[key]
+        why = self._faults.get((POD_GROUPS.kind, entry.namespace, entry.name))
+        if why:
+            return because(reasons.GROUP_UNREADABLE, group=group, why=why)
+        return because(reasons.UNKNOWN_GROUP, group=group)
 
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to."""
@@ -152,10 +175,10 @@ class Books:
         assumed: Mapping[Key, str],
     ) -> list[str]:
         """How they differ from books made afresh of lists; empty where all is well. Assumed pods are kept."""
-        fresh = Books(self._rules, scheduler=self._name, served=self.served)
+        fresh = Books(self._rules, scheduler=self._name, served=self.served, faults=self._faults)
         for resource, sink in fresh.watched():
             for each in objects[resource]:
-                sink(Change("added", each))
+                deliver(sink, Change("added", each))
         for pod in pods:
             fresh.see(pod, assumed.get(pod.key, ""))
         return compare(self.summary(), fresh.summary())
@@ -195,15 +218,15 @@ class Books:
     def _on_queue(self, change: Change[VolcanoQueue]) -> None:
         name = change.object.metadata.name
         before = self._queues.get(name)
-        if change.kind == "deleted":
-            self._queues.pop(name, None)
-        else:
-            try:
+        try:
+            if change.kind == "deleted":
+                self._queues.pop(name, None)
+            else:
+                # What was known of a queue stays where it cannot be read any more.
                 self._queues[name] = queue_row(change.object)
-            except InputError as error:
-                log.warning("queue not read; what was known of it stays", queue=name, why=str(error))
-        if self._queues.get(name) != before:
-            self._edited()
+        finally:
+            if self._queues.get(name) != before or before is None:
+                self._edited()
 
     def _on_quota(self, change: Change[ResourceQuota]) -> None:
         meta = change.object.metadata
@@ -216,6 +239,8 @@ class Books:
         if self.weights.get(meta.namespace, 1) != weight:
             self.weights[meta.namespace] = weight
             self._edited()
+        if change.kind != "deleted":
+            check_weight(change.object)
 
     def _on_group(self, source: Source, read: Callable[[Any], Group], change: Change[Any]) -> None:
         meta = change.object.metadata

@@ -10,12 +10,12 @@ import structlog
 
 from fairlead.kube import moments
 from fairlead.kube.client import Client
+from fairlead.kube.codec.queues import DEFAULT
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
-from fairlead.live.queue.groups import group_of
 from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
@@ -252,13 +252,13 @@ class Upkeep:
 
 def _empty(key: Key, group: PodGroup) -> LiveJob:
     """The job of a PodGroup without pods."""
-    asked = group_of(group)
+    least = group.spec.min_member
     return LiveJob(
         key=f"{Source.GROUP}/{key[0]}/{key[1]}",
         source=Source.GROUP,
         namespace=key[0],
         name=key[1],
-        queue=asked.queue,
+        queue=group.spec.queue or DEFAULT,
         roles=(),
-        min_member=asked.min_member,
+        min_member=1 if least is None else least,
     )
