@@ -32,9 +32,9 @@ log = structlog.get_logger("aside")
 
 
 class Aside:
-    """What one component has set aside. `recorder` writes the Events; without one the log and the metric say it."""
+    """What one component has set aside. `recorder` writes the Events; the log says it in any case."""
 
-    def __init__(self, registry: CollectorRegistry, recorder: Recorder | None) -> None:
+    def __init__(self, registry: CollectorRegistry | None = None, recorder: Recorder | None = None) -> None:
         self.faults: dict[What, str] = {}
         """Why each object or group is set aside now."""
         self._stages: dict[tuple[str, What], str] = {}
