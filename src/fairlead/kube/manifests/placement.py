@@ -222,6 +222,11 @@ def _room(cluster: Cluster, request: Mapping[str, int]) -> int:
         return UNKNOWN
 
 
+def readable(cluster: Cluster) -> None:
+    """Raises what reading the cluster as a row raises."""
+    table_of([cluster], Placement(), Knobs(), {}, cluster.metadata.name)
+
+
 def unreadable(cluster: Cluster) -> InputError | None:
     """What of the amounts that a cluster reports cannot be read; its room is then not known (decisions/0202)."""
     try:
