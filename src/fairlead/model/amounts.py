@@ -117,7 +117,7 @@ def too_large(request: Iterable[tuple[str, int]]) -> str:
     if not names:
         return ""
     most = ", ".join(f"{quantity(name, LARGEST)} {name}" for name in names)
-    return f"requests.{names[0]}: more than the largest amount that can be placed ({most}); it fits on no node"
+    return f"requests.{names[0]}: more than the largest amount that a node can offer ({most})"
 
 
 def is_bytes(resource: str) -> bool:

@@ -29,6 +29,9 @@ from fairlead.model.storage import Domain, Held, Locality, Volume
 REUSE_RETRIES = 5
 """A failed replica that was rebuilt in vain this often is given up."""
 
+MOST_REPLICAS = 20
+"""Longhorn's own bound on the replicas of a volume."""
+
 _LOCALITY = {"best-effort": Locality.PREFER, "strict-local": Locality.REQUIRE}
 
 
@@ -215,6 +218,9 @@ def _volume(
     size = min(exact("storage", spec.size, f"Volume {name}: spec.size"), BEYOND)
     if size == 0:
         raise InputError(f"Volume {name}: spec.size", "is 0; expected the size of the volume in bytes")
+    if spec.number_of_replicas > MOST_REPLICAS:
+        found = f"{spec.number_of_replicas}; expected at most {MOST_REPLICAS}"
+        raise InputError(f"Volume {name}: spec.numberOfReplicas", found)
     ordered = sorted(replicas, key=lambda each: natural_key(each.metadata.name))
     waiting = [each for each in ordered if not each.spec.node_id]
     bound = waiting[0].spec.hard_node_affinity if waiting else ""

@@ -253,18 +253,18 @@ class Books:
         if self.groups.get(key) == before:
             return
         job = f"{source}/{meta.namespace}/{meta.name}"
-        self._intend(job, meta.namespace, self.groups.get(key))
         entry = self.entries.get(job)
         if entry is not None:
             entry.forget()
-        self._edited()
+        try:
+            self._intend(job, meta.namespace, self.groups.get(key))
+        finally:
+            self._edited()
 
     def _intend(self, job: str, namespace: str, group: Group | None) -> None:
-        promise = promised(job, namespace, group.intent) if group is not None and group.intent else None
-        if promise is None:
-            self.intents.pop(job, None)
-        else:
-            self.intents[job] = promise
+        self.intents.pop(job, None)
+        if group is not None and group.intent:
+            self.intents[job] = promised(job, namespace, group.intent)
 
     def _edited(self) -> None:
         self.generation += 1

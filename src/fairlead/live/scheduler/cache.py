@@ -15,7 +15,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.policy import Namespace
 from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.columns import NodeColumns, Residents
-from fairlead.live.scheduler.cores import Cores
+from fairlead.live.scheduler.cores import Cores, unreadable_layout
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Rules
 from fairlead.live.scheduler.storage import Storage
@@ -81,6 +81,9 @@ class Cache:
                 if key in self.pods:
                     self._place(self.pods[key])
             self._on_room("node", None)
+        error = unreadable_layout(change.object)
+        if error is not None:
+            raise error
 
     def on_pod(self, change: Change[PodRecord]) -> None:
         """A pod came, changed or went."""

@@ -9,6 +9,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
@@ -33,7 +34,7 @@ from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grou
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
-from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
+from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records, check_held
 from fairlead.live.scheduler.teller import Teller, reference
 from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
 from fairlead.live.scheduler.words import explanation, message
@@ -128,23 +129,21 @@ class Scheduler:
         """Told of every turn of the queue level, after its grants were acted on."""
         self._intents = Intents(client, self._binder.bind, self._refused, wall)
         self._gangs = Gangs(self.books, self._intents, self.cache.pods.get, recorder, leads)
+        follow = partial(Reflector[Any], client, aside=self.aside.watched)
         self._shared: dict[Resource[Any], Reflector[Any]] = {
-            resource: self._followed(resource, sink) for resource, sink in self.books.watched()
+            resource: follow(resource, sink) for resource, sink in self.books.watched()
         }
         self._reflectors: tuple[Reflector[Any], ...] = (
             *self._shared.values(),
-            self._followed(NAMESPACES, self.cache.on_namespace),
-            self._followed(NODES, self.cache.on_node),
+            follow(NAMESPACES, self.cache.on_namespace),
+            follow(NODES, self.cache.on_node),
             *(
-                self._followed(resource, sink)
+                follow(resource, sink)
                 for kept in (self.cache.storage, self.cache.rules)
                 for resource, sink in kept.watched()
             ),
-            Reflector(client, PODS, self._on_pod, keep=Records().record, aside=self.aside.watched),
+            follow(PODS, self._on_pod, keep=Records().record),
         )
-
-    def _followed(self, resource: Resource[Any], sink: Callable[[Change[Any]], None]) -> Reflector[Any]:
-        return Reflector(self._client, resource, sink, aside=self.aside.watched)
 
     @property
     def synced(self) -> bool:
@@ -358,6 +357,8 @@ class Scheduler:
         else:
             self.books.see(pod, self.cache.assumed.get(pod.key, ""))
         self._gangs.seen(pod)
+        if pod.broken and pod.holds_room and change.kind != "deleted":
+            check_held(pod)
         if (
             change.kind != "deleted"
             and pod.waits

@@ -182,6 +182,13 @@ def _held(spec: PodSpec) -> Request:
         return (CPU, BEYOND), (MEMORY, BEYOND), (PODS, 1)
 
 
+def check_held(pod: PodRecord) -> None:
+    """`InputError` where a pod on a node takes more than can be counted: the node counts as full."""
+    why = too_large(pod.request)
+    if why:
+        raise InputError("", f"{why}, and node {pod.node} counts as full")
+
+
 def unsupported(spec: PodSpec) -> str:
     """The constraint of the spec that is not implemented, empty where there is none."""
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
