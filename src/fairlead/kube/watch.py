@@ -26,6 +26,7 @@ from fairlead.kube.errors import AnswerError, ApiError, KubeError
 from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
+from fairlead.model.errors import InputError
 from fairlead.model.faults import fault
 
 log = logging.getLogger(__name__)
@@ -353,6 +354,8 @@ class Reflector(Generic[Obj]):
 
     def _unreadable(self, metadata: Identified, error: Exception, *, gone: bool = False) -> None:
         """The object cannot be read or taken: it is left out, which people are told."""
+        if isinstance(error, AnswerError):
+            error = InputError(f"{self.resource.kind} {metadata.name}", f"cannot be read: {error.__cause__ or error}")
         self.unreadable += 1
         if not gone:
             self._faulty.add((metadata.namespace, metadata.name))

@@ -15,6 +15,7 @@ from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
 from fairlead.kube.watch import Change, deliver
 from fairlead.levels.queue import reasons
+from fairlead.levels.queue.tree import MOST_WEIGHT
 from fairlead.live.queue.entries import Entry
 from fairlead.live.queue.groups import Group, group_of, native_group_of
 from fairlead.live.queue.intents import promised
@@ -85,7 +86,11 @@ class Books:
     def bounded(self) -> bool:
         """Whether some queue may refuse a job although there is room."""
         return any(
-            row.capability or row.guarantee or row.parent not in ("", ROOT) or not row.open
+            row.capability
+            or row.guarantee
+            or row.parent not in ("", ROOT)
+            or not row.open
+            or not 1 <= row.weight <= MOST_WEIGHT
             for row in self._queues.values()
         )
 
