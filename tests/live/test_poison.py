@@ -22,7 +22,7 @@ def test_poison_ends_with_itself_and_is_named(label: str) -> None:
         for made in HERE[label].objects:
             town.put(made)
         await asyncio.sleep(30)
-        wanted = [*HERE[label].told, *town.ordinary()]
+        wanted = [*HERE[label].told, *town.ordinary(1)]
         await asyncio.sleep(120)
         assert town.failed() == {}
         assert [each for each in wanted if not town.holds(each)] == []
@@ -37,10 +37,10 @@ def test_all_poisons_together_stop_nothing() -> None:
     async def main() -> None:
         town = Town()
         wanted: list[Told] = []
-        for each in HERE.values():
+        for number, each in enumerate(HERE.values(), 1):
             for made in each.objects:
                 town.put(made)
-            wanted += town.ordinary()
+            wanted += town.ordinary(number)
             await asyncio.sleep(10)
             assert town.failed() == {}
         await asyncio.sleep(300)

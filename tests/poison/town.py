@@ -12,10 +12,6 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import (
     EVENTS,
     LONGHORN_NODES,
-    LONGHORN_REPLICAS,
-    LONGHORN_VOLUMES,
-    PODS,
-    RESOURCE_BINDINGS,
     TIER_LEDGERS,
     Resource,
 )
@@ -31,21 +27,21 @@ from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
 from tests.live import longhorn_objects as longhorn
-from tests.poison.objects import Made, Object, Told, binding, cluster, ledger, node, pod
+from tests.poison.objects import Made, Object, cluster, node
+from tests.poison.sight import Sight
 
 NAMESPACE, SYSTEM = "shop", "fairlead-system"
 EPOCH = 1_767_225_600.0
 """2026-01-01, at which the fake says that everything was created."""
 
 
-class Town:
+class Town(Sight):
     """The components as tasks of one loop."""
 
     def __init__(self) -> None:
         self.api = FakeApi()
         self._clock = asyncio.get_running_loop().time
-        self._number = 0
-        self.put(node("n1", labels={"pool": "shop"}))
+        self.put(node("n1", labels={"pool": "ordinary"}))
         for name in ("m1", "m2"):
             self.put(cluster(name))
         self.put((LONGHORN_NODES, longhorn.node("disks", d=1000)))
@@ -91,23 +87,6 @@ class Town:
         resource, body = made
         self.api.put(resource, msgspec.json.decode(msgspec.json.encode(body)), namespace=home(resource))
 
-    def ordinary(self) -> list[Told]:
-        """Ordinary work of every kind, and what has to become of it."""
-        self._number += 1
-        name = f"ordinary-{self._number}"
-        self.put(pod(name, nodeSelector={"pool": "shop"}))
-        self.put(binding(name))
-        body = longhorn.volume(name, 1)
-        self.put((LONGHORN_VOLUMES, body))
-        self.put((LONGHORN_REPLICAS, longhorn.replica(body, 1)))
-        self.put(ledger(name, {"namespace": "gone", "replicaSet": "gone", "deployment": "gone"}))
-        return [
-            Told("bound", name),
-            Told("divided", name),
-            Told("stored", f"{name}-r1"),
-            Told("tidied", name),
-        ]
-
     def failed(self) -> dict[str, str]:
         """The components that have ended, and why."""
         ended = {name: task for name, task in self.tasks.items() if task.done()}
@@ -118,50 +97,17 @@ class Town:
             task.cancel()
         await asyncio.gather(*self.tasks.values(), return_exceptions=True)
 
-    def holds(self, told: Told) -> bool:
-        """Whether people are told so, or the work is done."""
-        check = getattr(self, f"_{told.how}")
-        return bool(check(told.who, told.text))
-
-    def _find(self, resource: Resource[Any], name: str) -> Object:
+    def find(self, resource: Resource[Any], name: str) -> Object:
+        """The object, empty where there is none."""
         return self.api.find(resource, name, namespace=home(resource)) or {}
 
-    def _pod(self, name: str, text: str) -> bool:
-        return text in _condition(self._find(PODS, name), "PodScheduled")
+    def events(self) -> list[Object]:
+        """All events."""
+        return self.api.store.listed(f"{EVENTS.root}/{EVENTS.plural}", "", "", "")
 
-    def _binding(self, name: str, text: str) -> bool:
-        found = self._find(RESOURCE_BINDINGS, name)
-        return bool(found.get("status", {}).get("conditions")) and text in _condition(found, "Scheduled")
-
-    def _event(self, name: str, text: str) -> bool:
-        events = self.api.store.listed(f"{EVENTS.root}/{EVENTS.plural}", "", "", "")
-        return any(
-            each["reason"] == "SetAside" and each["regarding"]["name"] == name and text in each["note"]
-            for each in events
-        )
-
-    def _report(self, name: str, text: str) -> bool:
-        page = msgspec.json.decode(self.storage.page())
-        return any(name in str(each) and text in str(each) for each in (*page["errors"], *page["unscheduled"]))
-
-    def _works(self, name: str, text: str) -> bool:
-        return bool(
-            self._find(PODS, name).get("spec", {}).get("nodeName")
-            or self._find(RESOURCE_BINDINGS, name).get("status", {}).get("conditions")
-            or self._find(LONGHORN_REPLICAS, name).get("spec", {}).get("nodeID")
-        )
-
-    def _bound(self, name: str, text: str) -> bool:
-        return bool(self._find(PODS, name)["spec"].get("nodeName"))
-
-    def _divided(self, name: str, text: str) -> bool:
-        return bool(self._find(RESOURCE_BINDINGS, name)["spec"].get("clusters"))
-
-    def _stored(self, name: str, text: str) -> bool:
-        return bool(self._find(LONGHORN_REPLICAS, name)["spec"].get("nodeID"))
-
-    def _tidied(self, name: str, text: str) -> bool:
-        return not self._find(TIER_LEDGERS, name)
+    def report(self) -> bytes:
+        """The report of the storage component."""
+        return self.storage.page()
 
 
 def home(resource: Resource[Any]) -> str:
@@ -171,11 +117,6 @@ def home(resource: Resource[Any]) -> str:
     if resource is TIER_LEDGERS:
         return SYSTEM
     return longhorn.NAMESPACE if resource.group == "longhorn.io" else NAMESPACE
-
-
-def _condition(found: Object, kind: str) -> str:
-    conditions = found.get("status", {}).get("conditions", [])
-    return next((str(each.get("message", "")) for each in conditions if each["type"] == kind), "")
 
 
 async def _inline(call: Callable[..., Any], *arguments: Any) -> Any:
