@@ -255,9 +255,11 @@ class Books:
             self.groups.pop(key, None)
         else:
             self.groups[key] = read(change.object)
-        if self.groups.get(key) == before:
-            return
         job = f"{source}/{meta.namespace}/{meta.name}"
+        if self.groups.get(key) == before:
+            if before is not None and before.intent:
+                promised(job, meta.namespace, before.intent)  # one that cannot be read stays named
+            return
         entry = self.entries.get(job)
         if entry is not None:
             entry.forget()

@@ -83,7 +83,10 @@ class Janitor:
         if not (spec.namespace and spec.replica_set):
             raise InputError(f"TierLedger {uid}: spec", "names no ReplicaSet; expected namespace and replicaSet")
         lookup = Lookup(kind="ReplicaSet", namespace=spec.namespace, name=spec.replica_set, uid=uid)
-        found = await self._owners.cached(lookup)
+        try:
+            found = await self._owners.cached(lookup)
+        except InputError as error:
+            raise InputError(f"TierLedger {uid}: spec", error.message) from None
         if found is None or found.metadata.uid != uid:
             await self._store.delete(uid, stored.metadata.resource_version)
             return
