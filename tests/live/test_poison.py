@@ -32,7 +32,7 @@ def test_poison_ends_with_itself_and_is_named(label: str) -> None:
 
 
 def test_all_poisons_together_stop_nothing() -> None:
-    """One after the other in one town, ordinary work beside each."""
+    """One after the other in one town, ordinary work beside each; every one is named."""
 
     async def main() -> None:
         town = Town()
@@ -40,7 +40,7 @@ def test_all_poisons_together_stop_nothing() -> None:
         for number, each in enumerate(HERE.values(), 1):
             for made in each.objects:
                 town.put(made)
-            wanted += town.ordinary(number)
+            wanted += [*each.told, *town.ordinary(number)]
             await asyncio.sleep(10)
             assert town.failed() == {}
         await asyncio.sleep(300)

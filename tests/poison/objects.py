@@ -55,8 +55,10 @@ def pod(name: str, *requests: Mapping[str, str], annotations: Mapping[str, str] 
         {"name": f"c{number}", "image": "x", "resources": {"requests": dict(each), "limits": _limits(each)}}
         for number, each in enumerate(requests or ({"cpu": "1m"},))
     ]
+    meta = {"name": name, "labels": {"app": name}, "annotations": dict(annotations or {})}
+    owners = spec.pop("owners", [])
     body = {
-        "metadata": {"name": name, "labels": {"app": name}, "annotations": dict(annotations or {})},
+        "metadata": {**meta, "ownerReferences": owners},
         "spec": {
             "schedulerName": "fairlead",
             "terminationGracePeriodSeconds": 0,

@@ -52,10 +52,10 @@ PODS: dict[str, Poison] = {
         told=("event", "held", "counts as full"),
     ),
     "two bound pods whose sum wraps": poison(
-        node("full-2"),
+        node("full-2", labels={"only": "full-2"}),
         pod("wrap-1", {"memory": "5Ei"}, nodeName="full-2"),
         pod("wrap-2", {"memory": "5Ei"}, nodeName="full-2"),
-        pod("wrapped", {"memory": "1Ti"}, nodeSelector={"fairlead.test/poisoned": "yes"}),
+        pod("wrapped", {"memory": "1Ti"}, nodeSelector={"only": "full-2"}),
         told=("pod", "wrapped", "InsufficientRoom"),
         more=(Told("event", "wrap-1", "counts as full"),),
     ),
@@ -81,8 +81,8 @@ PODS: dict[str, Poison] = {
         ),
         told=("pod", "early", LARGEST),
     ),
-    "just below the bound, a thousand times": poison(
-        *(pod(f"edge-{number}", {"memory": "8Pi"}) for number in range(20)),
+    "at the bound, twenty times": poison(
+        *(pod(f"edge-{number}", {"memory": "8Pi"}, nodeSelector={"pool": "ordinary"}) for number in range(20)),
         told=("pod", "edge-0", "InsufficientRoom"),
     ),
     "a strategy that is none": poison(
@@ -169,19 +169,18 @@ PODS: dict[str, Poison] = {
     "a queue that does not exist": poison(
         in_queue("lost-queue", UNICODE + "/.."), told=("pod", "lost-queue", "UnknownQueue")
     ),
-    "an owner that is the pod itself": poison(
-        (
-            pod("own")[0],
-            {
-                **pod("own")[1],
-                "metadata": {
-                    "name": "own",
-                    "ownerReferences": [
-                        {"apiVersion": "v1", "kind": "Pod", "name": "own", "uid": "own", "controller": True}
-                    ],
-                    "finalizers": ["fairlead.test/none"][:0],
-                },
-            },
+    "an owner of no kind there is": poison(
+        pod(
+            "own",
+            owners=[
+                {
+                    "apiVersion": "nothing.example/v1",
+                    "kind": f"No/{UNICODE}",
+                    "name": "../own",
+                    "uid": "own",
+                    "controller": True,
+                }
+            ],
         ),
         told=("works", "own", ""),
     ),
