@@ -17,8 +17,10 @@ from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, QUEUES, RESOURCE_BINDINGS, TIER_LEDGERS
 from fairlead.kube.watch import Change, Reflector
 from fairlead.live.queue import turning
+from fairlead.live.queue.entries import Entry
 from fairlead.live.runtime.aside import DECIDING, READING, Aside, culprit
 from fairlead.live.scheduler import decide
+from fairlead.live.scheduler.check import differences
 from fairlead.live.storage import decide as storage_decide
 from fairlead.model.errors import InputError
 from tests.kube.virtual import run
@@ -307,3 +309,48 @@ def test_object_nested_too_deeply_is_read_without_its_depths() -> None:
     assert found.metadata.annotations == {"a": '}}[[ "{'}
     assert msgspec.json.decode(shallow(body))["status"] == {}
     assert shallow(b'{"a":[1,{"b":2}]}') == b'{"a":[1,{"b":2}]}'
+
+
+def test_self_check_goes_on_beside_an_object_that_cannot_be_read() -> None:
+    """Cache and fresh lists are compared without it, and agree."""
+
+    async def main() -> None:
+        town = Town()
+        town.put(queue("odd", weight="many"))
+        town.put(queue("fine"))
+        await asyncio.sleep(10)
+        assert town.holds(Told("event", "odd", "cannot be read"))
+        assert await differences(Client(town.api), town.scheduler.cache, town.scheduler.books) == []
+        await town.stop()
+
+    run(main())
+
+
+def test_job_that_cannot_be_put_together_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where it fails before its turn is taken; a change of the job brings it back."""
+    make = Entry._make
+
+    def failing(entry: Entry, *rest: Any) -> Any:
+        if entry.name == "bad" and "mended" not in entry.waiting[0].marks.task:
+            raise ZeroDivisionError("no good")
+        return make(entry, *rest)
+
+    monkeypatch.setattr(Entry, "_make", failing)
+
+    async def main() -> None:
+        town = Town()
+        for made in (group("bad"), in_group("bad-1", "bad"), group("good"), in_group("good-1", "good")):
+            town.put(made)
+        await asyncio.sleep(60)
+        assert town.failed() == {}
+        assert town.holds(Told("works", "good-1"))
+        assert town.holds(Told("pod", "bad-1", "ZeroDivisionError"))
+        resource, body = in_group("bad-1", "bad")
+        body["metadata"]["annotations"]["volcano.sh/task-spec"] = "mended"
+        town.put((resource, body))
+        await asyncio.sleep(60)
+        assert town.holds(Told("works", "bad-1"))
+        assert town.scheduler.aside.faults == {}
+        await town.stop()
+
+    run(main())

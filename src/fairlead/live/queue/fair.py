@@ -58,8 +58,15 @@ class Fairness:
     def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         """Whether these pods may simply be placed if all of them fit: no bound, promise or gang speaks against it.
 
-        `parked`: others wait already, for whom room might have to be kept.
+        `parked`: others wait already, for whom room might have to be kept. Where that cannot be told, a turn has to:
+        it finds the job that fails and sets it aside (docs/decisions/0201).
         """
+        try:
+            return self._calm(due, parked=parked)
+        except Exception:
+            return False
+
+    def _calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         if self._held or self.books.intents or self.reserved or self.books.bounded:
             return False
         if parked and self.policy.reserve_after is not None:

@@ -2,16 +2,22 @@
 
 import asyncio
 from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
 
+import msgspec
 import structlog
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
-from fairlead.kube.resources import NODES, PODS
+from fairlead.kube.decode import decode
+from fairlead.kube.errors import AnswerError, KubeError
+from fairlead.kube.resources import NODES, PODS, Resource
 from fairlead.live.queue.books import Books
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.records import Records
+
+T = TypeVar("T")
 
 log = structlog.get_logger("scheduler")
 
@@ -51,11 +57,19 @@ async def differences(client: Client, cache: Cache, books: Books) -> list[str]:
     return sorted(found or ())
 
 
+async def _readable(client: Client, resource: Resource[T]) -> list[T]:
+    """The objects of a list that can be read: one that cannot is set aside by its watch, and hides no other."""
+    found = []
+    for raw in (await client.list(resource.of(msgspec.Raw))).items:
+        with suppress(AnswerError):
+            found.append(decode(bytes(raw), resource.shape, resource.label))
+    return found
+
+
 async def _look(client: Client, cache: Cache, books: Books) -> list[str]:
     records = Records()
     shared = {
-        resource: (await client.list(resource)).items if books.served(resource) else ()
-        for resource, _ in books.watched()
+        resource: await _readable(client, resource) if books.served(resource) else () for resource, _ in books.watched()
     }
     nodes = (await client.list(NODES)).items
     pods = [records.record(pod) for pod in (await client.list(PODS)).items]

@@ -364,7 +364,7 @@ class Scheduler:
             and pod.waits
             and pod.scheduler == self.options.name
             and pod.key not in self.cache.assumed
-            and not self.pending.holds(pod)
+            and self.pending.changed(pod)
         ):
             self._changed.set()
 
