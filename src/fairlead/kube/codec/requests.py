@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from fairlead.kube.objects.meta import Quantities
 from fairlead.kube.objects.pod import Container, ContainerStatus, Pod, PodSpec, PodStatus, Resources
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import BEYOND, bounded
 
 PODS = "pods"
 POD_LEVEL = ("cpu", "memory")
@@ -16,7 +16,7 @@ Amounts = dict[str, int]
 
 
 def request(spec: PodSpec, status: PodStatus = NO_STATUS) -> Amounts:
-    """The amounts that placing one such pod takes on a node, one of `pods` among them.
+    """The amounts that placing one such pod takes on a node, one of `pods` among them; sums saturate at BEYOND.
 
     With the status of a running pod a resize in place counts as kube-scheduler counts it (decisions/0228): the largest
     of what is asked for, allocated and in force, because the kubelet frees the old amount only when the new one is in
@@ -38,7 +38,7 @@ def request(spec: PodSpec, status: PodStatus = NO_STATUS) -> Amounts:
     total = _most(total, peak)
     if spec.resources is not None:
         total |= _of_pod(spec.resources, status, refused)
-    total = _sum(total, amounts(spec.overhead, "overhead"))
+    total = _sum(total, bounded(spec.overhead, BEYOND, "overhead"))
     return {PODS: 1, **{name: value for name, value in total.items() if value > 0}}
 
 
@@ -76,13 +76,13 @@ def _of_pod(resources: Resources, status: PodStatus, refused: bool) -> Amounts:
 
 
 def _in_force(asked: Amounts, current: Resources, allocated: Quantities, refused: bool) -> Amounts:
-    held = amounts(current.requests, "resources"), amounts(allocated, "allocatedResources")
+    held = bounded(current.requests, BEYOND, "resources"), bounded(allocated, BEYOND, "allocatedResources")
     return _most(*held) if refused else _most(asked, *held)
 
 
 def _asked(resources: Resources) -> Amounts:
     """Requests; where one is missing its limit stands in, as the API server would fill it in."""
-    return amounts({**resources.limits, **resources.requests}, "requests")
+    return bounded({**resources.limits, **resources.requests}, BEYOND, "requests")
 
 
 def _pod_level(name: str) -> bool:
@@ -90,7 +90,7 @@ def _pod_level(name: str) -> bool:
 
 
 def _sum(left: Amounts, right: Amounts) -> Amounts:
-    return {name: left.get(name, 0) + right.get(name, 0) for name in (*left, *right)}
+    return {name: min(left.get(name, 0) + right.get(name, 0), BEYOND) for name in (*left, *right)}
 
 
 def _most(*lists: Amounts) -> Amounts:
