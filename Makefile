@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo test pure cluster-tests proof lint fix types bench cluster docs clean
+.PHONY: help setup demo test pure cluster-tests proof mutants lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -49,6 +49,9 @@ proof: setup ## random examples of all properties (SEED=), then full sizes; writ
 	@seed=$(or $(SEED),$$(date +%s)); echo "proof: random examples, SEED=$$seed"; \
 	  FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m "hypothesis and not cluster and not proof" -n 2 --dist worksteal --hypothesis-seed=$$seed
 	@FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m proof -p no:xdist
+
+mutants: setup ## does a test fail when one operator changes? N=100 SEED=0, PAGE=1 writes docs/proof/
+	@$(BIN)/python -m tools.mutants --number $(or $(N),100) --seed $(or $(SEED),0) $(if $(UNDER),--under $(UNDER)) $(if $(PAGE),--page)
 
 lint: setup ## style, import contracts, spelling
 	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo "run: make fix"; exit 1; }

@@ -1,0 +1,125 @@
+"""A sample of changes against the tests: those that run the changed line, the shortest of them first; then all others.
+
+A test that never runs a changed line cannot notice it. So "all others" are the rest of those that run the statement and
+the ones that start processes of their own; for what runs at import, and for what no test runs, they are all pure tests.
+"""
+
+import tempfile
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from enum import Enum
+from functools import cache
+from pathlib import Path
+from queue import SimpleQueue
+
+from tools.mutants import tree
+from tools.mutants.changes import Change
+from tools.mutants.coverage_map import CoverageMap
+from tools.mutants.trial import LATE, NOTHING_CHOSEN, Runner
+
+FIRST = 20.0
+"""Seconds of tests in the first round; most changes are noticed there."""
+SLOWER = 6.0
+"""How many times longer than recorded a test may take beside others before it counts as hanging."""
+STARTING = 60.0
+"""Seconds for starting and collecting, on a busy machine."""
+
+
+class End(Enum):
+    """What became of a change."""
+
+    KILLED = "killed"
+    LATE = "killed by time"
+    SURVIVED = "survived"
+
+
+ENDS = {0: End.SURVIVED, NOTHING_CHOSEN: End.SURVIVED, LATE: End.LATE}
+"""By exit code; any other is a failed test or a module that cannot be imported."""
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A change, what became of it, and how many tests could have noticed."""
+
+    change: Change
+    end: End
+    tests: int
+
+
+@dataclass(slots=True)
+class Campaign:
+    """Everything that is the same for all changes."""
+
+    root: Path
+    known: CoverageMap
+    runner: Runner
+
+    def run(self, changes: list[Change], workers: int, tell: Callable[[Result], None]) -> list[Result]:
+        """The results in the order of the changes. An interrupt ends every run and removes every copy."""
+        with tempfile.TemporaryDirectory(prefix="fairlead-mutants-") as folder:
+            copies: SimpleQueue[Path] = SimpleQueue()
+            for number in range(workers):
+                copies.put(tree.copy(self.root, Path(folder) / str(number)))
+            pool = ThreadPoolExecutor(workers)
+            try:
+                return list(pool.map(lambda change: self._one(copies, change, tell), changes))
+            finally:
+                self.runner.stop()
+                pool.shutdown(cancel_futures=True)
+
+    def _one(self, copies: SimpleQueue[Path], change: Change, tell: Callable[[Result], None]) -> Result:
+        copy = copies.get()
+        try:
+            result = self._judge(copy, change)
+        finally:
+            copies.put(copy)
+        tell(result)
+        return result
+
+    def _judge(self, copy: Path, change: Change) -> Result:
+        first, rest = self._rounds(change)
+        with tree.Mutated(copy, change):
+            for tests in (first, rest):
+                end = self._round(copy, tests)
+                if end is not End.SURVIVED:
+                    break
+        return Result(change, end, len(first) + len(rest))
+
+    def _round(self, copy: Path, tests: list[str]) -> End:
+        if not tests:
+            return End.SURVIVED
+        seconds = [self.known.seconds[test] for test in tests]
+        code = self.runner.chosen(copy, tests, STARTING + SLOWER * max(seconds), STARTING + SLOWER * sum(seconds))
+        return ENDS.get(code, End.KILLED)
+
+    def _rounds(self, change: Change) -> tuple[list[str], list[str]]:
+        first, last = change.lines
+        running = self.known.running(change.path, range(first, last + 1))
+        everything = running | _starting_processes(self.root, self.known)
+        if change.at_import or not running:
+            running, everything = self.known.beside(change.path), set(self.known.seconds)
+        beside = list(self._within(self._shortest_first(running), FIRST))
+        return beside, self._shortest_first(everything - set(beside))
+
+    def _shortest_first(self, tests: Iterable[str]) -> list[str]:
+        known = self.known.seconds
+        there = (test for test in tests if test in known and _text(self.root / test.split("::")[0]))
+        return sorted(there, key=lambda test: (known[test], test))
+
+    def _within(self, tests: list[str], seconds: float) -> Iterator[str]:
+        for test in tests:
+            seconds -= self.known.seconds[test]
+            if seconds < 0:
+                return
+            yield test
+
+
+@cache
+def _text(file: Path) -> str:
+    return file.read_text(encoding="utf-8") if file.exists() else ""
+
+
+def _starting_processes(root: Path, known: CoverageMap) -> set[str]:
+    """The tests whose file starts processes: no coverage sees what those run."""
+    return {test for test in known.seconds if "subprocess" in _text(root / test.split("::")[0])}
