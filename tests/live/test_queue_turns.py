@@ -429,3 +429,27 @@ def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
     assert fits.refusals(0)
     assert fits.ever(0) == ever
     assert not fits.ever(1)
+
+
+def site_of(world: World) -> Site:
+    """What the node level needs of the world as it is."""
+    return Site(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
+
+
+def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:
+    """Each place that is taken counts for the next one, and no longer once it is given back."""
+    world = World(4, 4)
+    fits = SnapshotFits(site_of(world), [world.pod("p", owner="web")])
+    first, second = (fits.take(0, 1) for _ in range(2))
+    assert sorted([*first, *second]) == [0, 1]
+    fits.give(0, first)
+    assert fits.take(0, 1) == first
+
+
+def test_room_that_is_asked_for_and_not_taken_leaves_no_trace() -> None:
+    """A question about room places replicas on trial; the next question and the next placement do not see them."""
+    world = World(4, 4)
+    fits = SnapshotFits(site_of(world), [world.pod("p", owner="web")])
+    assert fits.room({0: 5}) == fits.room({0: 5}) == {0: 5}
+    assert fits.room({0: 9}) == {0: 8}
+    assert fits.take(0, 4) == {0: 2, 1: 2}

@@ -151,6 +151,24 @@ def test_open_claim_finds_free_volumes_smallest_first() -> None:
     assert (open_claim.node, open_claim.candidates) == ("n1", ())
 
 
+def test_a_released_promise_frees_the_volume_unless_another_claim_has_it() -> None:
+    """Given up, a volume is open to others at once; a late release does not take it from the claim that has it now."""
+    made = storage(
+        storageclasses=[STATIC],
+        persistentvolumeclaims=[claim("c"), claim("d"), claim("e")],
+        persistentvolumes=[volume("only")],
+    )
+    made.promise("shop", "c", "n1", "only")
+    made.release("shop", "c")
+    (open_claim,) = made.demand(pod("p", "e")).open
+    assert [each.name for each in open_claim.candidates] == ["only"]
+    made.promise("shop", "c", "n1", "only")
+    made.promise("shop", "d", "n2", "only")
+    made.release("shop", "c")
+    (open_claim,) = made.demand(pod("p", "e")).open
+    assert open_claim.candidates == ()
+
+
 def test_volume_made_for_a_claim_excludes_others() -> None:
     """Somebody has tied a volume to the claim by name."""
     made = storage(
