@@ -60,6 +60,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"total": {"cpu": 4}, "queues": Q1, "jobs": [runs("gang", 4, minMember=4), job("high", priority=5)]},
         {"gang": 4},
     ),
+    "a job of one rather than a gang of two": (
+        {
+            "total": {"cpu": 3},
+            "queues": Q1,
+            "jobs": [runs("one", 1, priority=1), runs("two", 2, minMember=2, priority=1), job("high", priority=2)],
+        },
+        {"one": 1},
+    ),
     "not preemptable stays": (
         {"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3, preemptable=False), job("high", priority=5)]},
         {},
