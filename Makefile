@@ -47,7 +47,7 @@ cluster-tests: setup ## the tests on a real API server, in series; what fails ru
 
 proof: setup ## random examples of all properties (SEED=), then full sizes; writes dated results under docs/proof/
 	@seed=$(or $(SEED),$$(date +%s)); echo "proof: random examples, SEED=$$seed"; \
-	  FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m "hypothesis and not cluster and not proof" -n 2 --dist worksteal --hypothesis-seed=$$seed
+	  FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m "hypothesis and not cluster and not proof" -n 2 --dist worksteal --timeout=3600 --hypothesis-seed=$$seed
 	@FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m proof -p no:xdist
 
 mutants: setup ## does a test fail when one operator changes? N=100 SEED=0, PAGE=1 writes docs/proof/

@@ -1,21 +1,22 @@
 """A sample of changes against the tests: those that run the changed line, the shortest of them first; then all others.
 
-A test that never runs a changed line cannot notice it. So "all others" are the rest of those that run the statement and
-the ones that start processes of their own; for what runs at import, and for what no test runs, they are all pure tests.
+A test that never runs a changed line, itself or in a process it starts, cannot notice it. So "all others" are the rest
+of those that run the statement; for what runs at import, those that run anything in the module or in its importers.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from functools import cache
+from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 
 from tools.mutants import tree
 from tools.mutants.changes import Change
 from tools.mutants.coverage_map import CoverageMap
+from tools.mutants.importers import importers
 from tools.mutants.trial import LATE, NOTHING_CHOSEN, Runner
 
 FIRST = 20.0
@@ -96,30 +97,19 @@ class Campaign:
     def _rounds(self, change: Change) -> tuple[list[str], list[str]]:
         first, last = change.lines
         running = self.known.running(change.path, range(first, last + 1))
-        everything = running | _starting_processes(self.root, self.known)
-        if change.at_import or not running:
-            running, everything = self.known.beside(change.path), set(self.known.seconds)
-        beside = list(self._within(self._shortest_first(running), FIRST))
-        return beside, self._shortest_first(everything - set(beside))
+        if change.at_import:
+            running |= self._seeing(change.path)
+        tests = self._shortest_first(running)
+        beside = sum(total <= FIRST for total in accumulate(self.known.seconds[test] for test in tests))
+        return tests[:beside], tests[beside:]
+
+    def _seeing(self, path: str) -> set[str]:
+        """The tests that run anything in a module or in one that imports it, and those that import it themselves."""
+        files = importers(self.root, path)
+        found = {test for test in self.known.seconds if test.split("::")[0] in files}
+        return found.union(*(self.known.beside(file) for file in {path, *files}))
 
     def _shortest_first(self, tests: Iterable[str]) -> list[str]:
         known = self.known.seconds
-        there = (test for test in tests if test in known and _text(self.root / test.split("::")[0]))
+        there = (test for test in tests if test in known and (self.root / test.split("::")[0]).exists())
         return sorted(there, key=lambda test: (known[test], test))
-
-    def _within(self, tests: list[str], seconds: float) -> Iterator[str]:
-        for test in tests:
-            seconds -= self.known.seconds[test]
-            if seconds < 0:
-                return
-            yield test
-
-
-@cache
-def _text(file: Path) -> str:
-    return file.read_text(encoding="utf-8") if file.exists() else ""
-
-
-def _starting_processes(root: Path, known: CoverageMap) -> set[str]:
-    """The tests whose file starts processes: no coverage sees what those run."""
-    return {test for test in known.seconds if "subprocess" in _text(root / test.split("::")[0])}

@@ -18,7 +18,15 @@ from tools.mutants import plugin, tree
 from tools.mutants.trial import PURE, Runner
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fairlead" / "mutants"
-SETTINGS = "[run]\nrelative_files = true\nsource = src/fairlead\n"
+SETTINGS = """[run]
+source = {source}
+data_file = {data}
+parallel = true
+context = ${{PYTEST_CURRENT_TEST-}}
+"""
+"""Processes that tests start are measured too; their context is the test that pytest says is running."""
+OTHERS = ("tests/cluster/", "tests/tools/")
+"""Test files that need servers, or run nothing of the source."""
 HOURS = 2 * 3600.0
 """More than a recording takes on any machine."""
 
@@ -48,8 +56,8 @@ class CoverageMap:
 
 
 def _test(context: str) -> str:
-    """Contexts are tests with their phase: `tests/a.py::test_b|run`."""
-    return context.rpartition("|")[0]
+    """Contexts are tests with their phase: `tests/a.py::test_b|run`, and `tests/a.py::test_b (call)` in processes."""
+    return context.rpartition(" (" if context.endswith(")") else "|")[0]
 
 
 def recorded(root: Path, runner: Runner, workers: int) -> CoverageMap:
@@ -66,7 +74,7 @@ def recorded(root: Path, runner: Runner, workers: int) -> CoverageMap:
 
 def _refresh(root: Path, kept: Path, tests: Mapping[str, str], runner: Runner, workers: int) -> None:
     known = _read(kept / "tests.json")
-    changed = [name for name, digest in tests.items() if known.get(name) != digest and "tests/cluster/" not in name]
+    changed = [name for name, digest in tests.items() if known.get(name) != digest and not name.startswith(OTHERS)]
     if not changed:
         return
     print(f"mutants: recording which lines {len(changed)} test files run", flush=True)
@@ -80,15 +88,27 @@ def _record(root: Path, kept: Path, changed: list[str], runner: Runner, workers:
     """Runs test files in a copy, adding to the kept coverage; fails loudly where a test fails without any change."""
     with tempfile.TemporaryDirectory(prefix="fairlead-mutants-") as folder:
         copy = tree.copy(root, Path(folder))
-        (copy / "coveragerc").write_text(SETTINGS, encoding="utf-8")
-        args = ["-m", PURE, "-n", str(workers), "--dist", "worksteal", "--cov", "--cov-append", "--cov-report="]
+        data = copy / "coverage"
+        settings = SETTINGS.format(source=copy / "src" / "fairlead", data=data)
+        (copy / "coveragerc").write_text(settings, encoding="utf-8")
+        args = ["-m", PURE, "-n", str(workers), "--dist", "worksteal", "--cov", "--cov-report="]
         args += ["--cov-config=coveragerc", "--cov-context=test", *changed]
-        variables = {"COVERAGE_FILE": str(kept / "coverage"), plugin.SECONDS: str(copy / "seconds.json")}
+        variables = {plugin.SECONDS: str(copy / "seconds.json"), plugin.MEASURED: str(copy / "coveragerc")}
         code = runner.pytest(copy, args, variables, HOURS)
         if code not in (0, 5):
             text = (copy / "pytest.log").read_text(encoding="utf-8", errors="replace")
             raise SystemExit(f"mutants: the tests fail without any change:\n{text[-4000:]}")
+        for part in (data, *copy.glob("coverage.*")):
+            _add(kept / "coverage", part, copy)
         return {test: float(seconds) for test, seconds in _read(copy / "seconds.json").items()}
+
+
+def _add(kept: Path, data: Path, copy: Path) -> None:
+    """Adds what was measured in a copy, by paths of the tree."""
+    old, new = CoverageData(str(kept)), CoverageData(str(data))
+    old.read()
+    new.read()
+    old.update(new, map_path=lambda path: Path(path).relative_to(copy).as_posix())
 
 
 def _read(file: Path) -> dict[str, Any]:

@@ -17,6 +17,8 @@ SECONDS = "FAIRLEAD_MUTANTS_SECONDS"
 """The variable that names the file to write seconds by test to."""
 MEMORY = "FAIRLEAD_MUTANTS_MEMORY"
 """The variable that bounds the address space of a run, in bytes: beyond it a test fails and the machine stays well."""
+MEASURED = "FAIRLEAD_MUTANTS_MEASURED"
+"""The variable that names the settings of coverage for processes that tests start."""
 
 _seconds: dict[str, float] = {}
 
@@ -26,6 +28,12 @@ def pytest_configure() -> None:
     if MEMORY in os.environ:
         bound = int(os.environ[MEMORY])
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+
+
+def pytest_runtest_setup() -> None:
+    """Processes that a test starts are measured; set no earlier, for workers of pytest-xdist measure themselves."""
+    if MEASURED in os.environ:
+        os.environ["COVERAGE_PROCESS_START"] = os.environ[MEASURED]
 
 
 @pytest.hookimpl(trylast=True)

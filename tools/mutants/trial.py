@@ -65,7 +65,8 @@ class Runner:
     def _start(
         self, command: list[str], tree: Path, variables: Mapping[str, str], log: int
     ) -> "subprocess.Popen[bytes]":
-        environment = {**os.environ, "PYTHONPATH": str(tree / "src"), **variables}
+        outer = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "FAIRLEAD_MUTANTS"))}
+        environment = {**outer, "PYTHONPATH": str(tree / "src"), **variables}
         with self._lock:
             if self._stopped:
                 raise InterruptedError("stopped")
