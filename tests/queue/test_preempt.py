@@ -84,6 +84,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3, budget=2), job("high", cpu=2, priority=5)]},
         {"low": 2},
     ),
+    "every job has a disruption budget of its own": (
+        {
+            "total": {"cpu": 4},
+            "queues": Q1,
+            "jobs": [runs("kept", 2, budget=0), runs("free", 2, minMember=0, budget=2), job("high", cpu=2, priority=5)],
+        },
+        {"free": 2},
+    ),
     "a budget does not let a whole gang go": (
         {
             "total": {"cpu": 3},
