@@ -84,6 +84,18 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3, budget=2), job("high", cpu=2, priority=5)]},
         {"low": 2},
     ),
+    "its own queue gives first, even where another holds more than its share": (
+        {
+            "total": {"cpu": 8},
+            "queues": TWO,
+            "jobs": [
+                runs("mine", 2, queue="a", minMember=0),
+                runs("theirs", 6, queue="b", minMember=0),
+                job("high", queue="a", priority=5),
+            ],
+        },
+        {"mine": 1},
+    ),
     "every job has a disruption budget of its own": (
         {
             "total": {"cpu": 4},
