@@ -3,6 +3,7 @@
 import argparse
 import signal
 import sys
+from itertools import count
 from pathlib import Path
 
 from tools.mutants import report
@@ -36,9 +37,19 @@ def _drawn(options: argparse.Namespace) -> list[Change]:
     return sample(everything, options.number, options.seed)
 
 
-def _tell(result: Result) -> None:
-    if result.end is End.SURVIVED:
-        print(f"survived: {report.line(result)}", flush=True)
+class _Teller:
+    """Prints survivors as they are found, and now and then how far it is."""
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = count(1)
+
+    def __call__(self, result: Result) -> None:
+        done = next(self._done)
+        if result.end is End.SURVIVED:
+            print(f"survived: {report.line(result)}", flush=True)
+        if done % 20 == 0:
+            print(f"mutants: {done} of {self._total} tried", flush=True)
 
 
 def _stop(*_: object) -> None:
@@ -53,7 +64,7 @@ def main() -> int:
     known = recorded(ROOT, runner, options.workers)
     drawn = _drawn(options)
     print(f"mutants: {len(drawn)} changes, seed {options.seed}", flush=True)
-    results = Campaign(ROOT, known, runner).run(drawn, options.workers, _tell)
+    results = Campaign(ROOT, known, runner).run(drawn, options.workers, _Teller(len(drawn)))
     print(f"\n{report.table(results)}\n\nmutants: {report.summary(results)}")
     if options.page:
         print(f"mutants: {report.write_page(ROOT, results, options.seed)}")

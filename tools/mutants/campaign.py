@@ -1,7 +1,8 @@
 """A sample of changes against the tests: those that run the changed line, the shortest of them first; then all others.
 
-A test that never runs a changed line, itself or in a process it starts, cannot notice it. So "all others" are the rest
-of those that run the statement; for what runs at import, those that run anything in the module or in its importers.
+A test that never runs a changed line, itself or in a process it starts, cannot notice it, unless what the line made is
+kept for later (a cached table, a constant). So "all others" are those that run anything in the module, and where the
+change runs at import, in its importers too.
 """
 
 import tempfile
@@ -97,17 +98,14 @@ class Campaign:
     def _rounds(self, change: Change) -> tuple[list[str], list[str]]:
         first, last = change.lines
         running = self.known.running(change.path, range(first, last + 1))
-        if change.at_import:
-            running |= self._seeing(change.path)
-        tests = self._shortest_first(running)
-        beside = sum(total <= FIRST for total in accumulate(self.known.seconds[test] for test in tests))
-        return tests[:beside], tests[beside:]
-
-    def _seeing(self, path: str) -> set[str]:
-        """The tests that run anything in a module or in one that imports it, and those that import it themselves."""
-        files = importers(self.root, path)
-        found = {test for test in self.known.seconds if test.split("::")[0] in files}
-        return found.union(*(self.known.beside(file) for file in {path, *files}))
+        if not running and not change.at_import:
+            return [], []
+        files = importers(self.root, change.path) if change.at_import else frozenset()
+        everything = running.union(*(self.known.beside(file) for file in {change.path, *files}))
+        everything |= {test for test in self.known.seconds if test.split("::")[0] in files}
+        tests = self._shortest_first(running or self.known.beside(change.path))
+        number = sum(total <= FIRST for total in accumulate(self.known.seconds[test] for test in tests))
+        return tests[:number], self._shortest_first(everything.difference(tests[:number]))
 
     def _shortest_first(self, tests: Iterable[str]) -> list[str]:
         known = self.known.seconds
