@@ -81,6 +81,15 @@ SMALL = {
 """A package with one function and one test: it notices a turned comparison and no moved boundary."""
 
 
+def test_an_edit_elsewhere_leaves_a_sample_as_it_was() -> None:
+    """Places are drawn by their text: a line above moves them and changes nothing else."""
+    source = b"def f(a, b):\n    return a + b < 3 and not b\n"
+    before, after = (sample(changes("m.py", text), 9, 1) for text in (source, b"import os\n\n" + source))
+    assert [(each.old, each.new) for each in before] == [(each.old, each.new) for each in after]
+    assert {each.line for each in before} == {2}
+    assert {each.line for each in after} == {4}
+
+
 @pytest.fixture(scope="module")
 def small_tree(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The small package as a checkout of its own, with the tool in it."""

@@ -34,7 +34,10 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One replacement in one module. `lines` are those of the statement around it; `at_import`: it runs only once."""
+    """One replacement in one module. `lines` are those of the statement around it; `at_import`: it runs only once.
+
+    `text` is the line on which it is made.
+    """
 
     path: str
     start: int
@@ -44,6 +47,7 @@ class Change:
     kind: str
     line: int
     column: int
+    text: str
     lines: tuple[int, int]
     at_import: bool
 
@@ -81,13 +85,17 @@ class _Module:
     def line(self, at: int) -> int:
         return self.source.count(b"\n", 0, at) + 1
 
+    def text(self, line: int) -> str:
+        return self.source.splitlines()[line - 1].decode().strip()
+
     def replaced(self, place: _Place, kind: str, span: tuple[int, int], new: str) -> Change:
         start, end = span
         old = self.source[start:end].decode()
         line = self.line(start)
         return Change(
-            path=self.path, start=start, end=end, old=old, new=new, kind=kind, line=line,
-            column=start - self.begins[line - 1] + 1, lines=place.lines, at_import=place.at_import,
+            path=self.path, start=start, end=end, old=old, new=new, kind=kind,
+            line=line, column=start - self.begins[line - 1] + 1, text=self.text(line),
+            lines=place.lines, at_import=place.at_import,
         )  # fmt: skip
 
     def between(self, first: int, last: int, sign: str) -> tuple[int, int]:

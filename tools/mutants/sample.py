@@ -1,7 +1,11 @@
-"""Random samples of changes: a seed gives one order on one tree, so a larger sample begins with the smaller one."""
+"""Random samples of changes: the seed orders all places, so a larger sample begins with the smaller one.
 
+A place is drawn by its module and its text and not by its number, so an edit elsewhere changes little in a sample.
+"""
+
+from collections import Counter
+from hashlib import sha256
 from pathlib import Path
-from random import Random
 
 from tools.mutants.changes import Change, changes
 
@@ -20,11 +24,15 @@ def population(root: Path, under: str = "") -> list[Change]:
 
 
 def sample(everything: list[Change], number: int, seed: int) -> list[Change]:
-    """The first `number` of all places in a shuffled order, each with one of its changes."""
+    """The first `number` of all places in the order of the seed, each with one of its changes."""
     places: dict[tuple[str, int], list[Change]] = {}
     for change in everything:
         places.setdefault((change.path, change.start), []).append(change)
-    random = Random(seed)
-    drawn = [random.choice(there) for there in places.values()]
-    random.shuffle(drawn)
-    return drawn[:number]
+    seen: Counter[str] = Counter()
+    drawn = []
+    for there in places.values():
+        name = f"{there[0].path}\0{there[0].text}\0{there[0].old}"
+        seen[name] += 1
+        ticket = int.from_bytes(sha256(f"{seed}\0{name}\0{seen[name]}".encode()).digest())
+        drawn.append((ticket, there[ticket % len(there)]))
+    return [change for _, change in sorted(drawn, key=lambda entry: entry[0])[:number]]
