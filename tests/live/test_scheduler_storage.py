@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -178,6 +179,21 @@ def test_volume_made_for_a_claim_excludes_others() -> None:
     )
     (open_claim,) = made.demand(pod("p", "c")).open
     assert [each.name for each in open_claim.candidates] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("size", "uid", "want"),
+    [("1Gi", "c-1", ["b"]), ("1Gi", "", ["b"]), ("500Mi", "c-1", ["a"]), ("1Gi", "c-0", ["a"])],
+    ids=["made for it", "made for its name", "too small", "made for a claim of the same name that is gone"],
+)
+def test_a_volume_tied_to_a_claim_serves_it_where_it_is_large_enough_and_meant(
+    size: str, uid: str, want: list[str]
+) -> None:
+    """Otherwise the claim looks among the free ones."""
+    tied = volume("b", size=size, claim={"namespace": "shop", "name": "c", "uid": uid})
+    made = storage(storageclasses=[STATIC], persistentvolumeclaims=[claim("c")], persistentvolumes=[volume("a"), tied])
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert [each.name for each in open_claim.candidates] == want
 
 
 def test_storage_capacity_counts_where_the_driver_reports_it() -> None:
