@@ -196,6 +196,29 @@ def test_a_volume_tied_to_a_claim_serves_it_where_it_is_large_enough_and_meant(
     assert [each.name for each in open_claim.candidates] == want
 
 
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        ({"phase": "Available"}, ["v"]),
+        ({"phase": "Pending"}, []),
+        ({"phase": "Failed"}, []),
+        ({"phase": "Available", "claim": {"namespace": "shop", "name": "c"}}, ["v"]),
+        ({"phase": "Pending", "claim": {"namespace": "shop", "name": "c"}}, ["v"]),
+        ({"phase": "Bound", "claim": {"namespace": "shop", "name": "other"}}, []),
+    ],
+    ids=["free", "not yet there", "failed", "tied and free", "tied and on its way", "of another claim"],
+)
+def test_a_free_volume_serves_once_it_is_available_and_a_tied_one_before(
+    given: dict[str, Any], want: list[str]
+) -> None:
+    """The phase of a volume that was made for the claim does not matter."""
+    made = storage(
+        storageclasses=[STATIC], persistentvolumeclaims=[claim("c")], persistentvolumes=[volume("v", **given)]
+    )
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert [each.name for each in open_claim.candidates] == want
+
+
 def test_storage_capacity_counts_where_the_driver_reports_it() -> None:
     """Only topologies with room for the claim; a driver that does not report sets no condition."""
     rooms = [
