@@ -7,6 +7,7 @@ import pytest
 from fairlead.kube.resources import POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.fits import Site, SnapshotFits
+from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.turn import Promise
 from fairlead.live.scheduler.words import message
@@ -453,3 +454,23 @@ def test_room_that_is_asked_for_and_not_taken_leaves_no_trace() -> None:
     assert fits.room({0: 5}) == fits.room({0: 5}) == {0: 5}
     assert fits.room({0: 9}) == {0: 8}
     assert fits.take(0, 4) == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize(("seconds", "want"), [(0.0, True), (4.9, True), (5.0, False), (60.0, False)])
+def test_members_of_a_gang_may_still_be_coming_for_five_seconds(seconds: float, want: bool) -> None:
+    """Two of three are there: for a moment that is no news, after it they are told that one is missing."""
+    world = World(9)
+    world.group("g", 3)
+    world.pods(2, "a", group="g")
+    _, outcomes = world.turn()
+    (outcome,) = outcomes
+    assert gathers(outcome, NOW + seconds) is want
+
+
+def test_a_gang_that_only_lacks_room_is_not_waited_for() -> None:
+    """All members are there; time brings no more of them."""
+    world = World(2)
+    world.group("g", 3)
+    world.pods(3, "a", group="g")
+    _, outcomes = world.turn()
+    assert not any(gathers(outcome, NOW) for outcome in outcomes)
