@@ -188,9 +188,20 @@ def _large(shape: str) -> Tables:
     return _in_roles(world, 300, (2, 1)) if shape == "roles" else world
 
 
-@pytest.mark.parametrize("shape", ["flat", "tree", "roles", "minimum resources", "nodes", "nodes for replicas alike"])
+SINGLY = {
+    "flat": 100,
+    "tree": 200,
+    "roles": 100,
+    "minimum resources": 130,
+    "nodes": 110,
+    "nodes for replicas alike": 100,
+}
+"""The most single turns, a little more than are needed."""
+
+
+@pytest.mark.parametrize("shape", SINGLY)
 def test_leaps_grant_nearly_everything_where_jobs_are_large(shape: str) -> None:
-    """Of thousands of replicas only a few are granted singly."""
+    """Of some ten thousand replicas only a hundred or two are granted singly."""
     world, fits = _large(shape), None
     if shape.startswith("nodes"):
         jobs, free = world.jobs, np.full((30, 2), 4_000)
@@ -200,7 +211,7 @@ def test_leaps_grant_nearly_everything_where_jobs_are_large(shape: str) -> None:
         fits = NodeRoom(jobs.resources, free, jobs.role_request, np.ones((20, 30), dtype=bool))
     admitted, turns = _single_turns(world, fits)
     assert admitted > 8_000
-    assert turns < 500
+    assert turns < SINGLY[shape]
 
 
 def _single_turns(world: Tables, fits: NodeRoom | None = None) -> tuple[int, int]:
@@ -235,7 +246,7 @@ def test_leaps_go_on_beside_a_queue_that_comes_to_its_bound() -> None:
     queues = [Q(capability=(1500, UNSET)), Q(weight=2, guarantee=(500, 0))]
     admitted, turns = _single_turns(tables((20_000, 30_000), queues, [1, 2, 3], jobs))
     assert admitted > 8_000
-    assert turns < 150
+    assert turns < 80
 
 
 @given(
