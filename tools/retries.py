@@ -24,7 +24,7 @@ def run(kept: Path, arguments: Sequence[str], pytest: Pytest, root: Path, today:
     failed = _last_failed(root)
     if code != FAILED or not failed:
         return code
-    print("retries: failed first:", *failed, sep="\n  ")
+    print("retries: failed first:", *failed, sep="\n  ", flush=True)
     if known := [test for test in failed if test in _names(kept)]:
         print(
             f"retries: not the first time, so not run again; mend it and remove its line in {kept}:", *known, sep="\n  "
