@@ -257,3 +257,12 @@ def test_explain_of_a_bad_wish_and_of_many_nodes() -> None:
     refused = "\n".join(workload_lines(made, "lost"))
     assert "Queue nowhere: 0 of 2 may start" in refused
     assert "UnknownQueue" in refused
+
+
+@pytest.mark.parametrize(("number", "want"), [(12, "n1 1, n2 1, "), (13, "13 on 13 nodes, at most 1 each")])
+def test_up_to_a_dozen_nodes_are_named_and_more_are_counted(number: int, want: str) -> None:
+    """One replica on each of so many nodes, in the sentence about the node level."""
+    records = [NodeRecord(name=f"n{row}", allocatable={"cpu": CPU, "pods": 9}) for row in range(1, number + 1)]
+    site = Site(name="", nodes=node_state(records), population=Population(), workloads=(workload("web", number),))
+    (line,) = [line for line in workload_lines(plan(Snapshot(sites=(site,))), "web") if "Node: " in line]
+    assert f"{number} of {number} placed: {want}" in line
