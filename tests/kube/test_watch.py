@@ -177,6 +177,18 @@ async def test_waits_begin_with_the_shortest_and_double() -> None:
         assert watched.trouble is None
 
 
+async def test_a_version_that_is_too_old_is_listed_again_without_a_wait() -> None:
+    """The first time; what is known is old news until then."""
+    api, told, waits = shop("a"), [], []  # type: Any
+    async with running(watched := reflector(api, told, waits=waits)):
+        await until(lambda: ("WATCH", "/api/v1/pods") in api.calls)
+        api.fail(410, method="WATCH")
+        api.put(PODS, pod("b"))
+        api.end_watches()
+        await until(lambda: watched.lists == 2)
+    assert waits == []
+
+
 def test_server_that_ends_streams_at_once_is_not_hammered() -> None:
     """Streams that end without a word are followed by growing waits."""
 
