@@ -194,6 +194,7 @@ class Office(Place4):
         self.generation = 0
         self.looks = 0
         self.leaving = 0
+        self.seconds_a_look = self._spent = 0.0
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
         measures = self.measures = FairMeasures(CollectorRegistry())
@@ -218,7 +219,7 @@ class Office(Place4):
             marks,
             measures,
             wall=clock,
-            monotonic=clock,
+            monotonic=lambda: clock() + self._spent,
             nudge=self.nudge,
             leads=lambda: True,
             period=2.0,
@@ -236,6 +237,7 @@ class Office(Place4):
 
     def _look(self) -> FairTurn:
         self.looks += 1
+        self._spent += self.seconds_a_look
         jobs = [
             {"name": job.key, "namespace": "ml", "queue": "q", "replicas": 1, "request": {"cpu": 9}}
             for job in self.jobs.values()
@@ -265,6 +267,22 @@ def test_room_that_will_not_come_is_no_longer_kept() -> None:
         await office.upkeep.round()
         assert office.holds.promises == {}
         assert office.holds.barred == set()
+
+    run(story())
+
+
+def test_looks_that_take_long_are_rare() -> None:
+    """A look of a second is followed by fifty without one, whatever changes meanwhile."""
+
+    async def story() -> None:
+        office = Office({})
+        office.seconds_a_look = 1.0
+        await office.upkeep.round()
+        for pause, looks in ((0, 1), (49, 1), (2, 2)):
+            await asyncio.sleep(pause)
+            office.generation += 1
+            await office.upkeep.round()
+            assert office.looks == looks
 
     run(story())
 

@@ -7,6 +7,7 @@ import pytest
 from fairlead.kube.resources import POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.fits import Site, SnapshotFits
+from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.turn import Promise
 from fairlead.live.scheduler.words import message
@@ -430,3 +431,47 @@ def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
     assert fits.refusals(0)
     assert fits.ever(0) == ever
     assert not fits.ever(1)
+
+
+def site_of(world: World) -> Site:
+    """What the node level needs of the world as it is."""
+    return Site(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
+
+
+def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:
+    """Each place that is taken counts for the next one, and no longer once it is given back."""
+    world = World(4, 4)
+    fits = SnapshotFits(site_of(world), [world.pod("p", owner="web")])
+    first, second = (fits.take(0, 1) for _ in range(2))
+    assert sorted([*first, *second]) == [0, 1]
+    fits.give(0, first)
+    assert fits.take(0, 1) == first
+
+
+def test_room_that_is_asked_for_and_not_taken_leaves_no_trace() -> None:
+    """A question about room places replicas on trial; the next question and the next placement do not see them."""
+    world = World(4, 4)
+    fits = SnapshotFits(site_of(world), [world.pod("p", owner="web")])
+    assert fits.room({0: 5}) == fits.room({0: 5}) == {0: 5}
+    assert fits.room({0: 9}) == {0: 8}
+    assert fits.take(0, 4) == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize(("seconds", "want"), [(0.0, True), (4.9, True), (5.0, False), (60.0, False)])
+def test_members_of_a_gang_may_still_be_coming_for_five_seconds(seconds: float, want: bool) -> None:
+    """Two of three are there: for a moment that is no news, after it they are told that one is missing."""
+    world = World(9)
+    world.group("g", 3)
+    world.pods(2, "a", group="g")
+    _, outcomes = world.turn()
+    (outcome,) = outcomes
+    assert gathers(outcome, NOW + seconds) is want
+
+
+def test_a_gang_that_only_lacks_room_is_not_waited_for() -> None:
+    """All members are there; time brings no more of them."""
+    world = World(2)
+    world.group("g", 3)
+    world.pods(3, "a", group="g")
+    _, outcomes = world.turn()
+    assert not any(gathers(outcome, NOW) for outcome in outcomes)

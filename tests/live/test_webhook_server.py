@@ -127,6 +127,19 @@ async def _shown(port: int) -> bytes:
     return bytes(found)
 
 
+async def test_the_server_listens_where_it_is_told_and_nowhere_else() -> None:
+    """One address of this machine, or with no address in front of the port all of them."""
+    server = AdmissionServer(ANSWERS, Measures(), budget=1)
+    async with server.listening("127.0.0.1:0", None) as port:
+        with pytest.raises(ConnectionRefusedError):
+            await asyncio.open_connection("127.0.0.2", port)
+    async with server.listening(":0", None) as port:
+        for address in ("127.0.0.1", "127.0.0.2"):
+            _, writer = await asyncio.open_connection(address, port)
+            writer.close()
+            await writer.wait_closed()
+
+
 async def test_certificate_changes_without_a_restart(tmp_path: Path) -> None:
     """New connections see the new certificate; a key that does not fit is refused and the old pair stays in use."""
     authority = make_authority(NOW)
