@@ -170,7 +170,10 @@ def test_poison_ends_with_itself_beside_ordinary_work(
         _wait(town, running, wanted, seconds=300)
         # 3. the webhook counts as before
         deployments = Fleet(api, namespace)
-        deployments.create(deployment("web", 6, "2"))
+        body = deployment("web", 6, "2")
+        # Poisonous nodes have room and no kubelet: pods would never run there.
+        body["spec"]["template"]["spec"]["nodeSelector"] = {"pool": "ordinary"}
+        deployments.create(body)
         deployments.settled()
         deployments.check()
         assert [each.process.poll() for each in served.replicas] == [None]

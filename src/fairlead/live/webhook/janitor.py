@@ -12,7 +12,7 @@ import structlog
 
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError, UnreachableError
+from fairlead.kube.errors import AnswerError, ApiError, KubeError
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.live.runtime.aside import WRITING, Aside
@@ -73,8 +73,10 @@ class Janitor:
             meta = stored.metadata
             about = TIER_LEDGERS.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
             try:
-                with self._aside.around(about, WRITING, ApiError, UnreachableError):
+                with self._aside.around(about, WRITING, KubeError):
                     await self._keep(stored, tiers)
+            except AnswerError as error:
+                self._aside.tell(about, InputError(f"TierLedger {meta.name}", str(error)), WRITING)
             except ApiError as error:
                 log.warning("a ledger could not be kept in order", ledger=meta.name, error=str(error))
 
