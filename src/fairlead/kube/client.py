@@ -62,6 +62,11 @@ class Client:
         self.jitter = jitter
         self.fence = fence
 
+    @property
+    def term(self) -> int:
+        """The term in which a write would be sent now; always 0 without a fence."""
+        return 0 if self.fence is None else self.fence.term
+
     def fenced(self, fence: Fence | None) -> "Client":
         """A client on the same connections whose writes pass the fence; None: the work is not elected."""
         return Client(
