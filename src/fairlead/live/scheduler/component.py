@@ -192,8 +192,11 @@ class Scheduler:
         await asyncio.sleep(self._rest)
 
     def _due(self) -> float | None:
-        """When a group that is awake may be tried again, or a gang should be complete."""
-        times = (self.pending.next_due(), *self._retry.values(), self.fair.next_deadline())
+        """When a group that is awake may be tried again, or a gang should be complete; a follower waits for news."""
+        if not self._leads():
+            return None
+        deadline = None if self.options.shadow else self.fair.next_deadline()
+        times = (self.pending.next_due(), *self._retry.values(), deadline)
         return min((time for time in times if time is not None), default=None)
 
     async def cycle(self) -> list[Outcome]:
@@ -293,6 +296,7 @@ class Scheduler:
 
     def _act(self, outcome: Outcome, now: float, starting: Starting) -> None:
         self._teller.decided(outcome)
+        gang = False
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
             self._teller.gone(pod.metadata.uid)
@@ -308,10 +312,10 @@ class Scheduler:
                     self._volumes.begin(pod, node, outcome.volumes)
                 else:
                     self._binder.bind(pod, node)
-        if not outcome.waiting:
+        if outcome.waiting:
+            self._waits(outcome, now)
+        elif outcome.placed and not gang:
             self.pending.settled(outcome)
-            return
-        self._waits(outcome, now)
 
     def _waits(self, outcome: Outcome, now: float) -> None:
         """Park pods that found no node, and tell them why."""
