@@ -197,3 +197,24 @@ async def test_leader_that_is_not_fit_gives_the_lease_back_and_takes_it_when_it_
     assert candidate.fence.term == 2
     leading.cancel()
     await asyncio.gather(leading, return_exceptions=True)
+
+
+@on_virtual_clock
+async def test_lease_is_not_given_back_while_a_write_is_under_way() -> None:
+    """Stuck elsewhere while a bind is on the wire: nothing more passes, and the others wait for the lease to run out."""
+    api, fit = FakeApi(), [True]
+    api.put(PODS, POD, namespace="ns")
+    candidate = elector(api, fit=lambda: fit[0])
+    leading = asyncio.create_task(candidate.run())
+    await asyncio.sleep(1)
+    api.faults.seconds = 4.0
+    write = asyncio.create_task(Client(api).fenced(candidate.fence).bind("ns", "p", "n1", uid="u"))
+    await asyncio.sleep(0.1)
+    api.faults.seconds = 0.0
+    fit[0] = False
+    await asyncio.sleep(3)
+    assert not candidate.leading
+    assert holder(api) == "me"
+    await write
+    leading.cancel()
+    await asyncio.gather(leading, return_exceptions=True)

@@ -86,7 +86,7 @@ class Elected:
             client, Options(), recorder=None, monotonic=clock, wall=clock, leads=lambda: self.elector.leading
         )
         self.task = asyncio.create_task(
-            run_until(asyncio.Event().wait(), [self._fail, self.scheduler.run, self.elector.run])
+            run_until(asyncio.Event().wait, [self._fail, self.scheduler.run, self.elector.run])
         )
 
     def nudge(self) -> None:
@@ -175,7 +175,7 @@ def test_work_that_ends_by_itself_is_a_failure() -> None:
             return None
 
         with pytest.raises(EndedError):
-            await run_until(asyncio.Event().wait(), [short])
+            await run_until(asyncio.Event().wait, [short])
 
     run(act())
 
@@ -200,7 +200,7 @@ def test_work_that_does_not_end_is_not_waited_for() -> None:
             finally:
                 told.append("released")
 
-        await run_until(asyncio.sleep(1), [stubborn, lease])
+        await run_until(lambda: asyncio.sleep(1), [stubborn, lease])
         assert told == ["cancelled", "released"]
         forever.set()
 

@@ -22,6 +22,7 @@ class Fence:
         self._clock = clock
         self._sends_until = 0.0
         self._ends_by = 0.0
+        self._under_way = 0
         self._unanswered_until = 0.0
 
     def begin(self) -> None:
@@ -51,14 +52,19 @@ class Fence:
             raise NotLeadingError(what, sent=sent)
         return self._ends_by - self._clock()
 
-    def unanswered(self, seconds: float) -> None:
-        """A write was given up without an answer: for so many seconds more the server may still act upon it."""
-        self._unanswered_until = max(self._unanswered_until, self._clock() + seconds)
+    def sent(self) -> None:
+        """A write is under way."""
+        self._under_way += 1
+
+    def ended(self, unanswered: float) -> None:
+        """It has its answer; or it has none, and for so many seconds more the server may still act upon it."""
+        self._under_way -= 1
+        self._unanswered_until = max(self._unanswered_until, self._clock() + unanswered)
 
     @property
     def quiet(self) -> bool:
         """Whether no write that passed can reach the server any more; only then may the lease be given back early."""
-        return self._clock() >= self._unanswered_until
+        return not self._under_way and self._clock() >= self._unanswered_until
 
 
 class Passing:
@@ -76,6 +82,7 @@ class Passing:
         bound = min(within, self._fence.bound(self._term, what, sent=self._sent))
         clock = asyncio.get_running_loop().time
         begun, answered = clock(), False
+        self._fence.sent()
         try:
             async with asyncio.timeout(bound):
                 answer = await self._transport.request(method, path, within=bound, **rest)
@@ -88,6 +95,5 @@ class Passing:
             answered = not error.sent
             raise
         finally:
-            if not answered:
-                self._sent = True
-                self._fence.unanswered(bound - (clock() - begun))
+            self._sent |= not answered
+            self._fence.ended(0.0 if answered else bound - (clock() - begun))

@@ -99,18 +99,18 @@ async def serve(
         loop.add_signal_handler(sign, stop.set)
     async with health_server(process.listen, registry, ready, pulse, extra) as port:
         log.info("serving", port=port)
-        await run_until(stop.wait(), work)
+        await run_until(stop.wait, work)
     log.info("stopped")
 
 
-async def run_until(done: Awaitable[object], work: Sequence[Work]) -> None:
-    """Run all of `work` until `done`, or until any of it ends; then cancel it and wait for its end, in bounded time.
+async def run_until(done: Callable[[], Awaitable[object]], work: Sequence[Work]) -> None:
+    """Run all of `work` until `done` ends, or any of it does; then cancel it and wait for its end, in bounded time.
 
     Work is cancelled in the order given, each finished before the next: what writes comes before the lease that lets
     it write. Work that ends by itself has failed: its cause is logged and raised once everything has ended.
     """
     tasks = [asyncio.ensure_future(each()) for each in work]
-    waiting = asyncio.ensure_future(done)
+    waiting = asyncio.ensure_future(done())
     try:
         await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
         failed = _failed(tasks)

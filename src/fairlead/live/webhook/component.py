@@ -148,7 +148,7 @@ class Webhook:
         if self._repairs:
             work.append(self._repair.run)
         work += [self._leads.run, self._renew, self._recorder.run, *(each.run for each in self._caches)]
-        await run_until(self._serve(stop, started), work)
+        await run_until(lambda: self._serve(stop, started), work)
 
     async def _serve(self, stop: asyncio.Event, started: Callable[[int, int], None]) -> None:
         registry = self.measures.registry
