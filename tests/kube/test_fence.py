@@ -201,7 +201,7 @@ async def test_leader_that_is_not_fit_gives_the_lease_back_and_takes_it_when_it_
 
 @on_virtual_clock
 async def test_lease_is_not_given_back_while_a_write_is_under_way() -> None:
-    """Stuck elsewhere while a bind is on the wire: nothing more passes, and the others wait for the lease to run out."""
+    """Stuck while a bind is on the wire: nothing more passes, and the others wait for the lease to run out."""
     api, fit = FakeApi(), [True]
     api.put(PODS, POD, namespace="ns")
     candidate = elector(api, fit=lambda: fit[0])

@@ -2,7 +2,7 @@
 
 A lease is a promise about time, so the fence knows how much of it is left. A write that is sent now must have ended,
 with an answer or without, before another instance may lead: that long may it take and no longer. What was decided in
-one term is not written in a later one, even if the same instance leads again.
+one term is not written in a later one, even if the same instance leads again (docs/decisions/0205).
 """
 
 import asyncio

@@ -1,5 +1,7 @@
 """Gangs that are about to start: collected while decisions are acted on, then begun whole or given back.
 
+See docs/decisions/0207.
+
 collected ──► enough? ──► volumes of all members ──► recorded (`intents`) ──► bound
                  │ no             │ not enough come
                  └──────────► given back ◄──┘

@@ -1,4 +1,7 @@
-"""Liveness follows progress: every long-running task says until when it will have moved on, and is stuck after that."""
+"""Liveness follows progress: every long-running task says until when it will have moved on, and is stuck after that.
+
+See docs/decisions/0206.
+"""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager

@@ -1,10 +1,10 @@
 """Tells people: waiting pods why they wait (the PodScheduled condition), workloads and pods by Events.
 
 The condition is written once per message, and only on a pod that still waits, in the version that is known: it cannot
-land after the bind. A pod that was told nothing yet comes first; other words for the same pod, with
-numbers that change from turn to turn, are written now and then, and only the last of them. A workload's owner gets an
-Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made, for
-ten thousand of them say no more than a few of the workload do.
+land after the bind (docs/decisions/0209). A pod that was told nothing yet comes first; other words for the same pod,
+with numbers that change from turn to turn, are written now and then, and only the last of them. A workload's owner gets
+an Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made,
+for ten thousand of them say no more than a few of the workload do.
 """
 
 import asyncio
