@@ -12,10 +12,13 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.intents import Begin, Intents
 from fairlead.live.queue.turn import LiveJob, Place, Source
+from fairlead.live.scheduler.decide import Outcome, grouped
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.model.reasons import because
 
 Choices = Mapping[str, str]
 """Claim to the volume chosen for it; empty where one is to be made."""
@@ -173,3 +176,13 @@ class Starting:
 def _starts(job: LiveJob) -> bool:
     """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
     return job.source != Source.WORKLOAD and job.min_member > 1 and job.running < job.min_member
+
+
+def unstarted(job: LiveJob, waiting: Sequence[PodRecord]) -> list[Outcome]:
+    """What members of a gang are told that was given back."""
+    detail = "its members cannot all start now"
+    finding = because(NODES_FULL, fits=len(waiting), count=job.min_member, detail=detail)
+    return [
+        Outcome(group=group, placed=(), waiting=group.pods, considered=0, rejected=(), finding=finding)
+        for group in grouped(waiting)
+    ]

@@ -17,13 +17,12 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.kube.watch import Change, Reflector
-from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import Fairness
 from fairlead.live.queue.fits import Site
 from fairlead.live.queue.gangs import GATHERING, Gangs, gathers
 from fairlead.live.queue.intents import Intents
-from fairlead.live.queue.starting import Assembly, Starting
+from fairlead.live.queue.starting import Assembly, Starting, unstarted
 from fairlead.live.queue.turn import FairTurn, LiveJob, Place
 from fairlead.live.queue.turning import take_turn
 from fairlead.live.runtime.pulse import Pulse
@@ -34,13 +33,12 @@ from fairlead.live.scheduler.check import compare_every
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
-from fairlead.live.scheduler.options import Options
+from fairlead.live.scheduler.options import Options as Options
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
 from fairlead.live.scheduler.records import PodRecord, Records
 from fairlead.live.scheduler.teller import Teller
 from fairlead.live.scheduler.volumebinder import VolumeBinder
 from fairlead.live.scheduler.words import explanation, message
-from fairlead.model.reasons import because
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
@@ -48,8 +46,6 @@ BREATH = 0.005
 """Seconds of writing down what was decided before others may run, so that the first binds are under way meanwhile."""
 REST, LONGEST_REST = 3.0, 1.0
 """After a turn of the queue level this many times its length is for watches, binds and evictions; seconds at most."""
-
-__all__ = ["Options", "Scheduler"]
 
 T = TypeVar("T")
 
@@ -80,29 +76,13 @@ class Scheduler:
         self._now = monotonic
         self._wall = wall
         self._leads = leads
-        self.measures.leading.set_function(lambda: float(leads()))
-        self.measures.waiting.labels("parked").set_function(lambda: len(self.pending))
-        self.measures.waiting.labels("awake").set_function(lambda: self.pending.awake)
-        self.measures.waiting.labels("binding").set_function(lambda: len(self.cache.assumed))
+        self.measures.follow(leads, self.pending, self.cache.assumed)
         self._rest = 0.0
         self._retry: dict[tuple[str, str], float] = {}
-        self._binder = Binder(
-            client,
-            self._refused,
-            self._bound,
-            self.measures.seconds.labels("bind").observe,
-            leads,
-            self.cache.cores.notes,
-            pulse=self.pulse,
-        )
-        self._volumes = VolumeBinder(
-            client,
-            self.cache.storage,
-            self.cache.labels_of,
-            self._ready,
-            self._refused,
-            patience=options.volume_seconds,
-        )
+        took, notes = self.measures.seconds.labels("bind").observe, self.cache.cores.notes
+        self._binder = Binder(client, self._refused, self._bound, took, leads, notes, pulse=self.pulse)
+        known, patience = (self.cache.storage, self.cache.labels_of), options.volume_seconds
+        self._volumes = VolumeBinder(client, *known, self._ready, self._refused, patience=patience)
         self._teller = Teller(client, recorder, wall, monotonic, self._waiting, self.pulse)
         self.books = Books(
             self.cache.rules,
@@ -148,14 +128,11 @@ class Scheduler:
         """Schedule until cancelled; then the binds under way are finished."""
         beside: list[Work] = [self._binder.run, self._volumes.run, self._teller.run, self._intents.outbox.run]
         if self.options.self_check:
-            beside.append(self._check)
+            known = self._client, self.cache, self.books, self.measures
+            beside.append(lambda: compare_every(self.options.self_check, *known, lambda: self.synced))
         await self._rounds.run(
             self._round, begin=self._begin, idle=lambda: None, due=self._due, beside=beside, drain=self._drain
         )
-
-    async def _check(self) -> None:
-        every, known = self.options.self_check, (self.cache, self.books)
-        await compare_every(every, self._client, *known, self.measures, lambda: self.synced)
 
     async def _begin(self) -> None:
         # Most of what exists now stays: the collector need not look at it again. To collect first would take
@@ -306,11 +283,10 @@ class Scheduler:
                 gang = starting.takes(pod, node, outcome.volumes)
                 self.cache.assume(pod.key, node)
                 self.books.see(pod, node)
-                if gang:
-                    continue  # recorded with the others of its gang before it is bound
-                if outcome.volumes:
+                # A gang is recorded before it is bound.
+                if outcome.volumes and not gang:
                     self._volumes.begin(pod, node, outcome.volumes)
-                else:
+                elif not gang:
                     self._binder.bind(pod, node)
         if outcome.waiting:
             self._waits(outcome, now)
@@ -405,14 +381,8 @@ class Scheduler:
         """Members of a gang that does not start: they wait again."""
         for pod, _ in places:
             self._forget(pod)
-        waiting = [pod for pod, _ in places if self._still_waits(pod)]
-        detail = "its members cannot all start now"
-        finding = because(NODES_FULL, fits=len(waiting), count=job.min_member, detail=detail)
-        for group in grouped(waiting):
-            self._waits(
-                Outcome(group=group, placed=(), waiting=group.pods, considered=0, rejected=(), finding=finding),
-                self._now(),
-            )
+        for outcome in unstarted(job, [pod for pod, _ in places if self._still_waits(pod)]):
+            self._waits(outcome, self._now())
         self._happened(POD)
 
     def _forget(self, pod: PodRecord) -> None:
