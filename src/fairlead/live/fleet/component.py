@@ -36,6 +36,7 @@ from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Rounds
 from fairlead.model.faults import way_to
 
@@ -73,9 +74,11 @@ class Fleet:
         monotonic: Callable[[], float],
         wall: Callable[[], float],
         leads: Callable[[], bool] = lambda: True,
+        pulse: Pulse | None = None,
     ) -> None:
         self.options = options
         self.measures = Measures()
+        pulse = pulse or Pulse(monotonic)
         self.measures.leading.set_function(lambda: float(leads()))
         self.verdicts: dict[Key, Verdict] = {}
         self._client = client
@@ -86,7 +89,7 @@ class Fleet:
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, float] = {}
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
-        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
+        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
         self._known: dict[str, Cluster] = {}
         """The clusters as they could last be read."""
         self.aside = Aside(self.measures.registry, None if options.shadow else recorder)
@@ -101,7 +104,7 @@ class Fleet:
             Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
         )
         reflectors = (self._clusters, *self._policies, *self._bindings)
-        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic)
+        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic, pulse=pulse)
 
     @property
     def synced(self) -> bool:
@@ -121,6 +124,10 @@ class Fleet:
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
         self._all()
+
+    def lost(self) -> None:
+        """It leads no longer: verdicts that are not being written are given up."""
+        self.writer.outbox.clear()
 
     def decisions(self, query: Mapping[str, str] | None = None) -> bytes:
         """The last verdict on every binding that was decided, as JSON."""

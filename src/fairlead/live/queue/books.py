@@ -4,6 +4,7 @@ Which job a pod belongs to is written on the pod; what that job may ask for is w
 before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
 """
 
+import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -33,7 +34,7 @@ NO_FAULTS: Mapping[What, str] = MappingProxyType({})
 
 class Books:
     """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has,
-    `faults` which objects cannot be read.
+    `faults` which objects cannot be read. `clock` never goes back; the deadlines of gangs go by it.
     """
 
     def __init__(
@@ -44,7 +45,9 @@ class Books:
         on_change: Callable[[], None] = lambda: None,
         served: Callable[[Resource[Any]], bool] = lambda resource: True,
         faults: Mapping[What, str] = NO_FAULTS,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.clock = clock
         self.entries: dict[str, Entry] = {}
         self.groups: dict[tuple[Source, str, str], Group] = {}
         self.intents: dict[str, Promise] = {}
@@ -137,6 +140,18 @@ class Books:
         if why:
             return because(reasons.GROUP_UNREADABLE, group=group, why=why)
         return because(reasons.UNKNOWN_GROUP, group=group)
+
+    def uid(self, job: LiveJob) -> str:
+        """The uid of the PodGroup of a job; empty where there is none."""
+        group = self.groups.get((job.source, job.namespace, job.name))
+        return "" if group is None else group.uid
+
+    def recall(self) -> None:
+        """Count every intent that is written on a group: this instance begins to lead."""
+        for (source, namespace, name), group in self.groups.items():
+            job = f"{source}/{namespace}/{name}"
+            if group.intent and job not in self.intents:
+                self._intend(job, namespace, group)
 
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to."""
@@ -258,7 +273,7 @@ class Books:
         job = f"{source}/{meta.namespace}/{meta.name}"
         if self.groups.get(key) == before:
             if before is not None and before.intent:
-                promised(job, meta.namespace, before.intent)  # one that cannot be read stays named
+                promised(job, meta.namespace, before.intent, self.clock())  # one that cannot be read stays named
             return
         entry = self.entries.get(job)
         if entry is not None:
@@ -269,9 +284,17 @@ class Books:
             self._edited()
 
     def _intend(self, job: str, namespace: str, group: Group | None) -> None:
-        self.intents.pop(job, None)
-        if group is not None and group.intent:
-            self.intents[job] = promised(job, namespace, group.intent)
+        known = self.intents.pop(job, None)
+        if group is None or not group.intent:
+            return
+        promise = promised(job, namespace, group.intent, self.clock())
+        # A gang of which a part is bound keeps its first moment through new intents (docs/decisions/0208).
+        self.intents[job] = replace(promise, at=known.at) if known and self._bound_without(promise) else promise
+
+    def _bound_without(self, promise: Promise) -> bool:
+        """Whether members of the gang run that the intent does not name: those were bound before it."""
+        job = self.job(promise.job)
+        return job is not None and any(pod.key not in promise.places for role in job.roles for pod, _ in role.running)
 
     def _edited(self) -> None:
         self.generation += 1

@@ -19,20 +19,20 @@ from fairlead.live.scheduler.records import Records
 
 T = TypeVar("T")
 
-log = structlog.get_logger("scheduler")
-
 TRIES = 4
 PAUSE = 1.0
 """Seconds between two looks: longer than a watch event takes to arrive."""
 
+log = structlog.get_logger("scheduler")
 
-async def keep_comparing(
-    client: Client, cache: Cache, books: Books, measures: Measures, every: float, ready: Callable[[], bool]
+
+async def compare_every(
+    seconds: float, client: Client, cache: Cache, books: Books, measures: Measures, synced: Callable[[], bool]
 ) -> None:
-    """Compare every so many seconds, until cancelled; a server that cannot be asked is asked later."""
+    """Compare with fresh lists again and again; a server that cannot be asked is asked later."""
     while True:
-        await asyncio.sleep(every)
-        if not ready():
+        await asyncio.sleep(seconds)
+        if not synced():
             continue
         try:
             found = await differences(client, cache, books)

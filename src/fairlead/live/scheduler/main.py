@@ -3,10 +3,9 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import structlog
@@ -18,6 +17,8 @@ from fairlead.kube.lease import own_identity
 from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.pages import pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.rounds import Work
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.settings import DEFAULTS, Configuration
 
@@ -37,11 +38,14 @@ async def run(
     pages: str = PAGES,
 ) -> None:
     """Serve until a signal says stop. `pages` is the address of `/explain` and `/snapshot`."""
-    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    bare = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
+        pulse = Pulse(time.monotonic)
+        leadership = Leadership(bare, process, pulse)
+        client = bare.fenced(leadership.fence)
         component = f"{options.name}-scheduler"
         recorder = (
-            Recorder(client, component=component, instance=own_identity()) if events and not options.shadow else None
+            Recorder(bare, component=component, instance=own_identity()) if events and not options.shadow else None
         )
         scheduler = Scheduler(
             client,
@@ -49,7 +53,8 @@ async def run(
             recorder=recorder,
             monotonic=time.monotonic,
             wall=time.time,
-            leads=lambda: leadership(),
+            leads=leadership,
+            pulse=pulse,
         )
         duties = Duties(
             client,
@@ -58,14 +63,15 @@ async def run(
             recorder=recorder,
             monotonic=time.monotonic,
             wall=time.time,
-            leads=lambda: leadership(),
+            leads=leadership,
         )
-        leadership = Leadership(client, process, scheduler.nudge)
-        work: list[Callable[[], Coroutine[Any, Any, None]]] = [
-            duties.run,
-            scheduler.run,
-            leadership.run,
-        ]
+
+        def lost() -> None:
+            duties.lost()
+            scheduler.lost()
+
+        leadership.on_won, leadership.on_lost = scheduler.nudge, lost
+        work: list[Work] = [duties.run, scheduler.run, leadership.run]
         if recorder:
             work.append(recorder.run)
 
@@ -80,9 +86,9 @@ async def run(
         loop = asyncio.get_running_loop()
         loop.add_signal_handler(signal.SIGUSR2, write)
         async with pages_server(pages, {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}):
-            await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work)
+            await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, pulse)
     finally:
-        await client.close()
+        await bare.close()
 
 
 def _write(file: Path, render: Callable[[], bytes]) -> None:

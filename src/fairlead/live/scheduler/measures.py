@@ -1,8 +1,15 @@
 """The scheduler's metrics."""
 
+from collections.abc import Callable, Mapping
+
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
+from fairlead.live.scheduler.pending import Pending
+from fairlead.live.scheduler.records import Key
+
 STAGES = ("decide", "bind")
+
+
 BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
 
 
@@ -36,3 +43,10 @@ class Measures:
             "Differences between the cache and a fresh list, at the last comparison.",
             registry=self.registry,
         )
+
+    def follow(self, leads: Callable[[], bool], pending: Pending, assumed: Mapping[Key, str]) -> None:
+        """Show whether it leads and how many pods wait, at every scrape."""
+        self.leading.set_function(lambda: float(leads()))
+        self.waiting.labels("parked").set_function(lambda: len(pending))
+        self.waiting.labels("awake").set_function(lambda: pending.awake)
+        self.waiting.labels("binding").set_function(lambda: len(assumed))

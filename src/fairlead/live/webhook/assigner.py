@@ -21,6 +21,7 @@ from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import PODS, REPLICA_SETS
 from fairlead.levels.tier.split import Policy, Target, target_of
 from fairlead.live.runtime.aside import WRITING, Aside
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.admit import Lookup, owner_of
 from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
@@ -48,6 +49,7 @@ class Assigner:
         *,
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
+        pulse: Pulse,
         aside: Aside | None = None,
     ) -> None:
         self._client = client
@@ -58,6 +60,7 @@ class Assigner:
         self._pods = pods
         self._leads = leads
         self._aside = aside or Aside()
+        self._pulse = pulse
         self._news = asyncio.Event()
         self._places = asyncio.Semaphore(IN_FLIGHT)
 
@@ -69,6 +72,7 @@ class Assigner:
     async def run(self) -> None:
         """Assign whenever something is pending, until cancelled."""
         while True:
+            self._pulse.beat("assigner", CALL_SECONDS)
             try:
                 async with asyncio.timeout(LOOK_AGAIN_SECONDS):
                     await self._news.wait()
@@ -87,6 +91,7 @@ class Assigner:
             if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
                 pending[controller.uid] = controller, pod
         for controller, pod in pending.values():
+            self._pulse.beat("assigner", CALL_SECONDS)
             about = REPLICA_SETS.refer(controller.name, namespace=pod.metadata.namespace, uid=controller.uid)
             try:
                 with self._aside.around(about, WRITING, KubeError, BeatenError):

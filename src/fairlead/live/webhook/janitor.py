@@ -16,6 +16,7 @@ from fairlead.kube.errors import AnswerError, ApiError, KubeError
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.live.runtime.aside import WRITING, Aside
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.admit import Lookup
 from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.ledger import tidied
@@ -43,6 +44,7 @@ class Janitor:
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
         counts: bool = True,
+        pulse: Pulse,
         aside: Aside | None = None,
     ) -> None:
         self._client = client
@@ -52,12 +54,14 @@ class Janitor:
         self._ledgers = ledgers
         self._pods = pods
         self._leads = leads
+        self._pulse = pulse
         self._counts = counts
         self._aside = aside or Aside()
 
     async def run(self) -> None:
         """Look round again and again, until cancelled."""
         while True:
+            self._pulse.beat("ledgers", CALL_SECONDS)
             await asyncio.sleep(PERIOD_SECONDS)
             self._memory.forget()
             if self._leads():
@@ -70,6 +74,7 @@ class Janitor:
         """Look at every ledger once; one that cannot be used is set aside, and the others go on."""
         tiers = _tally(self._pods())
         for stored in tuple(self._ledgers()):
+            self._pulse.beat("ledgers", CALL_SECONDS)
             meta = stored.metadata
             about = TIER_LEDGERS.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
             try:

@@ -21,6 +21,7 @@ from fairlead.kube.objects.tier import Workload
 from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.census import Member, Standing, census
 from fairlead.live.webhook.owners import RESOURCES
 from fairlead.live.webhook.reading import read_objects
@@ -105,6 +106,7 @@ class Repair:
         clock: Callable[[], float],
         period: float,
         back: bool,
+        pulse: Pulse,
         aside: Aside | None = None,
     ) -> None:
         self._client = client
@@ -113,6 +115,7 @@ class Repair:
         self._rules = rules
         self._policy = policy
         self._leads = leads
+        self._pulse = pulse
         self._clock = clock
         self._period = period
         self._back = back
@@ -123,6 +126,7 @@ class Repair:
     async def run(self) -> None:
         """Look round again and again, until cancelled."""
         while True:
+            self._pulse.beat("repair", self._period + CALL_SECONDS)
             await asyncio.sleep(self._period)
             if self._leads():
                 try:
@@ -134,6 +138,7 @@ class Repair:
         """Look at every workload once, and evict at most one pod of each."""
         standings = census(await read_objects(self._client), self._rules, self._policy, self._failed)
         for standing in standings:
+            self._pulse.beat("repair", self._period + CALL_SECONDS)
             if not self._leads():
                 return
             with self._aside.around(_reference(standing), WRITING, KubeError):
