@@ -278,7 +278,8 @@ async def first_line(client: Client, path: str, version: str) -> None:
     query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": "5"}
     async with aclosing(client.transport.stream(path, query)) as lines:
         async for line in lines:
-            watched._take(line)
+            if line:
+                watched._take(line)
 
 
 @pytest.fixture

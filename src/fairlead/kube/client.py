@@ -11,7 +11,7 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from fairlead.kube import errors
-from fairlead.kube.answers import Page, ServedResources, Version, page_of
+from fairlead.kube.answers import Page, ServedGroups, ServedResources, Version, page_of
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import Raw
@@ -252,15 +252,24 @@ class Client:
         await self.call("POST", path, query=_dry(dry_run), body=encode(body), retry=Retry(attempts=1))
 
     async def served(self, resource: Resource[Any]) -> bool:
-        """Whether the server has this resource now (a custom one may come later)."""
+        """Whether the server has this resource now (a custom one may come later).
+
+        It is raised where discovery does not answer: a 404 alone is no answer, a proxy without its server says that too.
+        """
         try:
             answer = await self.call("GET", resource.root, repeatable=True)
         except ApiError as error:
-            if error.not_found:
-                return False
-            raise
+            if not (error.not_found and resource.group) or resource.api_version in await self._versions():
+                raise
+            return False
         found = decode(answer.body, ServedResources, f"GET {resource.root}")
         return any(each.name == resource.plural for each in found.resources)
+
+    async def _versions(self) -> set[str]:
+        """Every group and version that discovery lists, the core group left out."""
+        answer = await self.call("GET", "/apis", repeatable=True)
+        found = decode(answer.body, ServedGroups, "GET /apis")
+        return {each.group_version for group in found.groups for each in group.versions}
 
     async def version(self) -> Version:
         answer = await self.call("GET", "/version", repeatable=True)

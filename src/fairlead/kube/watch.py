@@ -1,10 +1,13 @@
 """One resource, listed and then followed for good: the consumer is told of every change, and misses no deletion.
 
-    list (pages) ─► synced ─► watch ─┬─ stream ends ──► watch again from the last version seen
-         ▲                           ├─ 410 Gone ─────► list again; what differs from what was known is told
-         └── wait ◄── unreachable ◄──┴─ 404 ──────────► not served (yet): nothing is known, look again later
+    list (pages) ─► synced ─► watch ─┬─ stream ends ─────────► watch again from the last version seen
+         ▲                           ├─ silent for 2 minutes ─► the same: the connection may be dead
+         │                           ├─ 410 Gone ────────────► list again; what differs from what was known is told
+         └── wait ◄── unreachable ◄──┴─ 404, and discovery lacks the kind ─► not served: look again later
 
-A change is told by a plain call, in order, on the loop; the callee must be quick and must not raise.
+A change is told by a plain call, in order, on the loop; the callee must be quick and must not raise. Not knowing is a
+state: `current` is set only while a watch is open, and what was known is kept until the server says otherwise
+(`docs/decisions/0212`).
 """
 
 import asyncio
@@ -20,7 +23,7 @@ import msgspec
 from fairlead.kube import errors
 from fairlead.kube.client import PAGE, Client
 from fairlead.kube.decode import convert, decode, decoder
-from fairlead.kube.errors import AnswerError, ApiError, KubeError
+from fairlead.kube.errors import AnswerError, ApiError, KubeError, UnreachableError
 from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import Resource
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
@@ -32,6 +35,8 @@ Key = tuple[str, str]
 
 TURN = 256
 """Events taken in a row before other tasks get their turn."""
+LULL = 5.0
+"""Seconds within which the timer of a stream is set once, however many lines come."""
 
 
 class Identified(Protocol):
@@ -76,11 +81,17 @@ class Line(msgspec.Struct, Generic[L]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`."""
+    """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`.
+
+    A watch that brings neither an event nor a bookmark for `silence` is opened anew: the API server sends a bookmark
+    every minute. One that lasts for `steady` ends a series of expired versions.
+    """
 
     backoff: Backoff = field(default_factory=lambda: Backoff(first=0.2, cap=30.0))
     renew: int = 240
     absent: float = 10.0
+    silence: float = 120.0
+    steady: float = 30.0
 
 
 PACE = Pace()
@@ -90,6 +101,7 @@ class Reflector(Generic[Obj]):
     """Keeps `objects` equal to what the API server has, and tells `sink` how it changed. Run `run()` as a task.
 
     `synced` is set once the first list is in (or the resource is known not to be served). `served` tells which.
+    `current` is set while nothing says that `objects` are behind: a watch is open, or the resource is not served.
     `trouble` is the last error since anything succeeded, None while all is well.
     `keep` makes of a decoded object what is remembered and told, where the whole of it would take too much memory.
     """
@@ -111,6 +123,7 @@ class Reflector(Generic[Obj]):
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
+        self.current = asyncio.Event()
         self.served = False
         self.trouble: KubeError | None = None
         self.version = ""
@@ -124,6 +137,7 @@ class Reflector(Generic[Obj]):
         self._sleep = sleep
         self._jitter = jitter
         self._failures = 0
+        self._expired = 0
         self._keep = keep
         self._objects: dict[Key, Obj] = {}
         self._line = decoder(cast(Any, Line)[resource.shape])
@@ -144,7 +158,7 @@ class Reflector(Generic[Obj]):
                     self._failures += 1
                     await self._wait(self._pace.backoff.wait(self._failures, self._jitter))
             except KubeError as error:
-                await self._wait(self._after(error))
+                await self._wait(await self._after(error))
 
     async def _wait(self, seconds: float) -> None:
         if seconds > 0:
@@ -154,17 +168,15 @@ class Reflector(Generic[Obj]):
         self._failures = 0
         self.trouble = None
 
-    def _after(self, error: KubeError) -> float:
+    async def _after(self, error: KubeError) -> float:
         """What an error means for the next round, and the seconds to wait before it."""
-        self._failures += 1
         self.trouble = error
         status = error.status if isinstance(error, ApiError) else 0
-        if status == 404:
+        if status == 404 and await self._unserved():
             return self._absent()
         if status == 410:
-            log.info("%s: version %s is too old, listing again", self.resource.label, self.version)
-            self.version = ""
-            return 0.0 if self._failures == 1 else self._pace.backoff.wait(self._failures, self._jitter)
+            return self._relist()
+        self._failures += 1
         if self._failures % 5 == 0:
             # A server restored from a backup knows no version as new as ours; a new list is always right.
             self.version = ""
@@ -174,15 +186,33 @@ class Reflector(Generic[Obj]):
         log.warning("%s: %s; again in %.1f s", self.resource.label, error, wait)
         return wait
 
+    def _relist(self) -> float:
+        """The version is too old: list at once, but not again and again where every version is."""
+        log.info("%s: version %s is too old, listing again", self.resource.label, self.version)
+        self.version = ""
+        self._expired += 1
+        return 0.0 if self._expired == 1 else self._pace.backoff.wait(self._expired - 1, self._jitter)
+
+    async def _unserved(self) -> bool:
+        """Whether a 404 means that the kind is not served: a proxy without its server answers 404 as well."""
+        if not self.resource.optional:
+            return False
+        try:
+            return not await self._client.served(self.resource)
+        except KubeError as error:
+            log.info("%s: discovery does not answer: %s", self.resource.label, error)
+            return False
+
     def _absent(self) -> float:
         """The resource is not served: whatever was known of it is no more."""
         if self.served or not self.synced.is_set():
             log.info("%s are not served", self.resource.label)
         self.served = False
-        self.trouble = None
+        self._well()
         self.version = ""
         self._forget(set())
         self.synced.set()
+        self.current.set()
         return self._pace.absent * (0.5 + 0.5 * self._jitter())
 
     async def _list(self) -> None:
@@ -198,7 +228,7 @@ class Reflector(Generic[Obj]):
         self.lists += 1
         self.version = version
         self.served = True
-        self._well()
+        self.trouble = None
         self.synced.set()
 
     async def _read(self, limit: int) -> tuple[str, set[Key]]:
@@ -209,6 +239,9 @@ class Reflector(Generic[Obj]):
             for raw in page.items:
                 seen.add(self._take_listed(bytes(raw)))
             await asyncio.sleep(0)
+        if not version:
+            # Every list has a version; whatever this answer is, it does not say that nothing is there.
+            raise AnswerError(f"GET {self.resource.label}: a list without a resource version")
         return version, seen
 
     def _take_listed(self, raw: bytes) -> Key:
@@ -232,6 +265,41 @@ class Reflector(Generic[Obj]):
 
     async def _watch(self) -> bool:
         """Follow one stream to its end; False if it brought nothing."""
+        path, query = self._watched()
+        clock, silence = asyncio.get_running_loop().time, self._pace.silence
+        began, taken, opened = clock(), 0, False
+        try:
+            async with (
+                asyncio.timeout(silence) as patience,
+                aclosing(self._client.transport.stream(path, query)) as lines,
+            ):
+                heard = began
+                async for line in lines:
+                    now = clock()
+                    if now - heard > LULL:
+                        heard = now
+                        patience.reschedule(now + silence + LULL)
+                    if not opened:
+                        opened = True
+                        self.current.set()
+                    if not line:
+                        continue
+                    self._take(line)
+                    if self._failures:
+                        self._well()
+                    taken += 1
+                    if taken % TURN == 0:
+                        await asyncio.sleep(0)
+        except TimeoutError as error:
+            raise UnreachableError(f"WATCH {path}", f"neither an event nor a bookmark for {silence:g} s") from error
+        finally:
+            self.current.clear()
+            lasted = clock() - began if opened else 0.0
+            self._lasted(lasted)
+        return taken > 0 or lasted > 1.0
+
+    def _watched(self) -> tuple[str, dict[str, str]]:
+        """The path and the query of a watch that goes on from the last version."""
         query = {
             "watch": "1",
             "allowWatchBookmarks": "true",
@@ -241,18 +309,14 @@ class Reflector(Generic[Obj]):
         for option, name in (("labels", "labelSelector"), ("fields", "fieldSelector")):
             if self._scope[option]:
                 query[name] = self._scope[option]
-        path = self.resource.path(namespace=self._scope["namespace"])
-        taken = 0
-        began = asyncio.get_running_loop().time()
-        async with aclosing(self._client.transport.stream(path, query)) as lines:
-            async for line in lines:
-                self._take(line)
-                if self._failures:
-                    self._well()
-                taken += 1
-                if taken % TURN == 0:
-                    await asyncio.sleep(0)
-        return taken > 0 or asyncio.get_running_loop().time() - began > 1.0
+        return self.resource.path(namespace=self._scope["namespace"]), query
+
+    def _lasted(self, seconds: float) -> None:
+        """A stream was open for so long: the trouble before it is over."""
+        if seconds > 1.0:
+            self._well()
+        if seconds > self._pace.steady:
+            self._expired = 0
 
     def _take(self, line: bytes) -> None:
         try:

@@ -66,9 +66,12 @@ class FakeApi:
     def _act(self, method: str, path: str, query: Query, body: Any, content: str) -> Raw:
         if path == "/version":
             return {"major": "1", "minor": "36", "gitVersion": "v1.36.3-fake"}
+        if path == "/apis":
+            return self._groups()
         route = self._route(path)
         if not route.plural:
-            return {"resources": [{"name": plural} for root, plural in self._served if root == route.root]}
+            here = [{"name": plural} for root, plural in self._served if root == route.root]
+            return {"kind": "APIResourceList", "resources": here}
         dry = query.get("dryRun") == "All"
         if method == "GET":
             return self._verbs.get(route) if route.name else self._verbs.read_all(route, query)
@@ -85,6 +88,10 @@ class FakeApi:
         if method == "DELETE":
             return self._verbs.delete(route, body, dry=dry)
         raise RefusalError(405, "MethodNotAllowed", f"{method} is not known")
+
+    def _groups(self) -> Raw:
+        offered = {each.api_version for each in self._served.values() if each.group}
+        return {"kind": "APIGroupList", "groups": [{"versions": [{"groupVersion": each}]} for each in sorted(offered)]}
 
     def _route(self, path: str) -> Route:
         route = parse(path)
@@ -106,6 +113,7 @@ class FakeApi:
             route = self._route(path)
         except RefusalError as refusal:
             raise errors.from_answer(refusal.status, msgspec.json.encode(refusal.body())) from refusal
+        yield b""
         async for line in self._follow(route, query, marks):
             yield line
 
