@@ -115,7 +115,7 @@ def test_cache_after_a_storm_equals_a_fresh_list(storm: list[tuple[str, str, Any
         elif what == "assume" and ("shop", name) in cache.waiting:
             cache.assume(("shop", name), given_state)
         elif what == "forget":
-            cache.forget(("shop", name))
+            cache.forget(pods.get(name) or pod(name))
     assert cache.differences(nodes.values(), pods.values()) == []
     view = cache.view()
     assert {name for name in view.nodes.names if name} == set(nodes)
@@ -140,7 +140,7 @@ def test_cache_assumes_and_forgets() -> None:
     cache.assume(("shop", "p1"), "n1")
     assert (cache.view().nodes.used.tolist(), cache.waiting) == ([[1000, 1]], {})
     assert cache.per_node("ReplicaSet/shop/web").tolist() == [1]
-    cache.forget(("shop", "p1"))
+    cache.forget(pod("p1"))
     assert (cache.view().nodes.used.tolist(), list(cache.waiting)) == ([[0, 0]], [("shop", "p1")])
     cache.assume(("shop", "p1"), "n1")
     cache.on_pod(Change("modified", pod("p1", on="n1", phase="Running")))

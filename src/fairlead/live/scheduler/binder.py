@@ -1,11 +1,15 @@
-"""Bindings, many in flight. A pod is bound once, by uid; what fails goes back to waiting."""
+"""Bindings, many in flight. A pod is bound once, by uid; what the server refuses goes back to waiting.
+
+What the server may have acted upon without saying so is neither bound nor refused: it is handed on to be asked about
+(`fairlead.live.scheduler.resolver`, `docs/decisions/0211`).
+"""
 
 import asyncio
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, UnansweredError
 from fairlead.live.scheduler.records import PodRecord
 
 IN_FLIGHT = 48
@@ -20,13 +24,15 @@ class Tally:
     conflicts: int = 0
     gone: int = 0
     errors: int = 0
+    unanswered: int = 0
 
 
 class Binder:
     """Takes placements, writes them, and tells `on_failed` about each that the server refused.
 
     `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent. `notes` are
-    annotations for the pod.
+    annotations for the pod. `wanted` is asked before a bind is sent: one whose pod or node is gone by then, or that was
+    taken back, is dropped. `on_unanswered` is told of binds that nothing is known of, with how often that was so.
     """
 
     def __init__(
@@ -37,6 +43,8 @@ class Binder:
         took: Callable[[float], None] = lambda seconds: None,
         may: Callable[[], bool] = lambda: True,
         notes: Callable[[PodRecord], Mapping[str, str]] = lambda pod: {},
+        wanted: Callable[[PodRecord, str], bool] = lambda pod, node: True,
+        on_unanswered: Callable[[PodRecord, str, int], None] | None = None,
         *,
         in_flight: int = IN_FLIGHT,
     ) -> None:
@@ -47,12 +55,22 @@ class Binder:
         self._took = took
         self._may = may
         self._notes = notes
-        self._queue: asyncio.Queue[tuple[PodRecord, str]] = asyncio.Queue()
+        self._wanted = wanted
+        self._on_unanswered = on_unanswered
+        self._queue: asyncio.Queue[tuple[PodRecord, str, int]] = asyncio.Queue()
         self._width = in_flight
+        self._sent: dict[str, asyncio.Timeout] = {}
+        """By uid of the pod, what ends the wait for an answer."""
 
-    def bind(self, pod: PodRecord, node: str) -> None:
-        """Bind the pod to the node as soon as there is a place in flight."""
-        self._queue.put_nowait((pod, node))
+    def bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
+        """Bind the pod to the node as soon as there is a place in flight; `unanswered` tells how often it was tried."""
+        self._queue.put_nowait((pod, node, unanswered))
+
+    def cancel(self, uid: str) -> None:
+        """The pod or its node is gone: the answer is not waited for. What is still queued is no longer wanted."""
+        scope = self._sent.pop(uid, None)
+        if scope is not None:
+            scope.reschedule(asyncio.get_running_loop().time())
 
     @property
     def waiting(self) -> int:
@@ -71,35 +89,61 @@ class Binder:
 
     async def _work(self) -> None:
         while True:
-            pod, node = await self._queue.get()
+            pod, node, unanswered = await self._queue.get()
             try:
-                await self._bind(pod, node)
+                await self._bind(pod, node, unanswered)
             finally:
                 self._queue.task_done()
 
-    async def _bind(self, pod: PodRecord, node: str) -> None:
+    async def _bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
+        if not self._wanted(pod, node):
+            self.tally.gone += 1
+            return
         if not self._may():
             # Another instance leads by now and decides for itself.
-            self._on_failed(pod, "this instance no longer leads")
+            self._failed(pod, node, "this instance no longer leads", unanswered and unanswered + 1)
             return
-        meta = pod.metadata
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
-            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
-        except ApiError as error:
-            if error.conflict:
-                # Bound by somebody else, or another pod of that name by now: the watch tells which.
-                self.tally.conflicts += 1
-            elif error.not_found:
-                self.tally.gone += 1
-            else:
-                self.tally.errors += 1
-            self._on_failed(pod, str(error))
+            if not await self._send(pod, node):
+                return
+        except UnansweredError as error:
+            self.tally.unanswered += 1
+            self._failed(pod, node, str(error), unanswered + 1)
         except KubeError as error:
-            self.tally.errors += 1
+            self._count(error)
             self._on_failed(pod, str(error))
         else:
             self._took(clock() - start)
             self.tally.bound += 1
             self._on_bound(pod, node)
+
+    async def _send(self, pod: PodRecord, node: str) -> bool:
+        """Send the bind; False where it was cancelled before the answer came."""
+        meta = pod.metadata
+        try:
+            async with asyncio.timeout(None) as scope:
+                self._sent[meta.uid] = scope
+                await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
+        except TimeoutError:
+            return False
+        finally:
+            self._sent.pop(meta.uid, None)
+        return True
+
+    def _failed(self, pod: PodRecord, node: str, why: str, unanswered: int) -> None:
+        """Not bound as far as is known: its room stays taken if an earlier try may yet have been acted upon."""
+        if unanswered and self._on_unanswered is not None:
+            self._on_unanswered(pod, node, unanswered)
+        else:
+            self._on_failed(pod, why)
+
+    def _count(self, error: KubeError) -> None:
+        if isinstance(error, ApiError) and error.conflict:
+            # Bound by another scheduler, or another pod of that name by now: the watch tells which.
+            self.tally.conflicts += 1
+        elif isinstance(error, ApiError) and error.not_found:
+            self.tally.gone += 1
+        else:
+            self.tally.errors += 1

@@ -17,6 +17,7 @@ import structlog
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
+from fairlead.kube.objects.node import Node
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.kube.watch import Change, Reflector
 from fairlead.live.queue.books import Books
@@ -34,6 +35,7 @@ from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
 from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
+from fairlead.live.scheduler.resolver import Resolver
 from fairlead.live.scheduler.teller import Teller
 from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
 from fairlead.live.scheduler.words import explanation, message
@@ -94,7 +96,8 @@ class Scheduler:
         self.measures.waiting.labels("binding").set_function(lambda: len(self.cache.assumed))
         self._changed = asyncio.Event()
         self._rest = 0.0
-        self._retry: dict[tuple[str, str], float] = {}
+        self._retry: dict[str, float] = {}
+        """By uid of the pod."""
         self._binder = Binder(
             client,
             self._refused,
@@ -102,7 +105,11 @@ class Scheduler:
             self.measures.seconds.labels("bind").observe,
             leads,
             self.cache.cores.notes,
+            self.cache.expects,
+            lambda pod, node, times: self._resolver.ask(pod, node, times),
         )
+        self._resolver = Resolver(client, self.cache.expects, self._binder.bind, self._bound, self._refused)
+        self.measures.waiting.labels("unanswered").set_function(lambda: len(self._resolver))
         self._volumes = VolumeBinder(
             client,
             self.cache.storage,
@@ -125,16 +132,20 @@ class Scheduler:
         self._shared: dict[Resource[Any], Reflector[Any]] = {
             resource: Reflector(client, resource, sink) for resource, sink in self.books.watched()
         }
+        self._vital: tuple[Reflector[Any], ...] = (
+            Reflector(client, NODES, self._on_node),
+            Reflector(client, PODS, self._on_pod, keep=Records().record),
+        )
+        """What has to be current for a decision (`docs/decisions/0212`)."""
         self._reflectors: tuple[Reflector[Any], ...] = (
             *self._shared.values(),
             Reflector(client, NAMESPACES, self.cache.on_namespace),
-            Reflector(client, NODES, self.cache.on_node),
             *(
                 Reflector(client, resource, sink)
                 for kept in (self.cache.storage, self.cache.rules)
                 for resource, sink in kept.watched()
             ),
-            Reflector(client, PODS, self._on_pod, keep=Records().record),
+            *self._vital,
         )
 
     @property
@@ -142,11 +153,16 @@ class Scheduler:
         """Whether the first lists are in."""
         return all(each.synced.is_set() for each in self._reflectors)
 
+    @property
+    def current(self) -> bool:
+        """Whether nothing says that what is known of pods and nodes is old."""
+        return all(each.current.is_set() for each in self._vital)
+
     async def run(self) -> None:
         """Schedule until cancelled; then the binds under way are finished."""
         async with asyncio.TaskGroup() as group:
             work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            work += [self._binder.run(), self._volumes.run(), self._teller.run(), self._intents.run()]
+            work += [each.run() for each in (self._binder, self._resolver, self._volumes, self._teller, self._intents)]
             if self.options.self_check:
                 work.append(self._check())
             tasks = [group.create_task(each) for each in work]
@@ -168,7 +184,7 @@ class Scheduler:
         """Compare the cache with a fresh list, again and again; a server that cannot be asked is asked later."""
         while True:
             await asyncio.sleep(self.options.self_check)
-            if not self.synced:
+            if not (self.synced and self.current):
                 continue
             try:
                 found = await differences(self._client, self.cache, self.books)
@@ -192,7 +208,11 @@ class Scheduler:
         self._changed.set()
         while True:
             await self._wait()
+            for each in self._vital:
+                await each.current.wait()
             await asyncio.sleep(max(GATHER, self._rest))
+            if not self.current:
+                continue
             self._rest = 0.0
             self._changed.clear()
             if self._leads():
@@ -214,9 +234,9 @@ class Scheduler:
     async def cycle(self) -> list[Outcome]:
         """One pass: due pods, decide, assume, bind; what finds no node is parked and told why."""
         now = self._now()
-        self._retry = {key: time for key, time in self._retry.items() if time > now}
+        self._retry = {uid: time for uid, time in self._retry.items() if time > now}
         # 1. what is worth a look
-        mine = [pod for key, pod in self.cache.waiting.items() if key not in self._retry and self._mine(pod)]
+        mine = [pod for pod in self.cache.waiting.values() if pod.metadata.uid not in self._retry and self._mine(pod)]
         due = self.pending.due(mine, now)
         self._gangs.check()
         # 2. where everybody gets everything, nobody asks whose turn it is
@@ -312,6 +332,8 @@ class Scheduler:
             self._teller.gone(pod.metadata.uid)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
+            elif not self.cache.knows(node):
+                self._changed.set()  # the node went while others were acted on: the pod is decided anew
             elif self._still_waits(pod):
                 gang = not outcome.volumes and starting.takes(pod, node)
                 self.cache.assume(pod.key, node)
@@ -337,7 +359,8 @@ class Scheduler:
     def _still_waits(self, pod: PodRecord) -> bool:
         """Whether the pod that a node was found for is there and has none."""
         known = self.cache.waiting.get(pod.key)
-        return known is not None and known.metadata.uid == pod.metadata.uid and pod.key not in self._retry
+        uid = pod.metadata.uid
+        return known is not None and known.metadata.uid == uid and uid not in self._retry
 
     def _mine(self, pod: PodRecord) -> bool:
         """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
@@ -349,11 +372,28 @@ class Scheduler:
             return False
         return True
 
+    def _on_node(self, change: Change[Node]) -> None:
+        self.cache.on_node(change)
+        name = change.object.metadata.name
+        if change.kind == "deleted":
+            for pod in [self.cache.pods[key] for key, node in self.cache.assumed.items() if node == name]:
+                self._cancel(pod)
+                self._refused(pod, f"node {name} is gone")
+
+    def _cancel(self, pod: PodRecord) -> None:
+        """Nothing more is done to bring the pod to the node it was meant for."""
+        self._binder.cancel(pod.metadata.uid)
+        self._resolver.cancel(pod.metadata.uid)
+        self._volumes.give_up(pod)
+
     def _on_pod(self, change: Change[PodRecord]) -> None:
+        pod, assumed = change.object, change.object.key in self.cache.assumed
         self.cache.on_pod(change)
-        pod = change.object
+        if assumed and pod.key not in self.cache.assumed:
+            self._cancel(change.previous or pod)
         if change.kind == "deleted":
             self.books.gone(pod.key)
+            self._retry.pop(pod.metadata.uid, None)
             self._teller.gone(pod.metadata.uid)
             self.waits.pop(pod.metadata.uid, None)
         else:
@@ -386,10 +426,10 @@ class Scheduler:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
         self.measures.failed.inc()
         log.warning("not bound", pod="/".join(pod.key), why=why)
-        self._retry[pod.key] = self._now() + 1.0
-        self.cache.forget(pod.key)
-        if pod.key in self.cache.pods:
-            self.books.see(self.cache.pods[pod.key], "")
+        if not self.cache.forget(pod):
+            return  # it is gone, and its room with it
+        self._retry[pod.metadata.uid] = self._now() + 1.0
+        self.books.see(self.cache.pods[pod.key], "")
         self._happened(POD)
         if pod.claims:
             # A volume that was kept for it may serve others.

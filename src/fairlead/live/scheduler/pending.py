@@ -51,7 +51,8 @@ MOST_KNOWN = 100_000
 
 @dataclass(slots=True)
 class _Parked:
-    members: frozenset[Key]
+    members: frozenset[str]
+    """Uids of the pods that found no node."""
     wakes: frozenset[str]
     claims: frozenset[Key]
     shape: Shape | None
@@ -84,7 +85,7 @@ class Pending:
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
         self._leave(group.key)
         self._parked[group.key] = _Parked(
-            members=frozenset(pod.key for pod in outcome.waiting),
+            members=frozenset(pod.metadata.uid for pod in outcome.waiting),
             wakes=wakes,
             claims=frozenset((pod.metadata.namespace, name) for pod in outcome.waiting for name, _ in pod.claims),
             shape=group.shape if outcome.rejected else None,
@@ -119,7 +120,7 @@ class Pending:
     def holds(self, pod: PodRecord) -> bool:
         """Whether the pod is parked: news of it that leave it in its group are no reason for a cycle."""
         parked = self._parked.get(group_key(pod))
-        return parked is not None and pod.key in parked.members
+        return parked is not None and pod.metadata.uid in parked.members
 
     def due(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
         """The waiting pods to look at: new ones, and those of groups that are awake and have waited long enough."""
@@ -129,7 +130,7 @@ class Pending:
             key = group_key(pod)
             seen.add(key)
             parked = self._parked.get(key)
-            if parked is None or pod.key not in parked.members or (key in self._awake and parked.not_before <= now):
+            if parked is None or pod.metadata.uid not in parked.members or (key in self._awake and parked.not_before <= now):
                 chosen.append(pod)
         for gone in self._parked.keys() - seen:
             self._leave(gone)

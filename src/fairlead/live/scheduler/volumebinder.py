@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
+from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from fairlead.live.scheduler.records import PodRecord
 from fairlead.live.scheduler.storage import SELECTED_NODE, Storage
@@ -43,7 +44,8 @@ class VolumeBinder:
         self._on_failed = on_failed
         self._patience = patience
         self._news = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, tuple[PodRecord, Choices, asyncio.Task[None]]] = {}
+        """By uid of the pod."""
 
     def news(self) -> None:
         """Something about claims or volumes changed."""
@@ -53,45 +55,66 @@ class VolumeBinder:
     def begin(self, pod: PodRecord, node: str, choices: Choices) -> None:
         """Promise the claims to the node and see to their volumes."""
         for claim, volume in choices.items():
-            self._storage.promise(pod.metadata.namespace, claim, node, volume)
-        task = asyncio.create_task(self._see_to(pod, node, choices))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+            self._storage.promise(pod, claim, node, volume)
+        uid, task = pod.metadata.uid, asyncio.create_task(self._see_to(pod, node, choices))
+        self._tasks[uid] = pod, choices, task
+        task.add_done_callback(lambda task: self._ended(uid, task))
+
+    def give_up(self, pod: PodRecord) -> None:
+        """The pod does not go there after all: the wait ends without a word, and its claims are promised to no node."""
+        known = self._tasks.pop(pod.metadata.uid, None)
+        if known is not None:
+            _, choices, task = known
+            task.cancel()
+            self._release(pod, choices)
+
+    def _release(self, pod: PodRecord, choices: Choices) -> None:
+        for claim in choices:
+            self._storage.release(pod, claim)
+
+    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        if uid in self._tasks and self._tasks[uid][2] is task:
+            del self._tasks[uid]
 
     async def run(self) -> None:
         """Until cancelled; then every wait ends, and what was promised is found again from what was written."""
         try:
             await asyncio.Event().wait()
         finally:
-            tasks = list(self._tasks)
+            tasks = [task for _, _, task in self._tasks.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _see_to(self, pod: PodRecord, node: str, choices: Choices) -> None:
-        failure = ""
+        failure, namespace = "", pod.metadata.namespace
         try:
             async with asyncio.timeout(self._patience):
+                meant = {claim: self._claim(namespace, claim).metadata.uid for claim in choices}
                 for claim, volume in choices.items():
-                    await self._ask(pod.metadata.namespace, claim, node, volume)
-                await self._bound(pod.metadata.namespace, node, choices)
+                    await self._ask(self._claim(namespace, claim, meant[claim]), node, volume)
+                await self._bound(namespace, node, meant)
         except (KubeError, GivenUpError) as error:
             failure = str(error)
         except TimeoutError:
             failure = f"volumes were not bound within {self._patience:g} s"
-        for claim in choices:
-            self._storage.release(pod.metadata.namespace, claim)
+        self._release(pod, choices)
         if failure:
             self._on_failed(pod, failure)
         else:
             self._on_ready(pod, node)
 
-    async def _ask(self, namespace: str, name: str, node: str, chosen: str) -> None:
-        """Write the claim's node, or tie the chosen volume to the claim."""
+    def _claim(self, namespace: str, name: str, uid: str = "") -> PersistentVolumeClaim:
+        """The claim as it is known now; another one of the same name is not the one that was decided for."""
         claim = self._storage.claims.get((namespace, name))
-        if claim is None:
+        if claim is None or claim.metadata.uid != (uid or claim.metadata.uid):
             raise GivenUpError(f"claim {name} is gone")
+        return claim
+
+    async def _ask(self, claim: PersistentVolumeClaim, node: str, chosen: str) -> None:
+        """Write the claim's node, or tie the chosen volume to the claim."""
         meta = claim.metadata
+        namespace, name = meta.namespace, meta.name
         if not chosen:
             if meta.annotations.get(SELECTED_NODE) != node:
                 same = {"uid": meta.uid, "resourceVersion": meta.resource_version}
@@ -116,21 +139,19 @@ class VolumeBinder:
         }
         await self._client.patch(PERSISTENT_VOLUMES, chosen, change)
 
-    async def _bound(self, namespace: str, node: str, choices: Choices) -> None:
-        """Until every claim has its volume, and each can be reached from the node."""
+    async def _bound(self, namespace: str, node: str, meant: Mapping[str, str]) -> None:
+        """Until every claim has its volume, and each can be reached from the node. `meant` are their uids by name."""
         seen: set[str] = set()
         while True:
             news = self._news
-            open_ = [name for name in choices if not self._settled(namespace, name, node, seen)]
+            claims = [self._claim(namespace, name, uid) for name, uid in meant.items()]
+            open_ = [claim for claim in claims if not self._settled(claim, node, seen)]
             if not open_:
                 return
             await news.wait()
 
-    def _settled(self, namespace: str, name: str, node: str, seen: set[str]) -> bool:
-        claim = self._storage.claims.get((namespace, name))
-        if claim is None:
-            raise GivenUpError(f"claim {name} is gone")
-        volume = self._storage.volume(claim)
+    def _settled(self, claim: PersistentVolumeClaim, node: str, seen: set[str]) -> bool:
+        name, volume = claim.metadata.name, self._storage.volume(claim)
         if volume is not None:
             terms = volume_terms(volume)
             if terms is not None and not any(_matches(term, self._labels_of(node), node) for term in terms):
