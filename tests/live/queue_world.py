@@ -40,7 +40,13 @@ class World:
         self.cache = Cache()
         self.served = {QUEUES, POD_GROUPS, NATIVE_POD_GROUPS}
         self.changes = 0
-        self.books = Books(self.cache.rules, on_change=self._changed, served=lambda resource: resource in self.served)
+        self.clock = NOW
+        self.books = Books(
+            self.cache.rules,
+            on_change=self._changed,
+            served=lambda resource: resource in self.served,
+            clock=lambda: self.clock,
+        )
         rules = self.cache.rules
         self.fair = Fairness(self.books, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
         self.sinks = dict(self.books.watched()) | dict(rules.watched())

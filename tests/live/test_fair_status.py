@@ -22,6 +22,7 @@ from fairlead.live.queue.status import allocated, group_patch, native_patch, pha
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
 from fairlead.live.queue.upkeep import Sight, Upkeep
 from fairlead.live.runtime.evictions import Evictions
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.model.reasons import Finding, because
 from fairlead.problems import share
 from fairlead.text.documents import strict
@@ -156,7 +157,7 @@ def test_a_native_gang_that_was_scheduled_stays_so() -> None:
 
 
 def _queue(name: str, **more: Any) -> Queue:
-    return msgspec.convert({"metadata": {"name": name}, **more}, Queue)
+    return msgspec.convert({"metadata": {"name": name, "resourceVersion": "7"}, **more}, Queue)
 
 
 def test_queue_status_counts_what_is_held_and_who_waits() -> None:
@@ -167,16 +168,18 @@ def test_queue_status_counts_what_is_held_and_who_waits() -> None:
     assert held["idle"]["cpu"] == 0
     patch = queue_patch(queues["q"], held["q"], Counter({"Running": 1, "Inqueue": 1}))
     assert patch == {
+        "metadata": {"resourceVersion": "7"},
         "status": {
             "running": 1,
             "inqueue": 1,
             "state": "Open",
             "allocated": {"cpu": "3", "memory": "0", "pods": "3"},
-        }
+        },
     }
     known = _queue("q", status={**patch["status"], "state": "Closed", "allocated": {"gpu": 1, **held_text()}})
     assert queue_patch(known, held["q"], Counter({"Running": 1, "Inqueue": 1})) == {
-        "status": {"allocated": {"gpu": None, "cpu": "3", "memory": "0", "pods": "3"}}
+        "metadata": {"resourceVersion": "7"},
+        "status": {"allocated": {"gpu": None, "cpu": "3", "memory": "0", "pods": "3"}},
     }
 
 
@@ -222,6 +225,7 @@ class Office(Place4):
             nudge=self.nudge,
             leads=lambda: True,
             period=2.0,
+            pulse=Pulse(clock),
             hold_seconds=300.0,
             writes=writes,
             tells_evictions=False,

@@ -9,6 +9,7 @@ from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.fits import Site, SnapshotFits
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.turn import Promise
+from fairlead.live.scheduler.records import PodRecord
 from fairlead.live.scheduler.words import message
 from tests.live.queue_world import NOW, World
 
@@ -171,12 +172,17 @@ def test_constraints_of_the_node_level_hold_inside_a_gang() -> None:
     assert "NodesFull" in outcomes[0].finding.code
 
 
+def intended(*places: tuple[PodRecord, str]) -> str:
+    """The text of an intent, from a machine whose clock is wrong."""
+    return written({pod.key: node for pod, node in places}, 1e12)
+
+
 def test_an_intent_is_rolled_forward_to_the_same_nodes() -> None:
     """Two of four were bound before a crash; the others go where they were meant to, whoever else waits."""
     world = World(2, 2)
     members = [world.pod(f"a-{number}", group="g") for number in range(4)]
     places = [(members[0], "n1"), (members[1], "n1"), (members[2], "n2"), (members[3], "n2")]
-    world.group("g", 4, intent=written(places, NOW))
+    world.group("g", 4, intent=intended(*places))
     world.group("rival", 2, priorityClassName="high")
     world.priority_class("high", 100)
     world.pods(2, "r", group="rival")
@@ -192,7 +198,7 @@ def test_an_intent_whose_node_is_taken_is_decided_anew() -> None:
     """One place is gone: the pod goes elsewhere, the other stays with the intent."""
     world = World(2, 2, 2)
     members = [world.pod(f"a-{number}", group="g") for number in range(3)]
-    world.group("g", 3, intent=written([(members[0], "n1"), (members[1], "n2"), (members[2], "gone")], NOW))
+    world.group("g", 3, intent=intended((members[0], "n1"), (members[1], "n2"), (members[2], "gone")))
     world.pod("stranger", on="n2", cpu="2", schedulerName="other")
     turn, _ = world.turn()
     (grant,) = turn.grants
@@ -208,18 +214,19 @@ def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> N
     owned = world.pod("a-0", group="g", owner="rs")
     bare = world.pod("a-1", group="g")
     world.pod("a-2", group="g", cpu="2")
-    world.group("g", 3, intent=written([(owned, "n1"), (bare, "n1")], NOW - 61))
+    world.group("g", 3, intent=intended((owned, "n1"), (bare, "n1")))
+    world.clock += 61
     world.pod("a-0", group="g", owner="rs", on="n1")
     world.pod("a-1", group="g", on="n1")
-    assert world.fair.overdue(NOW)
+    assert world.fair.overdue(world.clock)
     turn, _ = world.turn()
     assert [(each.pod.metadata.name, each.action, each.beneficiary) for each in turn.evictions] == [
         ("a-0", "release", "")
     ]
     assert [job.key for job in turn.released] == ["PodGroup/ns/g"]
     early = World(2, deadline=62.0)
-    early.group("g", 3, intent=written([(owned, "n1")], NOW - 61))
-    assert not early.fair.overdue(NOW)
+    early.group("g", 3, intent=intended((owned, "n1")))
+    assert not early.fair.overdue(early.clock + 61)
 
 
 def test_a_promise_keeps_its_places_until_all_fit() -> None:
@@ -361,11 +368,11 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
     """Names lose their common beginning and get it back."""
     world = World(1)
     places = [(world.pod(name), node) for name, node in zip(names, nodes, strict=True)]
-    promise = promised("job", "ns", written(places, 12.5))
+    promise = promised("job", "ns", intended(*places), 12.5)
     assert promise is not None
     assert promise.places == {("ns", name): node for name, node in zip(names, nodes, strict=True)}
     assert (promise.at, promise.begun) == (12.5, True)
-    assert promised("job", "ns", "{broken") is None
+    assert promised("job", "ns", "{broken", 12.5) is None
 
 
 @pytest.mark.parametrize(

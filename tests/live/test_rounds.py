@@ -9,6 +9,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Rounds
 from tests.kube.virtual import run
 
@@ -22,7 +23,7 @@ class Stage:
         self.leads = True
         nodes: Reflector[Any] = Reflector(Client(self.api), NODES, lambda change: self.rounds.wake())
         clock = asyncio.get_running_loop().time
-        self.rounds = Rounds([nodes], gather=0.1, leads=lambda: self.leads, monotonic=clock)
+        self.rounds = Rounds([nodes], gather=0.1, leads=lambda: self.leads, monotonic=clock, pulse=Pulse(clock))
         self.task = asyncio.create_task(
             self.rounds.run(
                 self._tell("round"),
@@ -114,7 +115,7 @@ def test_outbox_completes_what_began_and_gives_up_the_rest() -> None:
             await asyncio.sleep(1)
             sent.append(number)
 
-        outbox = Outbox(send, in_flight=2)
+        outbox = Outbox(send, in_flight=2, name="sends", pulse=Pulse(asyncio.get_running_loop().time))
         task = asyncio.create_task(outbox.run())
         for number in range(5):
             outbox.put(number)

@@ -163,6 +163,7 @@ def test_binding_carries_the_pin() -> None:
         binder = Binder(Client(api), lambda who, why: None, notes=made.cores.notes)
         binder.bind(made.pods["shop", "a"], "n")
         task = asyncio.create_task(binder.run())
+        await asyncio.sleep(1)
         await binder.drain()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

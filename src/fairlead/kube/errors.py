@@ -5,6 +5,7 @@
            ├─ ApiError           the server answered, with a failure
            ├─ AnswerError        the server answered, with something that cannot be read
            ├─ UnansweredError    a write that may have been acted upon: only reading tells
+           ├─ NotLeadingError    nothing was sent: only the leader writes, and this instance does not lead
            └─ UnreachableError   there was no answer (the command line exits with 3)
 
 The original exception, where there is one, is chained as `__cause__`.
@@ -37,6 +38,18 @@ class UnreachableError(KubeError):
 
 class UnansweredError(KubeError):
     """A write without a certain answer: the server may have acted upon it, now or in a moment."""
+
+
+class NotLeadingError(KubeError):
+    """A write was held back because the lease is lost, or about to be. It is never tried again.
+
+    `sent` is True where an earlier attempt of the same call went without an answer and may have been acted upon.
+    """
+
+    def __init__(self, what: str, *, sent: bool) -> None:
+        super().__init__(f"{what}: not sent, this instance no longer leads")
+        self.what = what
+        self.sent = sent
 
 
 class AnswerError(KubeError):

@@ -39,8 +39,8 @@ class Transport(Protocol):
     def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
         """An empty line as soon as the server accepts, then the lines of its answer as they come, without line ends.
 
-        Other empty lines are left out. A code other than 200 is raised as `ApiError` before the first line. Close the generator
-        (`contextlib.aclosing`) to give its connection back.
+        Other empty lines are left out. A code other than 200 is raised as `ApiError` before the first line. Close the
+        generator (`contextlib.aclosing`) to give its connection back.
         """
         ...
 

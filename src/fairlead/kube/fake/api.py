@@ -16,6 +16,8 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import ALL, Resource
 from fairlead.kube.transport import Headers, Query, Response
 
+BOOKMARK_SECONDS = 60.0
+"""A real server sends a bookmark about once a minute."""
 START = "2026-01-01T00:00:00Z"
 
 
@@ -122,6 +124,7 @@ class FakeApi:
         version, epoch = int(query.get("resourceVersion") or 0), self._epoch
         loop = asyncio.get_running_loop()
         end = loop.time() + float(query.get("timeoutSeconds") or 1800)
+        bookmark = loop.time() + BOOKMARK_SECONDS
         while self._epoch == epoch:
             news = self._news
             if version < self.store.floor:
@@ -132,14 +135,16 @@ class FakeApi:
                 seen = record.seen_through(labels, fields)
                 if seen is not None and route.namespace in ("", record.new["metadata"].get("namespace")):
                     yield _line(*seen)
-            if self._bookmarks != marks:
+            if self._bookmarks != marks or loop.time() >= bookmark:
+                bookmark = loop.time() + BOOKMARK_SECONDS
                 marks, version = self._bookmarks, self.store.version
                 yield _line("BOOKMARK", {"metadata": {"resourceVersion": str(version)}, "spec": None})
             try:
-                async with asyncio.timeout_at(end):
+                async with asyncio.timeout_at(min(end, bookmark)):
                     await news.wait()
             except TimeoutError:
-                return
+                if loop.time() >= end:
+                    return
         if self._cut:
             raise UnreachableError(f"WATCH {route.where}", "the connection was cut on purpose")
 

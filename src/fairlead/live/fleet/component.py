@@ -35,6 +35,7 @@ from fairlead.live.fleet.decide import Verdict, decide, way_to
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
 from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Rounds
 
 GATHER = 0.02
@@ -71,9 +72,11 @@ class Fleet:
         monotonic: Callable[[], float],
         wall: Callable[[], float],
         leads: Callable[[], bool] = lambda: True,
+        pulse: Pulse | None = None,
     ) -> None:
         self.options = options
         self.measures = Measures()
+        pulse = pulse or Pulse(monotonic)
         self.measures.leading.set_function(lambda: float(leads()))
         self.verdicts: dict[Key, Verdict] = {}
         self._client = client
@@ -84,7 +87,7 @@ class Fleet:
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, float] = {}
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
-        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
+        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
         self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
         self._bindings = (
             Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding),
@@ -95,7 +98,7 @@ class Fleet:
             Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy),
         )
         reflectors = (self._clusters, *self._policies, *self._bindings)
-        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic)
+        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic, pulse=pulse)
 
     @property
     def synced(self) -> bool:
@@ -115,6 +118,10 @@ class Fleet:
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
         self._all()
+
+    def lost(self) -> None:
+        """It leads no longer: verdicts that are not being written are given up."""
+        self.writer.outbox.clear()
 
     def decisions(self, query: Mapping[str, str] | None = None) -> bytes:
         """The last verdict on every binding that was decided, as JSON."""

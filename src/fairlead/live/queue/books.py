@@ -4,6 +4,7 @@ Which job a pod belongs to is written on the pod; what that job may ask for is w
 before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
 """
 
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
@@ -29,7 +30,10 @@ log = structlog.get_logger("queue")
 
 
 class Books:
-    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has."""
+    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has.
+
+    `clock` never goes back; the deadlines of gangs go by it.
+    """
 
     def __init__(
         self,
@@ -38,7 +42,9 @@ class Books:
         scheduler: str = "fairlead",
         on_change: Callable[[], None] = lambda: None,
         served: Callable[[Resource[Any]], bool] = lambda resource: True,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
+        self.clock = clock
         self.entries: dict[str, Entry] = {}
         self.groups: dict[tuple[Source, str, str], Group] = {}
         self.intents: dict[str, Promise] = {}
@@ -109,6 +115,18 @@ class Books:
             return ""
         resource = POD_GROUPS if entry.source == Source.GROUP else NATIVE_POD_GROUPS
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
+
+    def uid(self, job: LiveJob) -> str:
+        """The uid of the PodGroup of a job; empty where there is none."""
+        group = self.groups.get((job.source, job.namespace, job.name))
+        return "" if group is None else group.uid
+
+    def recall(self) -> None:
+        """Count every intent that is written on a group: this instance begins to lead."""
+        for (source, namespace, name), group in self.groups.items():
+            job = f"{source}/{namespace}/{name}"
+            if group.intent and job not in self.intents:
+                self._intend(job, namespace, group)
 
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to."""
@@ -235,11 +253,19 @@ class Books:
         self._edited()
 
     def _intend(self, job: str, namespace: str, group: Group | None) -> None:
-        promise = promised(job, namespace, group.intent) if group is not None and group.intent else None
+        promise = None
+        if group is not None and group.intent:
+            promise = promised(job, namespace, group.intent, self._since(job))
         if promise is None:
             self.intents.pop(job, None)
         else:
             self.intents[job] = promise
+
+    def _since(self, job: str) -> float:
+        """From when on a gang counts as begun: one of which a part is bound keeps its first moment with new intents."""
+        known, found = self.intents.get(job), self.job(job)
+        bound = found is not None and any(pod.node for role in found.roles for pod, _ in role.running)
+        return known.at if known is not None and bound else self.clock()
 
     def _edited(self) -> None:
         self.generation += 1

@@ -44,12 +44,12 @@ class Fairness:
         return {**self._held, **self.books.intents}
 
     def overdue(self, now: float) -> bool:
-        """Whether a gang that was begun should be complete by now, and may not be."""
+        """Whether a gang that was begun should be complete by now, and may not be; `now` is of the books' clock."""
         deadline = self.next_deadline()
         return deadline is not None and deadline <= now
 
     def next_deadline(self) -> float | None:
-        """When the next gang that was begun should be complete, in seconds of the wall clock."""
+        """When the next gang that was begun should be complete, in seconds of the books' clock."""
         return min((promise.at + self.deadline for promise in self.books.intents.values()), default=None)
 
     def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:

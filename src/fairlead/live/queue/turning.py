@@ -37,6 +37,11 @@ class _Turn:
     def __init__(self, fair: Fairness, site: Site, awake: Collection[str] | None, now: float) -> None:
         self.fair = fair
         self.now = now
+        self.moment = fair.books.clock()
+        """The time that promises go by."""
+        self.unbound: set[int] = set()
+        """Jobs whose intent is recorded and of which nothing is bound: all of it goes, or nothing."""
+        self.void: list[str] = []
         self.jobs = fair.books.jobs()
         self.nodes = site.view.nodes
         self.real = [fair.row(job, None, ()) for job in self.jobs]
@@ -87,6 +92,7 @@ class _Turn:
             promises=tuple(promises),
             reserved=shared.reserved or "",
             released=tuple(self.jobs[number] for number in released),
+            void=tuple(self.void),
         )
         return turn, self._outcomes(turn)
 
@@ -109,7 +115,7 @@ class _Turn:
     def _overdue(self, job: LiveJob) -> bool:
         """Whether the gang was begun too long ago and is not complete."""
         begun = self.fair.books.intents.get(job.key)
-        if begun is None or self.now - begun.at < self.fair.deadline:
+        if begun is None or self.moment - begun.at < self.fair.deadline:
             return False
         return job.waiting > 0 and job.running < job.min_member
 
@@ -141,6 +147,8 @@ class _Turn:
             # What began and does not fit its node any more is decided anew, with all the others.
             if fitting:
                 self.going[number] = {pod.key: node for _, pod, node in fitting}
+            if promise.begun and not self.jobs[number].running:
+                self.unbound.add(number)
             return
         there = {pod.key for _, pod, _ in fitting}
         for role, pod, node in wanted:
@@ -182,11 +190,15 @@ class _Turn:
                 spots = shared.spots.get(self.first[number] + place, {})
                 found = [row for row in sorted(spots, key=lambda row: int(rank[row])) for _ in range(spots[row])]
                 places += [(pod, names[row]) for pod, row in zip(role.waiting, found, strict=False)]
-            if job.key in later:
-                promises.append(Promise(job=job.key, places={pod.key: node for pod, node in places}, at=self.now))
-                continue
             going = self.going.get(number, {})
             mine = [(pod, going[pod.key]) for role in job.roles for pod in role.waiting if pod.key in going]
+            if number in self.unbound and (job.key in later or len(mine) + len(places) < job.min_member):
+                # Nothing is bound, so nothing forces half a gang (docs/decisions/0207).
+                self.void.append(job.key)
+                mine, places = [], [*mine, *places] if job.key in later else []
+            if job.key in later:
+                promises.append(Promise(job=job.key, places={pod.key: node for pod, node in places}, at=self.moment))
+                continue
             if mine or places:
                 grants.append(Grant(job=job, places=(*mine, *places)))
         return grants, promises

@@ -20,6 +20,7 @@ from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
 from fairlead.live.runtime.outbox import together
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.reasons import Finding
 
@@ -80,6 +81,7 @@ class Upkeep:
         hold_seconds: float,
         writes: bool,
         tells_evictions: bool,
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._fair = fair
@@ -95,6 +97,7 @@ class Upkeep:
         self._hold_seconds = hold_seconds
         self._writes = writes
         self._tells_evictions = tells_evictions
+        self._pulse = pulse
         self._seen = -1
         self._next_look = 0.0
         self._unwritten = False
@@ -111,6 +114,7 @@ class Upkeep:
     async def run(self) -> None:
         """Go round until cancelled."""
         while True:
+            self._pulse.beat("status", self._period + CALL_SECONDS)
             await asyncio.sleep(self._period)
             if self._leads():
                 await self.round()
@@ -133,7 +137,7 @@ class Upkeep:
             if promise.begun:
                 continue
             waiting = [key for key in promise.places if self._waits(key)]
-            late = self._wall() - promise.at > self._hold_seconds
+            late = self._now() - promise.at > self._hold_seconds
             if waiting and not late and not lost:
                 held += len(waiting)
                 continue

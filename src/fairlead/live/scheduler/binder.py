@@ -5,11 +5,14 @@ What the server may have acted upon without saying so is neither bound nor refus
 """
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError, UnansweredError
+from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
+from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.records import PodRecord
 
 IN_FLIGHT = 48
@@ -31,8 +34,9 @@ class Binder:
     """Takes placements, writes them, and tells `on_failed` about each that the server refused.
 
     `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent. `notes` are
-    annotations for the pod. `wanted` is asked before a bind is sent: one whose pod or node is gone by then, or that was
-    taken back, is dropped. `on_unanswered` is told of binds that nothing is known of, with how often that was so.
+    annotations for the pod. Binds wait in the `outbox`; one that is given up there has failed. `wanted` is asked before
+    a bind is sent: one whose pod or node is gone by then, or that was taken back, is dropped. `on_unanswered` is told
+    of binds that nothing is known of, with how often that was so.
     """
 
     def __init__(
@@ -47,6 +51,7 @@ class Binder:
         on_unanswered: Callable[[PodRecord, str, int], None] | None = None,
         *,
         in_flight: int = IN_FLIGHT,
+        pulse: Pulse | None = None,
     ) -> None:
         self.tally = Tally()
         self._client = client
@@ -57,14 +62,19 @@ class Binder:
         self._notes = notes
         self._wanted = wanted
         self._on_unanswered = on_unanswered
-        self._queue: asyncio.Queue[tuple[PodRecord, str, int]] = asyncio.Queue()
-        self._width = in_flight
         self._sent: dict[str, asyncio.Timeout] = {}
         """By uid of the pod, what ends the wait for an answer."""
+        self.outbox: Outbox[tuple[PodRecord, str, int]] = Outbox(
+            lambda place: self._bind(*place),
+            in_flight=in_flight,
+            name="binds",
+            pulse=pulse or Pulse(time.monotonic),
+            given_up=lambda place: self._unsent(*place, "not sent before this instance stopped leading"),
+        )
 
     def bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
         """Bind the pod to the node as soon as there is a place in flight; `unanswered` tells how often it was tried."""
-        self._queue.put_nowait((pod, node, unanswered))
+        self.outbox.put((pod, node, unanswered))
 
     def cancel(self, uid: str) -> None:
         """The pod or its node is gone: the answer is not waited for. What is still queued is no longer wanted."""
@@ -72,45 +82,40 @@ class Binder:
         if scope is not None:
             scope.reschedule(asyncio.get_running_loop().time())
 
+    def sends(self, pod: PodRecord) -> bool:
+        """Whether a bind of the pod is under way: only its own answer tells."""
+        return pod.metadata.uid in self._sent
+
     @property
     def waiting(self) -> int:
         """Binds not yet sent."""
-        return self._queue.qsize()
+        return self.outbox.waiting
 
     async def run(self) -> None:
         """Send binds until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._width):
-                group.create_task(self._work())
+        await self.outbox.run()
 
     async def drain(self) -> None:
-        """Wait until every bind so far has its answer."""
-        await self._queue.join()
-
-    async def _work(self) -> None:
-        while True:
-            pod, node, unanswered = await self._queue.get()
-            try:
-                await self._bind(pod, node, unanswered)
-            finally:
-                self._queue.task_done()
+        """Give up the binds not yet sent, and wait for the answers to the others, in bounded time."""
+        await self.outbox.drain()
 
     async def _bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
         if not self._wanted(pod, node):
             self.tally.gone += 1
             return
         if not self._may():
-            # Another instance leads by now and decides for itself.
-            self._failed(pod, node, "this instance no longer leads", unanswered and unanswered + 1)
+            # Another instance decides for itself.
+            self._unsent(pod, node, unanswered, "this instance no longer leads")
             return
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
             if not await self._send(pod, node):
                 return
-        except UnansweredError as error:
-            self.tally.unanswered += 1
-            self._failed(pod, node, str(error), unanswered + 1)
+        except (UnansweredError, NotLeadingError) as error:
+            unknown = isinstance(error, UnansweredError) or error.sent
+            self.tally.unanswered += unknown
+            self._failed(pod, node, str(error), unanswered + unknown)
         except KubeError as error:
             self._count(error)
             self._on_failed(pod, str(error))
@@ -131,6 +136,9 @@ class Binder:
         finally:
             self._sent.pop(meta.uid, None)
         return True
+
+    def _unsent(self, pod: PodRecord, node: str, unanswered: int, why: str) -> None:
+        self._failed(pod, node, why, unanswered and unanswered + 1)
 
     def _failed(self, pod: PodRecord, node: str, why: str, unanswered: int) -> None:
         """Not bound as far as is known: its room stays taken if an earlier try may yet have been acted upon."""

@@ -7,39 +7,44 @@ watches ──► cache ──► due pods ──► decide ──► assume ─
 
 import asyncio
 import gc
-from collections.abc import Callable, Coroutine, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.node import Node
-from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.resources import PODS
+from fairlead.kube.watch import Change
+from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.queue.books import Books
-from fairlead.live.queue.fair import DEADLINE, Fairness
+from fairlead.live.queue.fair import Fairness
 from fairlead.live.queue.fits import Site
-from fairlead.live.queue.gangs import GATHERING, Gangs, Starting, gathers
+from fairlead.live.queue.gangs import GATHERING, Gangs, gathers
 from fairlead.live.queue.intents import Intents
-from fairlead.live.queue.turn import FairTurn
+from fairlead.live.queue.starting import Assembly, Starting
+from fairlead.live.queue.turn import FairTurn, LiveJob, Place
 from fairlead.live.queue.turning import take_turn
-from fairlead.live.scheduler.binder import Binder
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.rounds import Rounds
 from fairlead.live.scheduler.cache import About, Cache
-from fairlead.live.scheduler.check import differences
+from fairlead.live.scheduler.check import compare_every
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
+from fairlead.live.scheduler.delivery import Delivery
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
+from fairlead.live.scheduler.options import Options
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
-from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
-from fairlead.live.scheduler.resolver import Resolver
+from fairlead.live.scheduler.records import PodRecord
 from fairlead.live.scheduler.teller import Teller
-from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
+from fairlead.live.scheduler.watches import Watches
 from fairlead.live.scheduler.words import explanation, message
+from fairlead.model.reasons import because
 
+RETRY = 1.0
+"""Seconds after which a pod whose bind was refused is decided anew."""
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
 BREATH = 0.005
@@ -47,25 +52,9 @@ BREATH = 0.005
 REST, LONGEST_REST = 3.0, 1.0
 """After a turn of the queue level this many times its length is for watches, binds and evictions; seconds at most."""
 
-T = TypeVar("T")
+__all__ = ["Options", "Scheduler"]
 
 log = structlog.get_logger("scheduler")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
-    """`shadow` decides and reports but writes nothing. `strategy` is for workloads that name none.
-
-    Every `self_check` seconds (0: never) cache and books are compared with fresh lists. `volume_seconds` is how long a
-    pod's room is kept for volumes that do not come, `gang_seconds` how long a gang that was begun may take.
-    """
-
-    name: str = "fairlead"
-    shadow: bool = False
-    strategy: str = COMMUNISM
-    self_check: float = 0.0
-    volume_seconds: float = PATIENCE
-    gang_seconds: float = DEADLINE
 
 
 class Scheduler:
@@ -80,8 +69,10 @@ class Scheduler:
         monotonic: Callable[[], float],
         wall: Callable[[], float],
         leads: Callable[[], bool] = lambda: True,
+        pulse: Pulse | None = None,
     ) -> None:
         self.options = options
+        self.pulse = pulse or Pulse(monotonic)
         self.measures = Measures()
         self.cache = Cache(self._happened)
         self.pending = Pending()
@@ -93,155 +84,113 @@ class Scheduler:
         self.measures.leading.set_function(lambda: float(leads()))
         self.measures.waiting.labels("parked").set_function(lambda: len(self.pending))
         self.measures.waiting.labels("awake").set_function(lambda: self.pending.awake)
-        self.measures.waiting.labels("binding").set_function(lambda: len(self.cache.assumed))
-        self._changed = asyncio.Event()
         self._rest = 0.0
-        self._retry: dict[str, float] = {}
-        """By uid of the pod."""
-        self._binder = Binder(
+        self._delivery = Delivery(
             client,
-            self._refused,
-            self._bound,
-            self.measures.seconds.labels("bind").observe,
-            leads,
-            self.cache.cores.notes,
-            self.cache.expects,
-            lambda pod, node, times: self._resolver.ask(pod, node, times),
-        )
-        self._resolver = Resolver(client, self.cache.expects, self._binder.bind, self._bound, self._refused)
-        self.measures.waiting.labels("unanswered").set_function(lambda: len(self._resolver))
-        self._volumes = VolumeBinder(
-            client,
-            self.cache.storage,
-            self.cache.labels_of,
-            self._binder.bind,
-            self._refused,
+            self.cache,
+            self.measures,
+            on_ready=self._ready,
+            on_bound=self._bound,
+            on_refused=self._refused,
+            leads=leads,
+            pulse=self.pulse,
             patience=options.volume_seconds,
         )
-        self._teller = Teller(client, recorder, wall, monotonic)
+        self._binder, self._volumes = self._delivery.binder, self._delivery.volumes
+        self._teller = Teller(client, recorder, wall, monotonic, self._waiting, self.pulse)
         self.books = Books(
-            self.cache.rules, scheduler=options.name, on_change=lambda: self._happened(QUEUE), served=self._served
+            self.cache.rules,
+            scheduler=options.name,
+            on_change=lambda: self._happened(QUEUE),
+            served=lambda kind: self._watches.served(kind),
+            clock=monotonic,
         )
         self.fair = Fairness(
             self.books, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
         )
         self.on_turn: Callable[[FairTurn], None] = lambda turn: None
         """Told of every turn of the queue level, after its grants were acted on."""
-        self._intents = Intents(client, self._binder.bind, self._refused, wall)
-        self._gangs = Gangs(self.books, self._intents, self.cache.pods.get, recorder, leads)
-        self._shared: dict[Resource[Any], Reflector[Any]] = {
-            resource: Reflector(client, resource, sink) for resource, sink in self.books.watched()
-        }
-        self._vital: tuple[Reflector[Any], ...] = (
-            Reflector(client, NODES, self._on_node),
-            Reflector(client, PODS, self._on_pod, keep=Records().record),
+        self._intents = Intents(client, self._binder.bind, self._refused, wall, self.pulse)
+        self._gangs = Gangs(
+            self.books, self._intents, self.cache.pods.get, recorder, lambda: leads() and not options.shadow
         )
-        """What has to be current for a decision (`docs/decisions/0212`)."""
-        self._reflectors: tuple[Reflector[Any], ...] = (
-            *self._shared.values(),
-            Reflector(client, NAMESPACES, self.cache.on_namespace),
-            *(
-                Reflector(client, resource, sink)
-                for kept in (self.cache.storage, self.cache.rules)
-                for resource, sink in kept.watched()
-            ),
-            *self._vital,
+        self._assembly = Assembly(
+            self.books, self._intents, lambda: self._volumes, self._give_back, self.cache.pods.get
+        )
+        watches = self._watches = Watches(client, self.cache, self.books, self._on_node, self._on_pod)
+        self.objects = watches.objects
+        self._rounds = Rounds(
+            watches.all, vital=watches.vital, gather=GATHER, leads=leads, monotonic=monotonic, pulse=self.pulse
         )
 
     @property
     def synced(self) -> bool:
         """Whether the first lists are in."""
-        return all(each.synced.is_set() for each in self._reflectors)
-
-    @property
-    def current(self) -> bool:
-        """Whether nothing says that what is known of pods and nodes is old."""
-        return all(each.current.is_set() for each in self._vital)
+        return self._rounds.synced
 
     async def run(self) -> None:
         """Schedule until cancelled; then the binds under way are finished."""
-        async with asyncio.TaskGroup() as group:
-            work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
-            work += [each.run() for each in (self._binder, self._resolver, self._volumes, self._teller, self._intents)]
-            if self.options.self_check:
-                work.append(self._check())
-            tasks = [group.create_task(each) for each in work]
-            try:
-                for each in self._reflectors:
-                    await each.synced.wait()
-                # Most of what exists now stays: the collector need not look at it again. To collect first would take
-                # longer than the little it could find is worth, and pods wait.
-                gc.freeze()
-                await self._cycles()
-            except asyncio.CancelledError:
-                await asyncio.shield(self._binder.drain())
-                raise
-            finally:
-                for task in tasks:
-                    task.cancel()
+        beside = [*self._delivery.work, self._teller.run, self._intents.outbox.run]
+        if self.options.self_check:
+            beside.append(self._check)
+        await self._rounds.run(
+            self._round, begin=self._begin, idle=lambda: None, due=self._due, beside=beside, drain=self._drain
+        )
 
     async def _check(self) -> None:
-        """Compare the cache with a fresh list, again and again; a server that cannot be asked is asked later."""
-        while True:
-            await asyncio.sleep(self.options.self_check)
-            if not (self.synced and self.current):
-                continue
-            try:
-                found = await differences(self._client, self.cache, self.books)
-            except KubeError as error:
-                log.warning("not compared", why=str(error))
-                continue
-            self.measures.differences.set(len(found))
-            self.measures.checks.inc()
-            for line in found[:10]:
-                log.error("cache differs from a fresh list", what=line)
+        every, known = self.options.self_check, (self.cache, self.books)
+        await compare_every(every, self._client, *known, self.measures, lambda: self.synced and self._watches.current)
+
+    async def _begin(self) -> None:
+        # Most of what exists now stays: the collector need not look at it again. To collect first would take
+        # longer than the little it could find is worth, and pods wait.
+        gc.freeze()
+        self._rounds.wake()
+
+    async def _drain(self) -> None:
+        """Give up what has not begun; intents first, for each that is recorded asks for binds."""
+        self._assembly.clear()
+        await self._intents.outbox.drain()
+        await self._binder.drain()
 
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
-        self._changed.set()
+        self.books.recall()
+        self._rounds.wake()
+
+    def lost(self) -> None:
+        """This instance leads no longer: what is decided and not sent yet is given up, for another decides now."""
+        self._assembly.clear()
+        self._volumes.clear()
+        self._intents.outbox.clear()
+        self._binder.outbox.clear()
+        self._gangs.lost()
+        self._teller.clear()
 
     def stir(self) -> None:
-        """Look at everybody again who waits for their turn: somebody was asked to leave, or may be asked again."""
+        """Look again at every job that waits for its turn: a victim was evicted, or may be asked to leave again."""
         self._happened(QUEUE)
 
-    async def _cycles(self) -> None:
-        self._changed.set()
-        while True:
-            await self._wait()
-            for each in self._vital:
-                await each.current.wait()
-            await asyncio.sleep(max(GATHER, self._rest))
-            if not self.current:
-                continue
-            self._rest = 0.0
-            self._changed.clear()
-            if self._leads():
-                await self.cycle()
+    async def _round(self) -> None:
+        await self.cycle()
+        await asyncio.sleep(self._rest)
 
-    async def _wait(self) -> None:
-        """Until something changed, or a group that is awake may be tried again."""
-        deadline = self.fair.next_deadline()
-        times = [time for time in (self.pending.next_due(), *self._retry.values()) if time is not None]
-        if deadline is not None:
-            times.append(self._now() + deadline - self._wall())
-        timeout = max(min(times) - self._now(), 0) if times else None
-        try:
-            async with asyncio.timeout(timeout):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
+    def _due(self) -> float | None:
+        """When a group that is awake may be tried again, or a gang should be complete."""
+        times = (self.pending.next_due(), self.pending.next_rest(), self.fair.next_deadline())
+        return min((time for time in times if time is not None), default=None)
 
     async def cycle(self) -> list[Outcome]:
         """One pass: due pods, decide, assume, bind; what finds no node is parked and told why."""
         now = self._now()
-        self._retry = {uid: time for uid, time in self._retry.items() if time > now}
         # 1. what is worth a look
-        mine = [pod for pod in self.cache.waiting.values() if pod.metadata.uid not in self._retry and self._mine(pod)]
+        mine = [pod for pod in self.pending.rested(self.cache.waiting.values(), now) if self._mine(pod)]
         due = self.pending.due(mine, now)
         self._gangs.check()
         # 2. where everybody gets everything, nobody asks whose turn it is
         outcomes, contested = await self._place(due, now)
         # 3. else the queue level says who gets how much
+        self._rest = 0.0
         if contested:
             outcomes += self._share(self.pending.due(mine, inf), now)
             self._rest = min(REST * (self._now() - now), LONGEST_REST)
@@ -252,62 +201,53 @@ class Scheduler:
     async def _place(self, due: list[PodRecord], now: float) -> tuple[list[Outcome], bool]:
         """Place the pods that are due, on one view for all groups that share nothing but nodes; True: not all fit."""
         outcomes: list[Outcome] = []
-        if self.fair.overdue(self._wall()):
+        if self.fair.overdue(self._now()):
             return outcomes, True
         if self.pending.next_due() is not None or not self.fair.calm(due, parked=bool(len(self.pending))):
             return outcomes, bool(due)
-        for batch in batches(grouped(due)):
-            decided = self._decide(batch)
-            if not batch[0].alone and any(outcome.waiting for outcome in decided):
-                return outcomes, True
-            breath = self._now()
-            for _ in self._acting(decided, now):
-                if self._now() - breath > BREATH:
-                    await asyncio.sleep(0)
-                    breath = self._now()
-            outcomes += decided
+        starting = self._assembly.collect()
+        try:
+            for batch in batches(grouped(due)):
+                decided = self._decide(batch)
+                if not batch[0].alone and any(outcome.waiting for outcome in decided):
+                    return outcomes, True
+                breath = self._now()
+                for outcome in decided:
+                    self._act(outcome, now, starting)
+                    if self._now() - breath > BREATH:
+                        await asyncio.sleep(0)
+                        breath = self._now()
+                outcomes += decided
+        finally:
+            starting.begin()
         return outcomes, False
 
     def _share(self, stirred: list[PodRecord], now: float) -> list[Outcome]:
         """One turn of the queue level for everybody who might get something."""
         turn, outcomes = take_turn(self.fair, self.site(), {self.books.job_of(pod) for pod in stirred}, self._wall())
-        self._act_all(outcomes, now)
-        for pod, node in (place for grant in turn.grants for place in grant.places):
+        if not self.options.shadow:
+            self._gangs.drop(turn.void)
+        starting = self._assembly.collect()
+        places = [place for grant in turn.grants for place in grant.places]
+        for outcome in outcomes:
+            self._act(outcome, now, starting)
+        for pod, _ in places:
             if pod.alone:
-                self._act_all(self._decide(grouped([pod])), now)
-            if self.cache.assumed.get(pod.key) != node and not self.options.shadow:
-                # Others may have been refused for room that it did not take.
+                for outcome in self._decide(grouped([pod])):
+                    self._act(outcome, now, starting)
+        starting.begin()
+        if not self.options.shadow:
+            if turn.void or any(self.cache.assumed.get(pod.key) != node for pod, node in places):
+                # Others may have been refused for room that was not taken.
                 self._happened(POD)
-        self._gangs.expire(self._wall() - self.options.gang_seconds, turn.released)
+            self._gangs.expire(self._now() - self.options.gang_seconds, turn.released)
         self.on_turn(turn)
         return outcomes
 
     def site(self) -> Site:
         """The nodes as a turn sees them."""
-        cache = self.cache
-        return Site(
-            view=cache.view(),
-            per_node=cache.per_node,
-            demand=cache.storage.demand,
-            strategy=self.options.strategy,
-        )
-
-    def objects(self, resource: Resource[T]) -> Mapping[tuple[str, str], T]:
-        """Queues, PodGroups and quotas as the server has them."""
-        return self._shared[resource].objects
-
-    def _act_all(self, outcomes: list[Outcome], now: float) -> None:
-        """Act on what was decided, all at once."""
-        for _ in self._acting(outcomes, now):
-            pass
-
-    def _acting(self, outcomes: list[Outcome], now: float) -> Iterator[None]:
-        """Act on what was decided, a step for each outcome; a gang is recorded before its first pod is bound."""
-        starting = self._gangs.starting()
-        for outcome in outcomes:
-            self._act(outcome, now, starting)
-            yield
-        starting.begin()
+        storage, strategy = self.cache.storage, self.options.strategy
+        return Site(view=self.cache.view(), per_node=self.cache.per_node, demand=storage.demand, strategy=strategy)
 
     def _decide(self, batch: list[Group]) -> list[Outcome]:
         cache, strategy = self.cache, self.options.strategy
@@ -315,7 +255,7 @@ class Scheduler:
 
     def snapshot(self) -> bytes:
         """What it knows now, as a list of objects that `fairlead plan` reads."""
-        known = ((each.resource, each.objects.values()) for each in self._reflectors if each.resource is not PODS)
+        known = ((each.resource, each.objects.values()) for each in self._watches.all if each.resource is not PODS)
         return dump(known, self.cache.pods.values(), self.cache.assumed)
 
     def explain(self, namespace: str, name: str) -> dict[str, Any]:
@@ -333,18 +273,21 @@ class Scheduler:
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
             elif not self.cache.knows(node):
-                self._changed.set()  # the node went while others were acted on: the pod is decided anew
+                self._rounds.wake()  # the node went while others were acted on: the pod is decided anew
             elif self._still_waits(pod):
-                gang = not outcome.volumes and starting.takes(pod, node)
+                gang = starting.takes(pod, node, outcome.volumes)
                 self.cache.assume(pod.key, node)
                 self.books.see(pod, node)
-                if outcome.volumes:
-                    self._volumes.begin(pod, node, outcome.volumes)
-                elif not gang:
-                    self._binder.bind(pod, node)
+                if gang:
+                    continue  # recorded with the others of its gang before it is bound
+                self._delivery.begin(pod, node, outcome.volumes)
         if not outcome.waiting:
             self.pending.settled(outcome)
             return
+        self._waits(outcome, now)
+
+    def _waits(self, outcome: Outcome, now: float) -> None:
+        """Park pods that found no node, and tell them why."""
         if gathers(outcome, self._wall()):
             self.pending.park(outcome, now, again=GATHERING)
             return
@@ -356,11 +299,14 @@ class Scheduler:
                 if not self.options.shadow:
                     self._teller.waits(pod, why)
 
+    def _waiting(self, pod: PodRecord) -> PodRecord | None:
+        """The pod as it is known now, if it has no node and is not being bound."""
+        known = self.cache.waiting.get(pod.key)
+        return known if known is not None and known.metadata.uid == pod.metadata.uid else None
+
     def _still_waits(self, pod: PodRecord) -> bool:
         """Whether the pod that a node was found for is there and has none."""
-        known = self.cache.waiting.get(pod.key)
-        uid = pod.metadata.uid
-        return known is not None and known.metadata.uid == uid and uid not in self._retry
+        return self._waiting(pod) is not None and not self.pending.rests(pod)
 
     def _mine(self, pod: PodRecord) -> bool:
         """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
@@ -375,25 +321,18 @@ class Scheduler:
     def _on_node(self, change: Change[Node]) -> None:
         self.cache.on_node(change)
         name = change.object.metadata.name
-        if change.kind == "deleted":
-            for pod in [self.cache.pods[key] for key, node in self.cache.assumed.items() if node == name]:
-                self._cancel(pod)
-                self._refused(pod, f"node {name} is gone")
-
-    def _cancel(self, pod: PodRecord) -> None:
-        """Nothing more is done to bring the pod to the node it was meant for."""
-        self._binder.cancel(pod.metadata.uid)
-        self._resolver.cancel(pod.metadata.uid)
-        self._volumes.give_up(pod)
+        for pod in self._delivery.node_gone(name) if change.kind == "deleted" else ():
+            self._refused(pod, f"node {name} is gone")
 
     def _on_pod(self, change: Change[PodRecord]) -> None:
         pod, assumed = change.object, change.object.key in self.cache.assumed
         self.cache.on_pod(change)
         if assumed and pod.key not in self.cache.assumed:
-            self._cancel(change.previous or pod)
+            self._delivery.over(pod, bound=change.kind != "deleted" and bool(pod.node))
         if change.kind == "deleted":
             self.books.gone(pod.key)
-            self._retry.pop(pod.metadata.uid, None)
+            self.pending.gone(pod)
+            self._assembly.failed(pod)
             self._teller.gone(pod.metadata.uid)
             self.waits.pop(pod.metadata.uid, None)
         else:
@@ -406,7 +345,7 @@ class Scheduler:
             and pod.key not in self.cache.assumed
             and not self.pending.holds(pod)
         ):
-            self._changed.set()
+            self._rounds.wake()
 
     def _happened(self, what: str, about: About = None) -> None:
         if what == VOLUME:
@@ -416,7 +355,12 @@ class Scheduler:
         elif what == QUEUE and self.synced:
             self._gangs.check()
         if self.pending.wake(what, about):
-            self._changed.set()
+            self._rounds.wake()
+
+    def _ready(self, pod: PodRecord, node: str) -> None:
+        """The volumes of the pod are there."""
+        if not self._assembly.ready(pod):
+            self._binder.bind(pod, node)
 
     def _bound(self, pod: PodRecord, node: str) -> None:
         self.measures.bound.inc()
@@ -426,15 +370,31 @@ class Scheduler:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
         self.measures.failed.inc()
         log.warning("not bound", pod="/".join(pod.key), why=why)
-        if not self.cache.forget(pod):
-            return  # it is gone, and its room with it
-        self._retry[pod.metadata.uid] = self._now() + 1.0
-        self.books.see(self.cache.pods[pod.key], "")
+        if self._binder.sends(pod) or not self._forget(pod):
+            return  # its bind is under way, or it is gone and its room with it
+        self.pending.rest(pod, self._now() + RETRY)
+        self._assembly.failed(pod)
         self._happened(POD)
         if pod.claims:
             # A volume that was kept for it may serve others.
             self._happened(VOLUME)
-        self._changed.set()
+        self._rounds.wake()
 
-    def _served(self, resource: Resource[Any]) -> bool:
-        return self._shared[resource].served
+    def _give_back(self, job: LiveJob, places: Sequence[Place]) -> None:
+        """Members of a gang that does not start: they wait again."""
+        for pod, _ in places:
+            self._forget(pod)
+        waiting = [pod for pod, _ in places if self._still_waits(pod)]
+        detail = "its members cannot all start now"
+        finding = because(NODES_FULL, fits=len(waiting), count=job.min_member, detail=detail)
+        for group in grouped(waiting):
+            unplaced = Outcome(group=group, placed=(), waiting=group.pods, considered=0, rejected=(), finding=finding)
+            self._waits(unplaced, self._now())
+        self._happened(POD)
+
+    def _forget(self, pod: PodRecord) -> bool:
+        """The pod does not go where it was to go; False where it is gone."""
+        known = self.cache.forget(pod)
+        if known:
+            self.books.see(self.cache.pods[pod.key], "")
+        return known

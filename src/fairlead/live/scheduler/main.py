@@ -3,9 +3,8 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import structlog
@@ -17,6 +16,8 @@ from fairlead.kube.lease import own_identity
 from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.rounds import Work
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.settings import DEFAULTS, Configuration
 
@@ -33,11 +34,14 @@ async def run(
     events: bool,
 ) -> None:
     """Serve until a signal says stop."""
-    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    bare = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
+        pulse = Pulse(time.monotonic)
+        leadership = Leadership(bare, process, pulse)
+        client = bare.fenced(leadership.fence)
         component = f"{options.name}-scheduler"
         recorder = (
-            Recorder(client, component=component, instance=own_identity()) if events and not options.shadow else None
+            Recorder(bare, component=component, instance=own_identity()) if events and not options.shadow else None
         )
         scheduler = Scheduler(
             client,
@@ -45,7 +49,8 @@ async def run(
             recorder=recorder,
             monotonic=time.monotonic,
             wall=time.time,
-            leads=lambda: leadership(),
+            leads=leadership,
+            pulse=pulse,
         )
         duties = Duties(
             client,
@@ -54,14 +59,15 @@ async def run(
             recorder=recorder,
             monotonic=time.monotonic,
             wall=time.time,
-            leads=lambda: leadership(),
+            leads=leadership,
         )
-        leadership = Leadership(client, process, scheduler.nudge)
-        work: list[Callable[[], Coroutine[Any, Any, None]]] = [
-            duties.run,
-            scheduler.run,
-            leadership.run,
-        ]
+
+        def lost() -> None:
+            duties.lost()
+            scheduler.lost()
+
+        leadership.on_won, leadership.on_lost = scheduler.nudge, lost
+        work: list[Work] = [duties.run, scheduler.run, leadership.run]
         if recorder:
             work.append(recorder.run)
 
@@ -80,6 +86,6 @@ async def run(
 
         asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, write)
         pages: dict[str, Content] = {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}
-        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, extra=pages)
+        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, pulse, extra=pages)
     finally:
-        await client.close()
+        await bare.close()

@@ -70,6 +70,8 @@ class Pending:
         """By what wakes them."""
         self._awake: set[GroupKey] = set()
         self._wanted: dict[tuple[Shape, Resident], bool] = {}
+        self._resting: dict[str, float] = {}
+        """By uid, pods whose bind was refused, and until when they rest."""
 
     def park(self, outcome: Outcome, now: float, again: float | None = None) -> None:
         """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given."""
@@ -130,11 +132,36 @@ class Pending:
             key = group_key(pod)
             seen.add(key)
             parked = self._parked.get(key)
-            if parked is None or pod.metadata.uid not in parked.members or (key in self._awake and parked.not_before <= now):
+            if (
+                parked is None
+                or pod.metadata.uid not in parked.members
+                or (key in self._awake and parked.not_before <= now)
+            ):
                 chosen.append(pod)
         for gone in self._parked.keys() - seen:
             self._leave(gone)
         return chosen
+
+    def rest(self, pod: PodRecord, until: float) -> None:
+        """The pod's bind was refused: it is not looked at before that time, for the watch may know better by then."""
+        self._resting[pod.metadata.uid] = until
+
+    def rests(self, pod: PodRecord) -> bool:
+        """Whether this very pod, not an earlier one of its name, was refused a moment ago."""
+        return pod.metadata.uid in self._resting
+
+    def rested(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
+        """The waiting pods that do not rest any more, or never did."""
+        self._resting = {uid: until for uid, until in self._resting.items() if until > now}
+        return [pod for pod in waiting if pod.metadata.uid not in self._resting]
+
+    def gone(self, pod: PodRecord) -> None:
+        """The pod is no more."""
+        self._resting.pop(pod.metadata.uid, None)
+
+    def next_rest(self) -> float | None:
+        """When the next pod has rested; None where none rests."""
+        return min(self._resting.values(), default=None)
 
     def next_due(self) -> float | None:
         """When the next awake group may be tried; None where nobody is awake."""

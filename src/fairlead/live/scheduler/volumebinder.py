@@ -68,6 +68,12 @@ class VolumeBinder:
             task.cancel()
             self._release(pod, choices)
 
+    def clear(self) -> None:
+        """Every wait ends: this instance leads no longer."""
+        for pod, _, _ in list(self._tasks.values()):
+            self.give_up(pod)
+            self._on_failed(pod, "its volumes were not there before this instance stopped leading")
+
     def _release(self, pod: PodRecord, choices: Choices) -> None:
         for claim in choices:
             self._storage.release(pod, claim)

@@ -24,6 +24,7 @@ from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.disk.rebalance import Rebalance
 from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Rounds
 from fairlead.live.storage import words
 from fairlead.live.storage.decide import Outlook, Rules, advise, fits, outlook
@@ -81,7 +82,9 @@ class StorageKeeper:
         wall: Callable[[], float],
         leads: Callable[[], bool] = lambda: True,
         aside: Aside = asyncio.to_thread,
+        pulse: Pulse | None = None,
     ) -> None:
+        pulse = pulse or Pulse(monotonic)
         self.options = options
         self.measures = Measures()
         self.report: Report | None = None
@@ -105,9 +108,11 @@ class StorageKeeper:
         self._settings = Reflector[LonghornSetting](client, LONGHORN_SETTINGS, self._on_other, namespace=where)
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
         # A report is made by every instance, whoever leads.
-        self._rounds = Rounds(self._reflectors, gather=GATHER, leads=lambda: True, monotonic=monotonic)
+        self._rounds = Rounds(self._reflectors, gather=GATHER, leads=lambda: True, monotonic=monotonic, pulse=pulse)
         self._known = Known(self._volumes.objects, self._settings.objects)
-        self.writer = Writer(client, self._known, self.measures, self._written, leads=leads, fits=self._fits)
+        self.writer = Writer(
+            client, self._known, self.measures, self._written, leads=leads, fits=self._fits, pulse=pulse
+        )
 
     @property
     def synced(self) -> bool:
@@ -127,6 +132,10 @@ class StorageKeeper:
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
         self._rounds.wake()
+
+    def lost(self) -> None:
+        """It leads no longer: placements that are not being written are given up."""
+        self.writer.outbox.clear()
 
     def page(self, query: Any = None) -> bytes:
         """The report as JSON, with who made it."""

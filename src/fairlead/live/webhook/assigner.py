@@ -20,6 +20,7 @@ from fairlead.kube.objects.meta import OwnerReference, Raw
 from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import PODS
 from fairlead.levels.tier.split import Policy, Target, target_of
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.admit import Lookup, owner_of
 from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
@@ -47,6 +48,7 @@ class Assigner:
         *,
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._store = store
@@ -55,6 +57,7 @@ class Assigner:
         self._policy = policy
         self._pods = pods
         self._leads = leads
+        self._pulse = pulse
         self._news = asyncio.Event()
         self._places = asyncio.Semaphore(IN_FLIGHT)
 
@@ -66,6 +69,7 @@ class Assigner:
     async def run(self) -> None:
         """Assign whenever something is pending, until cancelled."""
         while True:
+            self._pulse.beat("assigner", CALL_SECONDS)
             try:
                 async with asyncio.timeout(LOOK_AGAIN_SECONDS):
                     await self._news.wait()
@@ -84,6 +88,7 @@ class Assigner:
             if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
                 pending[controller.uid] = controller, pod
         for controller, pod in pending.values():
+            self._pulse.beat("assigner", CALL_SECONDS)
             try:
                 await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:

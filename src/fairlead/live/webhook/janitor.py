@@ -14,6 +14,7 @@ from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.admit import Lookup
 from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.ledger import tidied
@@ -40,6 +41,7 @@ class Janitor:
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
         counts: bool = True,
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._store = store
@@ -48,11 +50,13 @@ class Janitor:
         self._ledgers = ledgers
         self._pods = pods
         self._leads = leads
+        self._pulse = pulse
         self._counts = counts
 
     async def run(self) -> None:
         """Look round again and again, until cancelled."""
         while True:
+            self._pulse.beat("ledgers", CALL_SECONDS)
             await asyncio.sleep(PERIOD_SECONDS)
             self._memory.forget()
             if self._leads():
@@ -65,6 +69,7 @@ class Janitor:
         """Look at every ledger once."""
         tiers = _tally(self._pods())
         for stored in tuple(self._ledgers()):
+            self._pulse.beat("ledgers", CALL_SECONDS)
             spec, uid = stored.spec, stored.metadata.name
             lookup = Lookup(kind="ReplicaSet", namespace=spec.namespace, name=spec.replica_set, uid=uid)
             found = await self._owners.cached(lookup)

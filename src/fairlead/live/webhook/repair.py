@@ -19,6 +19,7 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.census import Member, Standing, census
 from fairlead.live.webhook.reading import read_objects
 from fairlead.model.owners import OwnerKind
@@ -102,6 +103,7 @@ class Repair:
         clock: Callable[[], float],
         period: float,
         back: bool,
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._evictions = evictions
@@ -109,6 +111,7 @@ class Repair:
         self._rules = rules
         self._policy = policy
         self._leads = leads
+        self._pulse = pulse
         self._clock = clock
         self._period = period
         self._back = back
@@ -118,6 +121,7 @@ class Repair:
     async def run(self) -> None:
         """Look round again and again, until cancelled."""
         while True:
+            self._pulse.beat("repair", self._period + CALL_SECONDS)
             await asyncio.sleep(self._period)
             if self._leads():
                 try:
@@ -129,6 +133,7 @@ class Repair:
         """Look at every workload once, and evict at most one pod of each."""
         standings = census(await read_objects(self._client), self._rules, self._policy)
         for standing in standings:
+            self._pulse.beat("repair", self._period + CALL_SECONDS)
             if waits_for_itself(standing):
                 self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
             if not self._leads():
