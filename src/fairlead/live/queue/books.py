@@ -232,7 +232,10 @@ class Books:
         own = [quota for (namespace, _), quota in self._quotas.items() if namespace == meta.namespace]
         weight = namespace_weights(own).get(meta.namespace, 1)
         if self.weights.get(meta.namespace, 1) != weight:
-            self.weights[meta.namespace] = weight
+            if weight == 1:
+                del self.weights[meta.namespace]
+            else:
+                self.weights[meta.namespace] = weight
             self._edited()
 
     def _on_group(self, source: Source, read: Callable[[Any], Group], change: Change[Any]) -> None:

@@ -10,6 +10,7 @@ from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
+from fairlead.live.scheduler.sharing import Shared
 from fairlead.model.amounts import CPU
 from fairlead.model.errors import InputError
 from fairlead.model.population import Resident, resident
@@ -103,9 +104,9 @@ class Records:
 
     def __init__(self) -> None:
         self._shapes = Shapes()
-        self._texts: dict[str, str] = {}
-        self._owners: dict[OwnerReference, OwnerReference] = {}
-        self._known: dict[Marks, Marks] = {}
+        self._shared: Shared[str] = Shared()
+        self._owners: Shared[OwnerReference] = Shared()
+        self._known: Shared[Marks] = Shared()
 
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
@@ -138,7 +139,7 @@ class Records:
             owner=self._owner(meta.controller),
             pieces=pieces,
             cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
-            marks=self._marks(pod),
+            marks=self._known(marks_of(pod)),
             succeeded=pod.status.phase == "Succeeded",
             nominated=self._shared(pod.status.nominated_node_name),
         )
@@ -160,15 +161,8 @@ class Records:
         except InputError:
             return formed.request
 
-    def _marks(self, pod: Pod) -> Marks:
-        made = marks_of(pod)
-        return self._known.setdefault(made, made)
-
     def _owner(self, owner: OwnerReference | None) -> OwnerReference | None:
-        return None if owner is None else self._owners.setdefault(owner, owner)
-
-    def _shared(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
+        return None if owner is None else self._owners(owner)
 
 
 def unsupported(spec: PodSpec) -> str:
