@@ -13,7 +13,7 @@ from fairlead.kube.transport import Query
 from fairlead.kube.watch import Reflector
 from tests.kube import virtual
 from tests.kube.test_watch import running
-from tests.kube.things import client, pod, shop
+from tests.kube.things import client, pod, shop, until
 
 
 class Deaf(FakeApi):
@@ -23,7 +23,7 @@ class Deaf(FakeApi):
 
     async def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
         async for line in super().stream(path, query):
-            while self.mute and line:
+            if self.mute and line:
                 await asyncio.sleep(10_000)
             yield line
 
@@ -43,12 +43,10 @@ def test_watch_silent_for_two_minutes_is_opened_anew() -> None:
             await follower.current.wait()
             api.mute, began = True, clock()
             api.put(PODS, pod("b"))
-            while follower.trouble is None:
-                await asyncio.sleep(1)
+            await until(lambda: follower.trouble is not None, seconds=200)
             why, api.mute = str(follower.trouble), False
             assert not follower.current.is_set()
-            while len(follower.objects) < 2:
-                await asyncio.sleep(1)
+            await until(lambda: len(follower.objects) == 2)
             return clock() - began, follower.lists, why
 
     seconds, lists, why = virtual.run(main())

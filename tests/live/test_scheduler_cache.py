@@ -147,6 +147,29 @@ def test_cache_assumes_and_forgets() -> None:
     assert (cache.assumed, cache.view().nodes.used.tolist()) == ({}, [[1000, 1]])
 
 
+def test_cache_forgets_by_uid() -> None:
+    """A refusal of a pod that is gone does not free the room of the one that has its name now."""
+    cache = Cache()
+    cache.on_node(Change("added", node("n1")))
+    cache.on_pod(Change("added", pod("p1", uid="u2")))
+    cache.assume(("shop", "p1"), "n1")
+    assert not cache.forget(pod("p1", uid="u1"))
+    assert (cache.assumed, cache.view().nodes.used.tolist()) == ({("shop", "p1"): "n1"}, [[1000, 1]])
+    assert [cache.expects(pod("p1", uid=uid), "n1") for uid in ("u1", "u2")] == [False, True]
+    assert not cache.expects(pod("p1", uid="u2"), "n2")
+    assert cache.forget(pod("p1", uid="u2"))
+    assert (cache.assumed, list(cache.waiting)) == ({}, [("shop", "p1")])
+
+
+def test_cache_counts_resources_that_no_node_offers() -> None:
+    """A pod put on its node by hand may ask for more kinds of resources than all nodes have."""
+    cache = Cache()
+    cache.on_node(Change("added", node("n1")))
+    asked = {f"example.com/r{number}": 1 for number in range(9)}
+    cache.on_pod(Change("added", msgspec.structs.replace(pod("p1", on="n1"), request=tuple(asked.items()))))
+    assert cache.summary()["node n1 used"] == asked
+
+
 def test_cache_tells_what_may_let_somebody_in() -> None:
     """A node, a pod that ends, a pod that is bound: each is told once; a heartbeat is not."""
     told: list[str] = []

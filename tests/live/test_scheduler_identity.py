@@ -124,7 +124,7 @@ def test_wait_for_volumes_ends_with_its_pod_or_its_node(gone: str) -> None:
 
 
 def test_volumes_of_a_successor_are_its_own() -> None:
-    """The first web-0 goes while its claim is promised; the second one's promise outlives every word about the first."""
+    """The first web-0 goes while its claim is promised; the promise to the second outlives every word about it."""
 
     async def main() -> tuple[list[set[str]], int]:
         api = Balancer()

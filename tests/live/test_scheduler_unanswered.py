@@ -1,4 +1,4 @@
-"""Not knowing is a state: a bind without an answer keeps its room until the server tells, and nothing is given twice."""
+"""Not knowing is a state: a bind without an answer keeps its room until the server tells; none is given twice."""
 
 import asyncio
 from typing import Any
@@ -8,6 +8,7 @@ import pytest
 from fairlead.kube.errors import UnreachableError
 from fairlead.kube.resources import NODES
 from fairlead.kube.transport import Response
+from tests.kube.things import until
 from tests.kube.virtual import run
 from tests.live.bad_network import BAD_GATEWAY, CPU, Balancer, scheduler
 
@@ -18,7 +19,8 @@ class Lossy(Balancer):
     def __init__(self, answer: str, *, act: bool) -> None:
         super().__init__()
         self.answer, self.act, self.lossy, self.posts = answer, act, True, 0
-        self.deaf = False
+        self.hearing = asyncio.Event()
+        self.hearing.set()
 
     async def request(self, method: str, path: str, **rest: Any) -> Response:
         if not (path.endswith("/x/binding") and self.lossy):
@@ -33,8 +35,8 @@ class Lossy(Balancer):
 
     async def stream(self, path: str, query: Any) -> Any:
         async for line in super().stream(path, query):
-            while self.deaf and line and path.endswith("/pods"):
-                await asyncio.sleep(1)
+            if line and path.endswith("/pods"):
+                await self.hearing.wait()
             yield line
 
 
@@ -49,10 +51,10 @@ def test_bind_that_was_acted_upon_and_not_answered_keeps_its_room(answer: str) -
             api.pod("x")
             api.pod("y")
             await asyncio.sleep(0.005)
-            api.deaf = True
+            api.hearing.clear()
             await asyncio.sleep(100)
             assert list(made.cache.assumed.items()) == [(("ns", "x"), "n1")]
-            api.deaf = False
+            api.hearing.set()
             await asyncio.sleep(300)
             return api.on("x"), api.on("y"), api.most, len(made._delivery.resolver)
 
@@ -68,8 +70,7 @@ def test_bind_that_was_not_acted_upon_is_sent_again_to_the_same_node(answer: str
         api.node("n1")
         async with scheduler(api) as made:
             api.pod("x")
-            while not len(made._delivery.resolver):
-                await asyncio.sleep(0.05)
+            await until(lambda: len(made._delivery.resolver), seconds=200)
             assert list(made.cache.assumed.values()) == ["n1"]
             api.lossy = False
             await asyncio.sleep(60)
@@ -105,8 +106,7 @@ def test_watch_may_tell_before_a_get_does(event: str) -> None:
         api.node("n1")
         async with scheduler(api) as made:
             api.pod("x")
-            while not len(made._delivery.resolver):
-                await asyncio.sleep(0.05)
+            await until(lambda: len(made._delivery.resolver), seconds=200)
             if event == "pod gone":
                 api.drop("x")
             elif event == "node gone":

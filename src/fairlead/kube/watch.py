@@ -266,24 +266,19 @@ class Reflector(Generic[Obj]):
     async def _watch(self) -> bool:
         """Follow one stream to its end; False if it brought nothing."""
         path, query = self._watched()
-        clock, silence = asyncio.get_running_loop().time, self._pace.silence
-        began, taken, opened = clock(), 0, False
+        clock, silence, taken = asyncio.get_running_loop().time, self._pace.silence, 0
+        began = heard = clock()
         try:
             async with (
                 asyncio.timeout(silence) as patience,
                 aclosing(self._client.transport.stream(path, query)) as lines,
             ):
-                heard = began
+                await anext(lines, b"")
+                self.current.set()
                 async for line in lines:
-                    now = clock()
-                    if now - heard > LULL:
-                        heard = now
-                        patience.reschedule(now + silence + LULL)
-                    if not opened:
-                        opened = True
-                        self.current.set()
-                    if not line:
-                        continue
+                    if clock() - heard > LULL:
+                        heard = clock()
+                        patience.reschedule(heard + silence + LULL)
                     self._take(line)
                     if self._failures:
                         self._well()
@@ -293,8 +288,8 @@ class Reflector(Generic[Obj]):
         except TimeoutError as error:
             raise UnreachableError(f"WATCH {path}", f"neither an event nor a bookmark for {silence:g} s") from error
         finally:
+            lasted = clock() - began if self.current.is_set() else 0.0
             self.current.clear()
-            lasted = clock() - began if opened else 0.0
             self._lasted(lasted)
         return taken > 0 or lasted > 1.0
 

@@ -8,6 +8,7 @@ import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
@@ -62,8 +63,8 @@ class Binder:
         self._notes = notes
         self._wanted = wanted
         self._on_unanswered = on_unanswered
-        self._sent: dict[str, asyncio.Timeout] = {}
-        """By uid of the pod, what ends the wait for an answer."""
+        self._sent: dict[str, asyncio.Task[Any]] = {}
+        """By uid of the pod, the task that waits for the answer."""
         self.outbox: Outbox[tuple[PodRecord, str, int]] = Outbox(
             lambda place: self._bind(*place),
             in_flight=in_flight,
@@ -78,9 +79,9 @@ class Binder:
 
     def cancel(self, uid: str) -> None:
         """The pod or its node is gone: the answer is not waited for. What is still queued is no longer wanted."""
-        scope = self._sent.pop(uid, None)
-        if scope is not None:
-            scope.reschedule(asyncio.get_running_loop().time())
+        task = self._sent.pop(uid, None)
+        if task is not None:
+            task.cancel()
 
     def sends(self, pod: PodRecord) -> bool:
         """Whether a bind of the pod is under way: only its own answer tells."""
@@ -126,12 +127,15 @@ class Binder:
 
     async def _send(self, pod: PodRecord, node: str) -> bool:
         """Send the bind; False where it was cancelled before the answer came."""
-        meta = pod.metadata
+        meta, task = pod.metadata, asyncio.current_task()
+        assert task is not None
+        self._sent[meta.uid] = task
         try:
-            async with asyncio.timeout(None) as scope:
-                self._sent[meta.uid] = scope
-                await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
-        except TimeoutError:
+            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
+        except asyncio.CancelledError:
+            # Taken out by `cancel`; where the whole is to end at the same time, that counts.
+            if meta.uid in self._sent or task.uncancel():
+                raise
             return False
         finally:
             self._sent.pop(meta.uid, None)

@@ -320,29 +320,29 @@ class Scheduler:
 
     def _on_node(self, change: Change[Node]) -> None:
         self.cache.on_node(change)
-        name = change.object.metadata.name
-        for pod in self._delivery.node_gone(name) if change.kind == "deleted" else ():
-            self._refused(pod, f"node {name} is gone")
+        for pod in self._delivery.node_gone(change.object.metadata.name) if change.kind == "deleted" else ():
+            self._refused(pod, "its node is gone")
 
     def _on_pod(self, change: Change[PodRecord]) -> None:
-        pod, assumed = change.object, change.object.key in self.cache.assumed
+        pod, key, assumed = change.object, change.object.key, self.cache.assumed
+        was = key in assumed
         self.cache.on_pod(change)
-        if assumed and pod.key not in self.cache.assumed:
+        if was and key not in assumed:
             self._delivery.over(pod, bound=change.kind != "deleted" and bool(pod.node))
         if change.kind == "deleted":
-            self.books.gone(pod.key)
+            self.books.gone(key)
             self.pending.gone(pod)
             self._assembly.failed(pod)
             self._teller.gone(pod.metadata.uid)
             self.waits.pop(pod.metadata.uid, None)
         else:
-            self.books.see(pod, self.cache.assumed.get(pod.key, ""))
+            self.books.see(pod, assumed.get(key, ""))
         self._gangs.seen(pod)
         if (
             change.kind != "deleted"
             and pod.waits
             and pod.scheduler == self.options.name
-            and pod.key not in self.cache.assumed
+            and key not in assumed
             and not self.pending.holds(pod)
         ):
             self._rounds.wake()

@@ -10,7 +10,7 @@ from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
-from fairlead.live.scheduler.sharing import Shared
+from fairlead.live.scheduler.sharing import MOST, Shared
 from fairlead.model.amounts import CPU
 from fairlead.model.errors import InputError
 from fairlead.model.population import Resident, resident
@@ -100,13 +100,13 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class Records:
-    """Makes records, sharing everything that is equal between pods."""
+    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and marks are remembered."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._shapes = Shapes()
-        self._shared: Shared[str] = Shared()
-        self._owners: Shared[OwnerReference] = Shared()
-        self._known: Shared[Marks] = Shared()
+        self._shared: Shared[str] = Shared(most)
+        self._owners: Shared[OwnerReference] = Shared(most)
+        self._known: Shared[Marks] = Shared(most)
 
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
