@@ -21,9 +21,11 @@ class Stage:
         self.api = FakeApi()
         self.told: list[str] = []
         self.leads = True
+        self.hangs = False
         nodes: Reflector[Any] = Reflector(Client(self.api), NODES, lambda change: self.rounds.wake())
         clock = asyncio.get_running_loop().time
-        self.rounds = Rounds([nodes], gather=0.1, leads=lambda: self.leads, monotonic=clock, pulse=Pulse(clock))
+        self.pulse = Pulse(clock)
+        self.rounds = Rounds([nodes], gather=0.1, leads=lambda: self.leads, monotonic=clock, pulse=self.pulse)
         self.task = asyncio.create_task(
             self.rounds.run(
                 self._tell("round"),
@@ -38,6 +40,8 @@ class Stage:
     def _tell(self, word: str) -> Callable[[], Any]:
         async def tell() -> None:
             self.told.append(word)
+            if self.hangs:
+                await asyncio.Event().wait()
 
         return tell
 

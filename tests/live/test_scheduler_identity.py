@@ -166,8 +166,8 @@ def test_rest_after_a_refusal_is_of_one_pod() -> None:
     """A pod that has the name of one that was refused a moment ago does not wait for it."""
     pending = Pending()
     first, second = record("web-0", uid="u1"), record("web-0", uid="u2")
-    pending.rest(first, 5.0)
+    pending.rest(first, 4.0)
     assert (pending.rests(first), pending.rests(second), pending.next_rest()) == (True, False, 5.0)
-    assert pending.rested([first, second], 4.0) == [second]
+    assert pending.rested([first, second], 4.5) == [second]
     pending.gone(first)
-    assert (pending.rested([first, second], 4.0), pending.next_rest()) == ([first, second], None)
+    assert (pending.rested([first, second], 4.5), pending.next_rest()) == ([first, second], None)

@@ -258,17 +258,17 @@ class Books:
     def _intend(self, job: str, namespace: str, group: Group | None) -> None:
         promise = None
         if group is not None and group.intent:
-            promise = promised(job, namespace, group.intent, self._since(job))
+            promise = promised(job, namespace, group.intent, self.clock())
+        known = self.intents.pop(job, None)
         if promise is None:
-            self.intents.pop(job, None)
-        else:
-            self.intents[job] = promise
+            return
+        # A gang of which a part is bound keeps its first moment through new intents (docs/decisions/0208).
+        self.intents[job] = replace(promise, at=known.at) if known and self._bound_without(promise) else promise
 
-    def _since(self, job: str) -> float:
-        """From when on a gang counts as begun: one of which a part is bound keeps its first moment with new intents."""
-        known, found = self.intents.get(job), self.job(job)
-        bound = found is not None and any(pod.node for role in found.roles for pod, _ in role.running)
-        return known.at if known is not None and bound else self.clock()
+    def _bound_without(self, promise: Promise) -> bool:
+        """Whether members of the gang run that the intent does not name: those were bound before it."""
+        job = self.job(promise.job)
+        return job is not None and any(pod.key not in promise.places for role in job.roles for pod, _ in role.running)
 
     def _edited(self) -> None:
         self.generation += 1

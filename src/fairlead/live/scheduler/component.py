@@ -43,8 +43,6 @@ from fairlead.live.scheduler.watches import Watches
 from fairlead.live.scheduler.words import explanation, message
 from fairlead.model.reasons import because
 
-RETRY = 1.0
-"""Seconds after which a pod whose bind was refused is decided anew."""
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
 BREATH = 0.005
@@ -142,8 +140,7 @@ class Scheduler:
         await compare_every(every, self._client, *known, self.measures, lambda: self.synced and self._watches.current)
 
     async def _begin(self) -> None:
-        # Most of what exists now stays: the collector need not look at it again. To collect first would take
-        # longer than the little it could find is worth, and pods wait.
+        # Most of what exists now stays: the collector need not look at it again, nor once before, for pods wait.
         gc.freeze()
         self._rounds.wake()
 
@@ -176,8 +173,11 @@ class Scheduler:
         await asyncio.sleep(self._rest)
 
     def _due(self) -> float | None:
-        """When a group that is awake may be tried again, or a gang should be complete."""
-        times = (self.pending.next_due(), self.pending.next_rest(), self.fair.next_deadline())
+        """When a group that is awake may be tried again, or a gang should be complete; a follower waits for news."""
+        if not self._leads():
+            return None
+        deadline = None if self.options.shadow else self.fair.next_deadline()
+        times = (self.pending.next_due(), self.pending.next_rest(), deadline)
         return min((time for time in times if time is not None), default=None)
 
     async def cycle(self) -> list[Outcome]:
@@ -267,6 +267,7 @@ class Scheduler:
 
     def _act(self, outcome: Outcome, now: float, starting: Starting) -> None:
         self._teller.decided(outcome)
+        gang = False
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
             self._teller.gone(pod.metadata.uid)
@@ -278,13 +279,12 @@ class Scheduler:
                 gang = starting.takes(pod, node, outcome.volumes)
                 self.cache.assume(pod.key, node)
                 self.books.see(pod, node)
-                if gang:
-                    continue  # recorded with the others of its gang before it is bound
-                self._delivery.begin(pod, node, outcome.volumes)
-        if not outcome.waiting:
+                if not gang:  # a member is recorded with the others of its gang before it is bound
+                    self._delivery.begin(pod, node, outcome.volumes)
+        if outcome.waiting:
+            self._waits(outcome, now)
+        elif outcome.placed and not gang:
             self.pending.settled(outcome)
-            return
-        self._waits(outcome, now)
 
     def _waits(self, outcome: Outcome, now: float) -> None:
         """Park pods that found no node, and tell them why."""
@@ -372,7 +372,7 @@ class Scheduler:
         log.warning("not bound", pod="/".join(pod.key), why=why)
         if self._binder.sends(pod) or not self._forget(pod):
             return  # its bind is under way, or it is gone and its room with it
-        self.pending.rest(pod, self._now() + RETRY)
+        self.pending.rest(pod, self._now())
         self._assembly.failed(pod)
         self._happened(POD)
         if pod.claims:

@@ -43,6 +43,8 @@ STAGES: dict[Cure, frozenset[str]] = {
     Cure.NOTHING: frozenset(),
 }
 """What wakes those whom the queue level stops."""
+REST = 1.0
+"""Seconds before a pod whose bind was refused is decided anew."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
 """Seconds before a woken group is tried again; doubled at each failure."""
 MOST_KNOWN = 100_000
@@ -142,9 +144,9 @@ class Pending:
             self._leave(gone)
         return chosen
 
-    def rest(self, pod: PodRecord, until: float) -> None:
-        """The pod's bind was refused: it is not looked at before that time, for the watch may know better by then."""
-        self._resting[pod.metadata.uid] = until
+    def rest(self, pod: PodRecord, now: float) -> None:
+        """The pod's bind was refused: it is not looked at for a moment, for the watch may know better by then."""
+        self._resting[pod.metadata.uid] = now + REST
 
     def rests(self, pod: PodRecord) -> bool:
         """Whether this very pod, not an earlier one of its name, was refused a moment ago."""
