@@ -83,6 +83,7 @@ def test_shared_gives_the_first_of_equal_values_and_forgets_what_is_not_asked_fo
 
 
 @pytest.mark.proof
+@pytest.mark.timeout(3600)
 def test_churn_of_a_million_pods_is_flat() -> None:
     """Memory after each tenth of a million pods, and what a pod costs; the page has the figures."""
     done = subprocess.run(
