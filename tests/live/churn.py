@@ -149,7 +149,8 @@ def sizes(thing: Any, seen: set[int] | None = None) -> int:
     if hasattr(thing, "nbytes"):
         return int(thing.size)
     if isinstance(thing, dict):
-        return len(thing) + sum(sizes(each, seen) for pair in list(thing.items()) for each in pair)
+        inside = [each for pair in thing.items() for each in pair]
+        return len(thing) + sum(sizes(each, seen) for each in (*inside, *getattr(thing, "__dict__", {}).values()))
     if isinstance(thing, list | tuple | set | frozenset):
         return len(thing) + sum(sizes(each, seen) for each in list(thing))
     if not type(thing).__module__.startswith("fairlead."):

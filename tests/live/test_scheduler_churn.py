@@ -75,11 +75,11 @@ def most(churn: Churn) -> int:
 def test_shared_gives_the_first_of_equal_values_and_forgets_what_is_not_asked_for() -> None:
     """Two generations: what is asked for stays the same object, the rest goes."""
     shared: Shared[tuple[int, ...]] = Shared(most=4)
-    kept = shared((0, 0))
+    kept = shared[0, 0]
     for number in range(100):
-        shared((number, 1))
-        assert shared((0, 0)) is kept
-        assert len(shared) <= 8
+        assert shared[number, 1] == (number, 1)
+        assert shared[0, 0] is kept
+        assert sizes(shared) <= 8 + 2 * 8, "eight pairs of numbers at most"
 
 
 @pytest.mark.proof

@@ -104,7 +104,8 @@ class Records:
 
     def __init__(self, most: int = MOST) -> None:
         self._shapes = Shapes()
-        self._shared: Shared[str] = Shared(most)
+        self._texts: Shared[str] = Shared(most)
+        self._shared = self._texts.__getitem__
         self._owners: Shared[OwnerReference] = Shared(most)
         self._known: Shared[Marks] = Shared(most)
 
@@ -139,7 +140,7 @@ class Records:
             owner=self._owner(meta.controller),
             pieces=pieces,
             cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
-            marks=self._known(marks_of(pod)),
+            marks=self._known[marks_of(pod)],
             succeeded=pod.status.phase == "Succeeded",
             nominated=self._shared(pod.status.nominated_node_name),
         )
@@ -162,7 +163,7 @@ class Records:
             return formed.request
 
     def _owner(self, owner: OwnerReference | None) -> OwnerReference | None:
-        return None if owner is None else self._owners(owner)
+        return None if owner is None else self._owners[owner]
 
 
 def unsupported(spec: PodSpec) -> str:
