@@ -20,6 +20,7 @@ from yarl import URL
 
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
 from fairlead.kube.answers import Page
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed
@@ -28,7 +29,7 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.kube.tls import tls_context
 from fairlead.kube.transport import Response, Transport
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Reflector
 
 PODS_LISTED = 10_000
 EVENTS_SENT = 40_000

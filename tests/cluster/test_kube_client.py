@@ -11,6 +11,7 @@ import yaml
 from tools.controlplane.api import Api
 from tools.controlplane.plane import ControlPlane
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import load
 from fairlead.kube.errors import ApiError
@@ -29,7 +30,7 @@ from fairlead.kube.resources import (
     PODS,
     Resource,
 )
-from fairlead.kube.watch import Change, Pace, Reflector
+from fairlead.kube.watch import Pace, Reflector
 from tests.cluster.conftest import NodeMaker
 
 WIDGETS = Resource("fairlead.test", "v1", "widgets", "Widget", Bare)
@@ -279,7 +280,8 @@ async def first_line(client: Client, path: str, version: str) -> None:
     query = {"watch": "1", "resourceVersion": version, "timeoutSeconds": "5"}
     async with aclosing(client.transport.stream(path, query)) as lines:
         async for line in lines:
-            watched._take(line)
+            if line:
+                watched._take(line)
 
 
 @pytest.fixture

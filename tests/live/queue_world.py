@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from fairlead.kube.changes import Change, deliver
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
@@ -17,7 +18,6 @@ from fairlead.kube.resources import (
     RESOURCE_QUOTAS,
     Resource,
 )
-from fairlead.kube.watch import Change, deliver
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import Fairness

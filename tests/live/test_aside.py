@@ -10,12 +10,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from prometheus_client import CollectorRegistry
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.decode import decode, shallow
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, QUEUES, RESOURCE_BINDINGS, TIER_LEDGERS
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Reflector
 from fairlead.live.queue import turning
 from fairlead.live.queue.entries import Entry
 from fairlead.live.runtime.aside import DECIDING, READING, Aside, culprit

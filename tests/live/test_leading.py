@@ -157,7 +157,7 @@ def test_failure_inside_the_scheduler_ends_its_run() -> None:
             raise DefectError
 
         elected.scheduler._on_pod = broken  # type: ignore[method-assign]
-        for each in elected.scheduler._reflectors:
+        for each in elected.scheduler._watches.all:
             each._sink = broken
         waiting(elected.api, "late")
         with pytest.raises(BaseExceptionGroup):

@@ -10,10 +10,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS, Resource
-from fairlead.kube.watch import Change
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.groups import INTENT
 from fairlead.live.scheduler.check import differences

@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.watch import Change
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.records import PodRecord, Records
 
@@ -115,7 +115,7 @@ def test_cache_after_a_storm_equals_a_fresh_list(storm: list[tuple[str, str, Any
         elif what == "assume" and ("shop", name) in cache.waiting:
             cache.assume(("shop", name), given_state)
         elif what == "forget":
-            cache.forget(("shop", name))
+            cache.forget(pods.get(name) or pod(name))
     assert cache.differences(nodes.values(), pods.values()) == []
     view = cache.view()
     assert {name for name in view.nodes.names if name} == set(nodes)
@@ -140,11 +140,34 @@ def test_cache_assumes_and_forgets() -> None:
     cache.assume(("shop", "p1"), "n1")
     assert (cache.view().nodes.used.tolist(), cache.waiting) == ([[1000, 1]], {})
     assert cache.per_node("ReplicaSet/shop/web").tolist() == [1]
-    cache.forget(("shop", "p1"))
+    cache.forget(pod("p1"))
     assert (cache.view().nodes.used.tolist(), list(cache.waiting)) == ([[0, 0]], [("shop", "p1")])
     cache.assume(("shop", "p1"), "n1")
     cache.on_pod(Change("modified", pod("p1", on="n1", phase="Running")))
     assert (cache.assumed, cache.view().nodes.used.tolist()) == ({}, [[1000, 1]])
+
+
+def test_cache_forgets_by_uid() -> None:
+    """A refusal of a pod that is gone does not free the room of the one that has its name now."""
+    cache = Cache()
+    cache.on_node(Change("added", node("n1")))
+    cache.on_pod(Change("added", pod("p1", uid="u2")))
+    cache.assume(("shop", "p1"), "n1")
+    assert not cache.forget(pod("p1", uid="u1"))
+    assert (cache.assumed, cache.view().nodes.used.tolist()) == ({("shop", "p1"): "n1"}, [[1000, 1]])
+    assert [cache.expects(pod("p1", uid=uid), "n1") for uid in ("u1", "u2")] == [False, True]
+    assert not cache.expects(pod("p1", uid="u2"), "n2")
+    assert cache.forget(pod("p1", uid="u2"))
+    assert (cache.assumed, list(cache.waiting)) == ({}, [("shop", "p1")])
+
+
+def test_cache_counts_resources_that_no_node_offers() -> None:
+    """A pod put on its node by hand may ask for more kinds of resources than all nodes have."""
+    cache = Cache()
+    cache.on_node(Change("added", node("n1")))
+    asked = {f"example.com/r{number}": 1 for number in range(9)}
+    cache.on_pod(Change("added", msgspec.structs.replace(pod("p1", on="n1"), request=tuple(asked.items()))))
+    assert cache.summary()["node n1 used"] == asked
 
 
 def test_cache_tells_what_may_let_somebody_in() -> None:

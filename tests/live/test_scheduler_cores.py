@@ -9,12 +9,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.kube.changes import Change, deliver
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
-from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
@@ -116,7 +116,7 @@ def test_pin_stays_while_the_bind_is_under_way() -> None:
     made = cache(node("n"), pods=(pod("a"), pod("b")))
     cycle(made)
     before = told(made, "b")
-    made.forget(("shop", "a"))
+    made.forget(made.pods["shop", "a"])
     made.on_pod(Change("modified", pod("b")))
     assert (told(made, "b"), told(made, "a")) == (before, {})
     made.on_pod(Change("modified", pod("b", nodeName="n", notes=before)))
@@ -198,7 +198,7 @@ def test_no_piece_is_promised_twice(story: list[tuple[str, int, str]]) -> None:
             stored[name] |= {"nodeName": made.assumed[known.key], "notes": dict(made.cores.notes(known))}
             made.on_pod(Change("modified", pod(name, **stored[name])))
         elif what == "fail" and known is not None:
-            made.forget(known.key)
+            made.forget(known)
         elif what == "end" and known is not None:
             made.on_pod(Change("deleted", known))
             del stored[name]

@@ -5,11 +5,11 @@ import asyncio
 import msgspec
 import pytest
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.watch import Change
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.records import PodRecord, Records
 

@@ -6,13 +6,13 @@ from collections import Counter
 import msgspec
 import pytest
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES
-from fairlead.kube.watch import Change
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache

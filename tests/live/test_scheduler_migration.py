@@ -5,9 +5,9 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.watch import Change
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import Outcome, decide, grouped

@@ -5,10 +5,10 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace
-from fairlead.kube.watch import Change
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import batches, decide, grouped
 from fairlead.live.scheduler.records import Records

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass
-from fairlead.kube.watch import Change
 from fairlead.live.scheduler.rules import Cover, Rules
 from fairlead.model.population import Resident
 

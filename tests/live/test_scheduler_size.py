@@ -12,7 +12,7 @@ import json, time
 import msgspec
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.watch import Change
+from fairlead.kube.changes import Change
 from fairlead.live.queue.books import Books
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.records import Records

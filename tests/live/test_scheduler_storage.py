@@ -8,8 +8,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.watch import Change
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.scheduler.records import Key, PodRecord, Records
 from fairlead.live.scheduler.storage import Storage
@@ -143,11 +143,12 @@ def test_open_claim_finds_free_volumes_smallest_first() -> None:
     )
     (open_claim,) = made.demand(pod("p", "c")).open
     assert ([each.name for each in open_claim.candidates], open_claim.maker) == (["fit", "big"], None)
-    made.promise("shop", "d", "n1", "fit")
+    other = pod("q", "d")
+    made.promise(other, "d", "n1", "fit")
     (open_claim,) = made.demand(pod("p", "c")).open
     assert [each.name for each in open_claim.candidates] == ["big"]
-    made.release("shop", "d")
-    made.promise("shop", "c", "n1", "fit")
+    made.release(other, "d")
+    made.promise(pod("p", "c"), "c", "n1", "fit")
     (open_claim,) = made.demand(pod("p", "c")).open
     assert (open_claim.node, open_claim.candidates) == ("n1", ())
 

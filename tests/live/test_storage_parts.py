@@ -10,8 +10,8 @@ from click.testing import CliRunner
 
 from fairlead.cli.main import cli
 from fairlead.cli.storage import _print
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornVolume
-from fairlead.kube.watch import Change
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import balance
 from fairlead.live.settings import DEFAULTS, read_configuration

@@ -9,11 +9,12 @@ import pytest
 
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Reflector
 from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner

@@ -1,6 +1,6 @@
 """Answers of the API that are not objects: lists in pages, what is served, the version."""
 
-from typing import Any, Generic, TypeVar, cast
+from typing import Any, Generic, Literal, TypeVar, cast
 
 import msgspec
 
@@ -40,4 +40,22 @@ class ServedResource(msgspec.Struct):
 
 
 class ServedResources(msgspec.Struct):
+    """What a group and version has."""
+
+    kind: Literal["APIResourceList"]
     resources: list[ServedResource] = msgspec.field(default_factory=list)
+
+
+class ServedVersion(msgspec.Struct, rename="camel"):
+    group_version: str = ""
+
+
+class ServedGroup(msgspec.Struct):
+    versions: list[ServedVersion] = msgspec.field(default_factory=list)
+
+
+class ServedGroups(msgspec.Struct):
+    """Which groups there are, in which versions. The kind is asked for: not every JSON object is this answer."""
+
+    kind: Literal["APIGroupList"]
+    groups: list[ServedGroup] = msgspec.field(default_factory=list)

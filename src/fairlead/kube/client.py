@@ -12,13 +12,14 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from fairlead.kube import errors
-from fairlead.kube.answers import Page, ServedResources, Version, page_of
+from fairlead.kube.answers import Page, ServedGroups, ServedResources, Version, page_of
 from fairlead.kube.decode import decode
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
 from fairlead.kube.fence import Fence, Passing
 from fairlead.kube.objects.meta import Raw
+from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, Resource
-from fairlead.kube.retry import Jitter, Retry, default_jitter
+from fairlead.kube.retry import Jitter, Retry, default_jitter, may_have_acted
 from fairlead.kube.transport import Query, Response, Transport
 
 T = TypeVar("T")
@@ -239,7 +240,8 @@ class Client:
         """Assign the pod with this uid to a node, for good. The annotations are merged into the pod.
 
         A conflict is raised if the pod is another one by now or sits on another node. Where no answer came the
-        call is repeated, and a pod found on the wanted node counts as bound.
+        call is repeated, and a pod found on the wanted node counts as bound. `UnansweredError` is raised where the
+        server may have acted and does not say so.
         """
         metadata: Raw = {"name": pod, "namespace": namespace, "uid": uid}
         if annotations:
@@ -250,12 +252,26 @@ class Client:
         tries = Tries()
         try:
             await self.call("POST", path, body=encode(body), repeatable=True, tries=tries)
-        except ApiError as error:
-            if not (error.conflict and tries.unanswered):
+        except NotLeadingError:
+            raise
+        except KubeError as error:
+            if not (tries.unanswered or may_have_acted(error)) or _code(error) == 404:
                 raise
-            found = await self.get(PODS, pod, namespace=namespace)
+            unknown = UnansweredError(f"bind {namespace}/{pod} to {node}: {error}")
+            if _code(error) != 409:
+                raise unknown from error
+            found = await self._read_after(unknown, namespace, pod)
+            if found.metadata.uid == uid and not found.spec.node_name:
+                raise unknown from error
             if found.metadata.uid != uid or found.spec.node_name != node:
                 raise
+
+    async def _read_after(self, unknown: UnansweredError, namespace: str, pod: str) -> Pod:
+        """The pod as it is now; where that cannot be read, nothing more is known than before."""
+        try:
+            return await self.get(PODS, pod, namespace=namespace)
+        except KubeError as error:
+            raise error if _code(error) == 404 else unknown from error
 
     async def evict(
         self, namespace: str, pod: str, *, uid: str, grace_seconds: int | None = None, dry_run: bool = False
@@ -275,15 +291,24 @@ class Client:
         await self.call("POST", path, query=_dry(dry_run), body=encode(body), retry=Retry(attempts=1))
 
     async def served(self, resource: Resource[Any]) -> bool:
-        """Whether the server has this resource now (a custom one may come later)."""
+        """Whether the server has this resource now (a custom one may come later).
+
+        Raises where discovery does not answer: a 404 alone is no answer, for a proxy without its server says that too.
+        """
         try:
             answer = await self.call("GET", resource.root, repeatable=True)
         except ApiError as error:
-            if error.not_found:
-                return False
-            raise
+            if not (error.not_found and resource.group) or resource.api_version in await self._versions():
+                raise
+            return False
         found = decode(answer.body, ServedResources, f"GET {resource.root}")
         return any(each.name == resource.plural for each in found.resources)
+
+    async def _versions(self) -> set[str]:
+        """Every group and version that discovery lists, the core group left out."""
+        answer = await self.call("GET", "/apis", repeatable=True)
+        found = decode(answer.body, ServedGroups, "GET /apis")
+        return {each.group_version for group in found.groups for each in group.versions}
 
     async def version(self) -> Version:
         answer = await self.call("GET", "/version", repeatable=True)
@@ -321,7 +346,7 @@ class Client:
                 wait = policy.wait(error, tries.failures, repeatable=repeatable, jitter=self.jitter)
                 if wait is None:
                     raise
-                tries.unanswered |= not (isinstance(error, ApiError) and error.too_many)
+                tries.unanswered |= may_have_acted(error)
             await self.sleep(wait)
 
 
@@ -346,6 +371,10 @@ def encode_object(resource: Resource[Any], body: Body) -> bytes:
     """A whole object, with the version and kind that it need not say itself."""
     said = msgspec.to_builtins(body) if isinstance(body, msgspec.Struct) else body
     return encode({"apiVersion": resource.api_version, "kind": resource.kind, **said})
+
+
+def _code(error: KubeError) -> int:
+    return error.status if isinstance(error, ApiError) else 0
 
 
 def _filled(**values: str) -> dict[str, str]:

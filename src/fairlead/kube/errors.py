@@ -4,6 +4,7 @@
       └─ KubeError
            ├─ ApiError           the server answered, with a failure
            ├─ AnswerError        the server answered, with something that cannot be read
+           ├─ UnansweredError    a write that may have been acted upon: only reading tells
            ├─ NotLeadingError    nothing was sent: only the leader writes, and this instance does not lead
            └─ UnreachableError   there was no answer (the command line exits with 3)
 
@@ -33,6 +34,10 @@ class UnreachableError(KubeError):
         self.what = what
         self.why = why
         self.sent = sent
+
+
+class UnansweredError(KubeError):
+    """A write without a certain answer: the server may have acted upon it, now or in a moment."""
 
 
 class NotLeadingError(KubeError):

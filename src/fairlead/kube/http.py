@@ -81,6 +81,7 @@ class HttpTransport:
                     if answer.status == 401:
                         self._connection.credentials.refused()
                     raise errors.from_answer(answer.status, answer.body, retry_after=answer.headers.get("retry-after"))
+                yield b""
                 rest = b""
                 while piece := await flow.piece():
                     lines, rest = split_lines(rest, piece)

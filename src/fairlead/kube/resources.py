@@ -57,6 +57,12 @@ class Resource(Generic[T]):
         return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
 
     @property
+    def optional(self) -> bool:
+        """Whether a cluster may be without it: kinds that are installed, and those of the API server still in trial."""
+        built_in = self.group in ("", "apps", "batch", "policy") or self.group.endswith(".k8s.io")
+        return not built_in or "alpha" in self.version or "beta" in self.version
+
+    @property
     def raw(self) -> "Resource[Raw]":
         """The same resource with whole objects as plain dictionaries, for reading before a replace."""
         return self.of(dict[str, Any])

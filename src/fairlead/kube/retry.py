@@ -47,6 +47,11 @@ class Retry:
         return max(wait, asked) if asked <= self.patience else None
 
 
+def may_have_acted(error: KubeError) -> bool:
+    """Whether the server may have done what it was asked to, in spite of the error."""
+    return error.sent if isinstance(error, UnreachableError) else isinstance(error, ApiError) and error.server_side
+
+
 def may_repeat(error: KubeError, *, repeatable: bool) -> bool:
     if isinstance(error, UnreachableError):
         return repeatable or not error.sent

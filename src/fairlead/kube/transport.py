@@ -37,10 +37,10 @@ class Transport(Protocol):
         ...
 
     def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
-        """The lines of an answer as they come, without their line ends; empty lines are left out.
+        """An empty line as soon as the server accepts, then the lines of its answer as they come, without line ends.
 
-        A code other than 200 is raised as `ApiError` before the first line. Close the generator
-        (`contextlib.aclosing`) to give its connection back.
+        Other empty lines are left out. A code other than 200 is raised as `ApiError` before the first line. Close the
+        generator (`contextlib.aclosing`) to give its connection back.
         """
         ...
 

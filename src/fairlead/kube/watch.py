@@ -1,12 +1,15 @@
 """One resource, listed and then followed for good: the consumer is told of every change, and misses no deletion.
 
-    list (pages) ─► synced ─► watch ─┬─ stream ends ──► watch again from the last version seen
-         ▲                           ├─ 410 Gone ─────► list again; what differs from what was known is told
-         └── wait ◄── unreachable ◄──┴─ 404 ──────────► not served (yet): nothing is known, look again later
+    list (pages) ─► synced ─► watch ─┬─ stream ends ─────────► watch again from the last version seen
+         ▲                           ├─ silent for 2 minutes ─► the same: the connection may be dead
+         │                           ├─ 410 Gone ────────────► list again; what differs from what was known is told
+         └── wait ◄── unreachable ◄──┴─ 404, and discovery lacks the kind ─► not served: look again later
 
 A change is told by a plain call, in order, on the loop; the callee must be quick. What one object makes it raise ends
 with that object, and so does an object that cannot be read: it is set aside, told as such, and tried again when it
 changes (docs/decisions/0201).
+Not knowing is a state: `current` is set only while a watch is open, and what was known is kept until the server says
+otherwise (docs/decisions/0212).
 """
 
 import asyncio
@@ -15,14 +18,15 @@ from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Generic, Literal, NoReturn, Protocol, TypeVar, cast
+from typing import Any, Generic, NoReturn, cast
 
 import msgspec
 
 from fairlead.kube import errors
+from fairlead.kube.changes import Change, HasMetadata, Identified, Key, L, Obj, SetAside, deliver
 from fairlead.kube.client import PAGE, Client
 from fairlead.kube.decode import convert, decode, decoder
-from fairlead.kube.errors import AnswerError, ApiError, KubeError
+from fairlead.kube.errors import AnswerError, ApiError, KubeError, UnreachableError
 from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
@@ -31,57 +35,11 @@ from fairlead.model.faults import fault
 
 log = logging.getLogger(__name__)
 
-Key = tuple[str, str]
-"""Namespace ('' where there is none) and name."""
 
 TURN = 256
 """Events taken in a row before other tasks get their turn."""
-
-
-class Identified(Protocol):
-    """What has to be known of an object to follow it."""
-
-    @property
-    def namespace(self) -> str: ...
-    @property
-    def name(self) -> str: ...
-    @property
-    def uid(self) -> str: ...
-    @property
-    def resource_version(self) -> str: ...
-
-
-class HasMetadata(Protocol):
-    @property
-    def metadata(self) -> Identified: ...
-
-
-Obj = TypeVar("Obj", bound=HasMetadata)
-L = TypeVar("L")
-
-
-class Change(msgspec.Struct, Generic[L], frozen=True, gc=False):
-    """What happened to one object. `previous` is what was known before, None for one that is new.
-
-    The object of a deletion is its last known state. One deleted and created anew is told as two changes.
-    """
-
-    kind: Literal["added", "modified", "deleted"]
-    object: L
-    previous: L | None = None
-
-
-SetAside = Callable[[Resource[Any], Identified, Exception | None], None]
-"""Told of an object that cannot be read or taken, with what was raised; and of its recovery or its end, with None."""
-
-
-def deliver(sink: Callable[[Change[Obj]], None], change: Change[Obj]) -> Exception | None:
-    """Tell the sink of one change; what it raised, None where all is well."""
-    try:
-        sink(change)
-    except Exception as error:
-        return error
-    return None
+LULL = 5.0
+"""Seconds within which the timer of a stream is set once, however many lines come."""
 
 
 class Line(msgspec.Struct, Generic[L]):
@@ -93,11 +51,17 @@ class Line(msgspec.Struct, Generic[L]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`."""
+    """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`.
+
+    A watch that brings neither an event nor a bookmark for `silence` is opened anew: the API server sends a bookmark
+    every minute. One that lasts for `steady` ends a series of expired versions.
+    """
 
     backoff: Backoff = field(default_factory=lambda: Backoff(first=0.2, cap=30.0))
     renew: int = 240
     absent: float = 10.0
+    silence: float = 120.0
+    steady: float = 30.0
 
 
 PACE = Pace()
@@ -107,6 +71,7 @@ class Reflector(Generic[Obj]):
     """Keeps `objects` equal to what the API server has, and tells `sink` how it changed. Run `run()` as a task.
 
     `synced` is set once the first list is in (or the resource is known not to be served). `served` tells which.
+    `current` is set while nothing says that `objects` are behind: a watch is open, or the resource is not served.
     `trouble` is the last error since anything succeeded, None while all is well.
     `keep` makes of a decoded object what is remembered and told, where the whole of it would take too much memory.
     `aside` is told of objects that cannot be read or taken; what was known of such an object before stays known.
@@ -130,6 +95,7 @@ class Reflector(Generic[Obj]):
     ) -> None:
         self.resource = resource
         self.synced = asyncio.Event()
+        self.current = asyncio.Event()
         self.served = False
         self.trouble: KubeError | None = None
         self.version = ""
@@ -143,6 +109,7 @@ class Reflector(Generic[Obj]):
         self._sleep = sleep
         self._jitter = jitter
         self._failures = 0
+        self._expired = 0
         self._keep = keep
         self._aside = aside
         self._faulty: set[Key] = set()
@@ -165,7 +132,7 @@ class Reflector(Generic[Obj]):
                     self._failures += 1
                     await self._wait(self._pace.backoff.wait(self._failures, self._jitter))
             except KubeError as error:
-                await self._wait(self._after(error))
+                await self._wait(await self._after(error))
 
     async def _wait(self, seconds: float) -> None:
         if seconds > 0:
@@ -175,17 +142,15 @@ class Reflector(Generic[Obj]):
         self._failures = 0
         self.trouble = None
 
-    def _after(self, error: KubeError) -> float:
+    async def _after(self, error: KubeError) -> float:
         """What an error means for the next round, and the seconds to wait before it."""
-        self._failures += 1
         self.trouble = error
         status = error.status if isinstance(error, ApiError) else 0
-        if status == 404:
+        if status == 404 and await self._unserved():
             return self._absent()
         if status == 410:
-            log.info("%s: version %s is too old, listing again", self.resource.label, self.version)
-            self.version = ""
-            return 0.0 if self._failures == 1 else self._pace.backoff.wait(self._failures, self._jitter)
+            return self._relist()
+        self._failures += 1
         if self._failures % 5 == 0:
             # A server restored from a backup knows no version as new as ours; a new list is always right.
             self.version = ""
@@ -195,15 +160,33 @@ class Reflector(Generic[Obj]):
         log.warning("%s: %s; again in %.1f s", self.resource.label, error, wait)
         return wait
 
+    def _relist(self) -> float:
+        """The version is too old: list at once, but not again and again where every version is."""
+        log.info("%s: version %s is too old, listing again", self.resource.label, self.version)
+        self.version = ""
+        self._expired += 1
+        return 0.0 if self._expired == 1 else self._pace.backoff.wait(self._expired - 1, self._jitter)
+
+    async def _unserved(self) -> bool:
+        """Whether a 404 means that the kind is not served: a proxy without its server answers 404 as well."""
+        if not self.resource.optional:
+            return False
+        try:
+            return not await self._client.served(self.resource)
+        except KubeError as error:
+            log.info("%s: discovery does not answer: %s", self.resource.label, error)
+            return False
+
     def _absent(self) -> float:
         """The resource is not served: whatever was known of it is no more."""
         if self.served or not self.synced.is_set():
             log.info("%s are not served", self.resource.label)
         self.served = False
-        self.trouble = None
+        self._well()
         self.version = ""
         self._forget(set())
         self.synced.set()
+        self.current.set()
         return self._pace.absent * (0.5 + 0.5 * self._jitter())
 
     async def _list(self) -> None:
@@ -219,7 +202,7 @@ class Reflector(Generic[Obj]):
         self.lists += 1
         self.version = version
         self.served = True
-        self._well()
+        self.trouble = None
         self.synced.set()
 
     async def _read(self, limit: int) -> tuple[str, set[Key]]:
@@ -230,6 +213,9 @@ class Reflector(Generic[Obj]):
             for raw in page.items:
                 seen.add(self._take_listed(bytes(raw)))
             await asyncio.sleep(0)
+        if not version:
+            # Every list has a version; whatever this answer is, it does not say that nothing is there.
+            raise AnswerError(f"GET {self.resource.label}: a list without a resource version")
         return version, seen
 
     def _take_listed(self, raw: bytes) -> Key:
@@ -255,6 +241,36 @@ class Reflector(Generic[Obj]):
 
     async def _watch(self) -> bool:
         """Follow one stream to its end; False if it brought nothing."""
+        path, query = self._watched()
+        clock, silence, taken = asyncio.get_running_loop().time, self._pace.silence, 0
+        began = heard = clock()
+        try:
+            async with (
+                asyncio.timeout(silence) as patience,
+                aclosing(self._client.transport.stream(path, query)) as lines,
+            ):
+                await anext(lines, b"")
+                self.current.set()
+                async for line in lines:
+                    if clock() - heard > LULL:
+                        heard = clock()
+                        patience.reschedule(heard + silence + LULL)
+                    self._take(line)
+                    if self._failures:
+                        self._well()
+                    taken += 1
+                    if taken % TURN == 0:
+                        await asyncio.sleep(0)
+        except TimeoutError as error:
+            raise UnreachableError(f"WATCH {path}", f"neither an event nor a bookmark for {silence:g} s") from error
+        finally:
+            lasted = clock() - began if self.current.is_set() else 0.0
+            self.current.clear()
+            self._lasted(lasted)
+        return taken > 0 or lasted > 1.0
+
+    def _watched(self) -> tuple[str, dict[str, str]]:
+        """The path and the query of a watch that goes on from the last version."""
         query = {
             "watch": "1",
             "allowWatchBookmarks": "true",
@@ -264,18 +280,14 @@ class Reflector(Generic[Obj]):
         for option, name in (("labels", "labelSelector"), ("fields", "fieldSelector")):
             if self._scope[option]:
                 query[name] = self._scope[option]
-        path = self.resource.path(namespace=self._scope["namespace"])
-        taken = 0
-        began = asyncio.get_running_loop().time()
-        async with aclosing(self._client.transport.stream(path, query)) as lines:
-            async for line in lines:
-                self._take(line)
-                if self._failures:
-                    self._well()
-                taken += 1
-                if taken % TURN == 0:
-                    await asyncio.sleep(0)
-        return taken > 0 or asyncio.get_running_loop().time() - began > 1.0
+        return self.resource.path(namespace=self._scope["namespace"]), query
+
+    def _lasted(self, seconds: float) -> None:
+        """A stream was open for so long: the trouble before it is over."""
+        if seconds > 1.0:
+            self._well()
+        if seconds > self._pace.steady:
+            self._expired = 0
 
     def _take(self, line: bytes) -> None:
         try:

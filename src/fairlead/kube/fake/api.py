@@ -16,6 +16,8 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import ALL, Resource
 from fairlead.kube.transport import Headers, Query, Response
 
+BOOKMARK_SECONDS = 60.0
+"""A real server sends a bookmark about once a minute."""
 START = "2026-01-01T00:00:00Z"
 
 
@@ -66,9 +68,12 @@ class FakeApi:
     def _act(self, method: str, path: str, query: Query, body: Any, content: str) -> Raw:
         if path == "/version":
             return {"major": "1", "minor": "36", "gitVersion": "v1.36.3-fake"}
+        if path == "/apis":
+            return self._groups()
         route = self._route(path)
         if not route.plural:
-            return {"resources": [{"name": plural} for root, plural in self._served if root == route.root]}
+            here = [{"name": plural} for root, plural in self._served if root == route.root]
+            return {"kind": "APIResourceList", "resources": here}
         dry = query.get("dryRun") == "All"
         if method == "GET":
             return self._verbs.get(route) if route.name else self._verbs.read_all(route, query)
@@ -85,6 +90,10 @@ class FakeApi:
         if method == "DELETE":
             return self._verbs.delete(route, body, dry=dry)
         raise RefusalError(405, "MethodNotAllowed", f"{method} is not known")
+
+    def _groups(self) -> Raw:
+        offered = {each.api_version for each in self._served.values() if each.group}
+        return {"kind": "APIGroupList", "groups": [{"versions": [{"groupVersion": each}]} for each in sorted(offered)]}
 
     def _route(self, path: str) -> Route:
         route = parse(path)
@@ -106,6 +115,7 @@ class FakeApi:
             route = self._route(path)
         except RefusalError as refusal:
             raise errors.from_answer(refusal.status, msgspec.json.encode(refusal.body())) from refusal
+        yield b""
         async for line in self._follow(route, query, marks):
             yield line
 
@@ -114,6 +124,7 @@ class FakeApi:
         version, epoch = int(query.get("resourceVersion") or 0), self._epoch
         loop = asyncio.get_running_loop()
         end = loop.time() + float(query.get("timeoutSeconds") or 1800)
+        bookmark = loop.time() + BOOKMARK_SECONDS
         while self._epoch == epoch:
             news = self._news
             if version < self.store.floor:
@@ -124,14 +135,16 @@ class FakeApi:
                 seen = record.seen_through(labels, fields)
                 if seen is not None and route.namespace in ("", record.new["metadata"].get("namespace")):
                     yield _line(*seen)
-            if self._bookmarks != marks:
+            if self._bookmarks != marks or loop.time() >= bookmark:
+                bookmark = loop.time() + BOOKMARK_SECONDS
                 marks, version = self._bookmarks, self.store.version
                 yield _line("BOOKMARK", {"metadata": {"resourceVersion": str(version)}, "spec": None})
             try:
-                async with asyncio.timeout_at(end):
+                async with asyncio.timeout_at(min(end, bookmark)):
                     await news.wait()
             except TimeoutError:
-                return
+                if loop.time() >= end:
+                    return
         if self._cut:
             raise UnreachableError(f"WATCH {route.where}", "the connection was cut on purpose")
 

@@ -13,6 +13,7 @@ import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
+from fairlead.kube.changes import Change, Key
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
@@ -29,7 +30,7 @@ from fairlead.kube.resources import (
     RESOURCE_BINDINGS,
 )
 from fairlead.kube.retry import Backoff
-from fairlead.kube.watch import Change, Key, Reflector
+from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict, decide
 from fairlead.live.fleet.measures import Measures

@@ -10,11 +10,11 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+from fairlead.kube.changes import Change, deliver
 from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
-from fairlead.kube.watch import Change, deliver
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.tree import MOST_WEIGHT
 from fairlead.live.queue.entries import Entry
@@ -257,7 +257,10 @@ class Books:
         own = [quota for (namespace, _), quota in self._quotas.items() if namespace == meta.namespace]
         weight = namespace_weights(own).get(meta.namespace, 1)
         if self.weights.get(meta.namespace, 1) != weight:
-            self.weights[meta.namespace] = weight
+            if weight == 1:
+                del self.weights[meta.namespace]
+            else:
+                self.weights[meta.namespace] = weight
             self._edited()
         if change.kind != "deleted":
             check_weight(change.object)

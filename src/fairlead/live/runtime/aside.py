@@ -12,10 +12,10 @@ from typing import Any, TypeVar
 import structlog
 from prometheus_client import CollectorRegistry, Counter, Gauge
 
+from fairlead.kube.changes import Identified
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.resources import Resource
-from fairlead.kube.watch import Identified
 from fairlead.model.errors import InputError
 from fairlead.model.faults import fault, way_to
 

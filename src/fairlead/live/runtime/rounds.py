@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from contextlib import suppress
 from typing import Any
 
 from fairlead.kube.watch import Reflector
@@ -15,18 +16,21 @@ class Rounds:
 
     Changes within `gather` seconds make one round. An instance that does not lead follows the cluster all the same, so
     that it can take over with all it needs known. The loop says at the `pulse` that it goes on, also while it is idle.
+    No round begins while a watch of the `vital` ones is known to be behind.
     """
 
     def __init__(
         self,
         reflectors: Sequence[Reflector[Any]],
         *,
+        vital: Sequence[Reflector[Any]] = (),
         gather: float,
         leads: Callable[[], bool],
         monotonic: Callable[[], float],
         pulse: Pulse,
     ) -> None:
         self._reflectors = tuple(reflectors)
+        self._vital = tuple(vital)
         self._gather = gather
         self._leads = leads
         self._now = monotonic
@@ -67,7 +71,10 @@ class Rounds:
                 await begin()
                 while True:
                     await self._wait(due)
+                    await self._catch_up()
                     await asyncio.sleep(self._gather)
+                    if not all(each.current.is_set() for each in self._vital):
+                        continue
                     self._changed.clear()
                     if self._leads():
                         await one_round()
@@ -77,6 +84,15 @@ class Rounds:
                 await asyncio.shield(drain())
                 for task in tasks:
                     task.cancel()
+
+    async def _catch_up(self) -> None:
+        """Until every vital watch is open. The pulse is told now and then: to wait for the server is no defect."""
+        for each in self._vital:
+            while not each.current.is_set():
+                self._pulse.beat("rounds")
+                with suppress(TimeoutError):
+                    async with asyncio.timeout(IDLE_SECONDS):
+                        await each.current.wait()
 
     async def _wait(self, due: Callable[[], float | None]) -> None:
         """Until something changed, or what is due comes. The pulse is told at the beginning and now and then."""

@@ -1,12 +1,17 @@
-"""Bindings, many in flight. A pod is bound once, by uid; what fails goes back to waiting."""
+"""Bindings, many in flight. A pod is bound once, by uid; what the server refuses goes back to waiting.
+
+What the server may have acted upon without saying so is neither bound nor refused: it is handed on to be asked about
+(`fairlead.live.scheduler.resolver`, `docs/decisions/0211`).
+"""
 
 import asyncio
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.records import PodRecord
@@ -23,13 +28,16 @@ class Tally:
     conflicts: int = 0
     gone: int = 0
     errors: int = 0
+    unanswered: int = 0
 
 
 class Binder:
     """Takes placements, writes them, and tells `on_failed` about each that the server refused.
 
     `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent. `notes` are
-    annotations for the pod. Binds wait in the `outbox`; one that is given up there has failed.
+    annotations for the pod. Binds wait in the `outbox`; one that is given up there has failed. `wanted` is asked before
+    a bind is sent: one whose pod or node is gone by then, or that was taken back, is dropped. `on_unanswered` is told
+    of binds that nothing is known of, with how often that was so.
     """
 
     def __init__(
@@ -40,6 +48,8 @@ class Binder:
         took: Callable[[float], None] = lambda seconds: None,
         may: Callable[[], bool] = lambda: True,
         notes: Callable[[PodRecord], Mapping[str, str]] = lambda pod: {},
+        wanted: Callable[[PodRecord, str], bool] = lambda pod, node: True,
+        on_unanswered: Callable[[PodRecord, str, int], None] | None = None,
         *,
         in_flight: int = IN_FLIGHT,
         pulse: Pulse | None = None,
@@ -51,17 +61,31 @@ class Binder:
         self._took = took
         self._may = may
         self._notes = notes
-        self.outbox: Outbox[tuple[PodRecord, str]] = Outbox(
+        self._wanted = wanted
+        self._on_unanswered = on_unanswered
+        self._sent: dict[str, asyncio.Task[Any]] = {}
+        """By uid of the pod, the task that waits for the answer."""
+        self.outbox: Outbox[tuple[PodRecord, str, int]] = Outbox(
             lambda place: self._bind(*place),
             in_flight=in_flight,
             name="binds",
             pulse=pulse or Pulse(time.monotonic),
-            given_up=lambda place: on_failed(place[0], "not sent before this instance stopped leading"),
+            given_up=lambda place: self._unsent(*place, "not sent before this instance stopped leading"),
         )
 
-    def bind(self, pod: PodRecord, node: str) -> None:
-        """Bind the pod to the node as soon as there is a place in flight."""
-        self.outbox.put((pod, node))
+    def bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
+        """Bind the pod to the node as soon as there is a place in flight; `unanswered` tells how often it was tried."""
+        self.outbox.put((pod, node, unanswered))
+
+    def cancel(self, uid: str) -> None:
+        """The pod or its node is gone: the answer is not waited for. What is still queued is no longer wanted."""
+        task = self._sent.pop(uid, None)
+        if task is not None:
+            task.cancel()
+
+    def sends(self, pod: PodRecord) -> bool:
+        """Whether a bind of the pod is under way: only its own answer tells."""
+        return pod.metadata.uid in self._sent
 
     @property
     def waiting(self) -> int:
@@ -76,29 +100,62 @@ class Binder:
         """Give up the binds not yet sent, and wait for the answers to the others, in bounded time."""
         await self.outbox.drain()
 
-    async def _bind(self, pod: PodRecord, node: str) -> None:
-        if not self._may():
-            # Another instance leads by now and decides for itself.
-            self._on_failed(pod, "this instance no longer leads")
+    async def _bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
+        if not self._wanted(pod, node):
+            self.tally.gone += 1
             return
-        meta = pod.metadata
+        if not self._may():
+            # Another instance decides for itself.
+            self._unsent(pod, node, unanswered, "this instance no longer leads")
+            return
         clock = asyncio.get_running_loop().time
         start = clock()
         try:
-            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
-        except ApiError as error:
-            if error.conflict:
-                # Bound by somebody else, or another pod of that name by now: the watch tells which.
-                self.tally.conflicts += 1
-            elif error.not_found:
-                self.tally.gone += 1
-            else:
-                self.tally.errors += 1
-            self._on_failed(pod, str(error))
+            if not await self._send(pod, node):
+                return
+        except (UnansweredError, NotLeadingError) as error:
+            unknown = isinstance(error, UnansweredError) or error.sent
+            self.tally.unanswered += unknown
+            self._failed(pod, node, str(error), unanswered + unknown)
         except KubeError as error:
-            self.tally.errors += 1
+            self._count(error)
             self._on_failed(pod, str(error))
         else:
             self._took(clock() - start)
             self.tally.bound += 1
             self._on_bound(pod, node)
+
+    async def _send(self, pod: PodRecord, node: str) -> bool:
+        """Send the bind; False where it was cancelled before the answer came."""
+        meta, task = pod.metadata, asyncio.current_task()
+        assert task is not None
+        self._sent[meta.uid] = task
+        try:
+            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
+        except asyncio.CancelledError:
+            # Taken out by `cancel`; where the whole is to end at the same time, that counts.
+            if meta.uid in self._sent or task.uncancel():
+                raise
+            return False
+        finally:
+            self._sent.pop(meta.uid, None)
+        return True
+
+    def _unsent(self, pod: PodRecord, node: str, unanswered: int, why: str) -> None:
+        self._failed(pod, node, why, unanswered and unanswered + 1)
+
+    def _failed(self, pod: PodRecord, node: str, why: str, unanswered: int) -> None:
+        """Not bound as far as is known: its room stays taken if an earlier try may yet have been acted upon."""
+        if unanswered and self._on_unanswered is not None:
+            self._on_unanswered(pod, node, unanswered)
+        else:
+            self._on_failed(pod, why)
+
+    def _count(self, error: KubeError) -> None:
+        if isinstance(error, ApiError) and error.conflict:
+            # Bound by another scheduler, or another pod of that name by now: the watch tells which.
+            self.tally.conflicts += 1
+        elif isinstance(error, ApiError) and error.not_found:
+            self.tally.gone += 1
+        else:
+            self.tally.errors += 1

@@ -1,7 +1,8 @@
 """The cluster as the scheduler sees it: kept by watches, a step ahead of them for what it has just placed.
 
 An *assumed* pod counts on its node from the moment it is placed. The watch confirms it, or a failed bind takes it
-back. Everything here is plain and synchronous: events come in order on the loop.
+back. Which pod is meant goes by uid: another one may have its name by then (`docs/decisions/0210`). Everything here is
+plain and synchronous: events come in order on the loop.
 """
 
 from collections import defaultdict
@@ -10,10 +11,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.kube.changes import Change, deliver
 from fairlead.kube.codec.nodes import node_record
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.policy import Namespace
-from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.columns import NodeColumns, Residents
 from fairlead.live.scheduler.cores import Cores, unreadable_layout
 from fairlead.live.scheduler.records import Key, PodRecord
@@ -53,6 +54,9 @@ class Cache:
         self._nodes = NodeColumns()
         self._residents = Residents()
         self._homeless: dict[str, set[Key]] = defaultdict(set)
+        """By the node they name and that is not known."""
+        self._astray: dict[Key, str] = {}
+        """The same the other way round: pod to node."""
         self._counted: dict[Key, tuple[PodRecord, str]] = {}
         self._here: dict[str, set[Key]] = defaultdict(set)
         self._per_workload: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
@@ -68,7 +72,7 @@ class Cache:
         if change.kind == "deleted":
             for key in list(self._here.get(name, ())):
                 self._uncount(key)
-                self._homeless[name].add(key)
+                self._lose(key, name)
             self._nodes.drop(name)
             self.cores.drop(name)
             self._on_room("node", None)
@@ -77,9 +81,8 @@ class Cache:
         record = node_record(change.object, {})
         changed = self.cores.lay_out(change.object)
         if self._nodes.put(record) or changed:
-            for key in self._homeless.pop(name, set()):
-                if key in self.pods:
-                    self._place(self.pods[key])
+            for key in list(self._homeless.get(name, ())):
+                self._place(self.pods[key])
             self._on_room("node", None)
         error = unreadable_layout(change.object)
         if error is not None:
@@ -94,16 +97,16 @@ class Cache:
             self.pods.pop(key, None)
             self.waiting.pop(key, None)
             self.assumed.pop(key, None)
-            self.cores.forget(key)
-            for homeless in self._homeless.values():
-                homeless.discard(key)
+            self.cores.forget(record.metadata.uid)
+            self._find(key)
             if known:
                 self._uncount(key)
                 self._on_room("pod", None)
             return
-        if known and known[0].metadata.uid != record.metadata.uid:
+        before = self.pods.get(key)
+        if before is not None and before.metadata.uid != record.metadata.uid:
             self.assumed.pop(key, None)
-            self.cores.forget(key)
+            self.cores.forget(before.metadata.uid)
         self.pods[key] = record
         assumed = None
         if record.node or record.finished or record.leaving:
@@ -132,11 +135,29 @@ class Cache:
         self.assumed[key] = node
         self._place(self.pods[key])
 
-    def forget(self, key: Key) -> None:
-        """The bind failed: the pod waits again, if it is still there."""
-        self.cores.forget(key)
-        if self.assumed.pop(key, None) is not None and key in self.pods:
-            self._place(self.pods[key])
+    def forget(self, pod: PodRecord) -> bool:
+        """The bind failed: the pod waits again; False where it is gone, or another one has its name."""
+        self.cores.forget(pod.metadata.uid)
+        known = self.pods.get(pod.key)
+        if known is None or known.metadata.uid != pod.metadata.uid:
+            return False
+        if self.assumed.pop(pod.key, None) is not None:
+            self._place(known)
+        return True
+
+    def expects(self, pod: PodRecord, node: str) -> bool:
+        """Whether this very pod is still about to be bound to the node, and both are there."""
+        known = self.pods.get(pod.key)
+        return (
+            known is not None
+            and known.metadata.uid == pod.metadata.uid
+            and self.assumed.get(pod.key) == node
+            and node in self._nodes.rows
+        )
+
+    def knows(self, node: str) -> bool:
+        """Whether there is such a node."""
+        return node in self._nodes.rows
 
     def view(self) -> View:
         """The nodes and replicas now, the assumed ones among them."""
@@ -150,6 +171,11 @@ class Cache:
     def labels_of(self, node: str) -> Mapping[str, str]:
         """The labels of a node; none where it is not known."""
         return self._nodes.labels_of(node)
+
+    def still_waiting(self, pod: PodRecord) -> PodRecord | None:
+        """The pod as it is known now, if it has no node and is not being bound."""
+        known = self.waiting.get(pod.key)
+        return known if known is not None and known.metadata.uid == pod.metadata.uid else None
 
     def per_node(self, workload: str) -> Int:
         """Replicas of a workload on each node row."""
@@ -166,7 +192,8 @@ class Cache:
         for record in pods:
             deliver(fresh.on_pod, Change("added", record))
         for key, place in self.assumed.items():
-            if key in fresh.pods and not fresh.pods[key].node:
+            known = fresh.pods.get(key)
+            if known is not None and not known.node and known.metadata.uid == self.pods[key].metadata.uid:
                 fresh.assume(key, place)
         return compare(self.summary(), fresh.summary())
 
@@ -210,16 +237,31 @@ class Cache:
                 self._counted[key] = record, node
                 return
             self._uncount(key)
+        elif key in self._astray:
+            self._find(key)
         if node and not record.finished:
             self.waiting.pop(key, None)
             if node in self._nodes.rows:
                 self._count(key, record, node)
             else:
-                self._homeless[node].add(key)
+                self._lose(key, node)
         elif record.waits:
             self.waiting[key] = record
         else:
             self.waiting.pop(key, None)
+
+    def _lose(self, key: Key, node: str) -> None:
+        """The pod names a node that is not known, or not any more."""
+        self._homeless[node].add(key)
+        self._astray[key] = node
+
+    def _find(self, key: Key) -> None:
+        """The pod is gone, or will be counted where it is now."""
+        node = self._astray.pop(key, None)
+        if node is not None:
+            self._homeless[node].discard(key)
+            if not self._homeless[node]:
+                del self._homeless[node]
 
     def _count(self, key: Key, record: PodRecord, node: str) -> None:
         row = self._nodes.rows[node]
@@ -239,7 +281,10 @@ class Cache:
             self.storage.uncount(record, node)
         if record.pieces:
             self.cores.uncount(record, node)
-        self._here[node].discard(key)
+        here = self._here[node]
+        here.discard(key)
+        if not here:
+            del self._here[node]
         self._nodes.use(self._nodes.rows[node], record.request, -1)
         self._residents.drop(key)
         counts = self._per_workload[record.workload]

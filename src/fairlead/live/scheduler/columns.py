@@ -1,6 +1,7 @@
 """Nodes and running replicas as columns that follow events in place; a snapshot copies what may still change."""
 
 from collections.abc import Iterable, Mapping
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,6 +13,9 @@ from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, Resident
 from fairlead.model.selectors import Taint
 
+K = TypeVar("K")
+Code = TypeVar("Code", np.int32, np.int64)
+
 FIRST = 64
 BULK = 2**42
 """Amounts from here on are summed apart, as Python integers; below it two million pods of one node fit int64."""
@@ -20,16 +24,30 @@ GONE = ""
 
 
 class _Labels:
-    """One label key over all rows."""
+    """One label key over all rows. Values that no node has are forgotten once they outnumber the rows."""
 
     def __init__(self, rows: int) -> None:
         self.codes: NDArray[np.int32] = np.full(rows, ABSENT, dtype=np.int32)
         self.values: dict[str, int] = {}
+        self.nodes = 0
+        """How many nodes have the label."""
         self.view: LabelColumn | None = None
 
     def put(self, row: int, value: str | None) -> None:
+        self.nodes += (value is not None) - bool(self.codes[row] != ABSENT)
         self.codes[row] = ABSENT if value is None else self.values.setdefault(value, len(self.values))
         self.view = None
+        if len(self.values) > 2 * len(self.codes):
+            self.values, self.codes = _renumbered(self.values, self.codes)
+
+
+def _renumbered(known: dict[K, int], codes: NDArray[Code]) -> tuple[dict[K, int], NDArray[Code]]:
+    """Only what is in use, numbered anew in the same order; `ABSENT` stays as it is."""
+    live = np.unique(codes[codes != ABSENT])
+    things = list(known)
+    places = np.full(len(things) + 1, ABSENT, dtype=codes.dtype)
+    places[live] = np.arange(len(live))
+    return {things[code]: place for place, code in enumerate(live.tolist())}, places[codes]
 
 
 class NodeColumns:
@@ -82,6 +100,7 @@ class NodeColumns:
     def use(self, row: int, request: Iterable[tuple[str, int]], sign: int) -> None:
         """Count a replica on a node, or take it off. Exact however large the amounts are (docs/decisions/0200)."""
         for name, amount in request:
+            # The column may have to be made first, which replaces the array.
             column = self._column(name)
             if amount < BULK:
                 self._used[row, column] += sign * amount
@@ -167,17 +186,32 @@ class NodeColumns:
                 if key not in self._labels:
                     self._labels[key] = _Labels(len(self._profile))
                 self._labels[key].put(row, record.labels.get(key))
+                if not self._labels[key].nodes:
+                    del self._labels[key]
         self._profile[row] = self._profiles.setdefault(record.taints, len(self._profiles))
+        if len(self._profiles) > 2 * len(self._profile):
+            self._profiles, self._profile = _renumbered(self._profiles, self._profile)
         self._cordoned[row] = record.unschedulable
         self._features[row] = record.features
 
     def _column(self, resource: str) -> int:
-        column = self._resources.setdefault(resource, len(self._resources))
-        if column >= self._used.shape[1]:
-            room = np.zeros((len(self._used), self._used.shape[1]), dtype=np.int64)
-            self._used = np.hstack([self._used, room])
-            self._allocatable = np.hstack([self._allocatable, room])
+        column = self._resources.get(resource)
+        if column is None:
+            if len(self._resources) >= self._used.shape[1]:
+                self._widen()
+            column = self._resources[resource] = len(self._resources)
         return column
+
+    def _widen(self) -> None:
+        """Room for more resources: in place of those that no node has and no replica asks for, else beside them."""
+        live = np.flatnonzero(self._used.any(axis=0) | self._allocatable.any(axis=0))
+        names = list(self._resources)
+        self._resources = {names[column]: place for place, column in enumerate(live.tolist())}
+        width = max(4, 2 * len(live))
+        for name in ("_used", "_allocatable"):
+            array = np.zeros((len(self._used), width), dtype=np.int64)
+            array[:, : len(live)] = getattr(self, name)[:, live]
+            setattr(self, name, array)
 
     @staticmethod
     def _label_view(column: _Labels, count: int) -> LabelColumn:
@@ -203,6 +237,8 @@ class Residents:
 
     def put(self, key: object, who: Resident, row: int, leaving: bool) -> None:
         """Add a replica, or say what it looks like now."""
+        if len(self._known) > 2 * max(FIRST, len(self._keys)) and who not in self._known:
+            self._renumber(len(self._keys))
         place = self._places.setdefault(key, len(self._keys))
         if place == len(self._keys):
             self._keys.append(key)
@@ -242,8 +278,5 @@ class Residents:
         )
 
     def _renumber(self, count: int) -> None:
-        kinds = list(self._known)
-        live, codes = np.unique(self._codes[:count], return_inverse=True)
-        self._codes[:count] = codes
-        self._known = {kinds[code]: place for place, code in enumerate(live.tolist())}
+        self._known, self._codes[:count] = _renumbered(self._known, self._codes[:count])
         self._wary = {place: None for who, place in self._known.items() if who.far}

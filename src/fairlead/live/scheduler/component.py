@@ -7,17 +7,17 @@ watches ──► cache ──► due pods ──► decide ──► assume ─
 
 import asyncio
 import gc
-from collections.abc import Callable, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Sequence
 from math import inf
-from typing import Any, TypeVar
+from typing import Any
 
 import structlog
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.resources import NAMESPACES, NODES, PODS, QUEUES, Resource
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.objects.node import Node
+from fairlead.kube.resources import PODS, QUEUES
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import Fairness
 from fairlead.live.queue.fits import Site
@@ -28,18 +28,18 @@ from fairlead.live.queue.turn import FairTurn, LiveJob, Place
 from fairlead.live.queue.turning import take_turn
 from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Rounds, Work
-from fairlead.live.scheduler.binder import Binder
+from fairlead.live.runtime.rounds import Rounds
 from fairlead.live.scheduler.cache import About, Cache
 from fairlead.live.scheduler.check import compare_every
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
+from fairlead.live.scheduler.delivery import Delivery
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.options import Options as Options
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
-from fairlead.live.scheduler.records import PodRecord, Records, check_held
+from fairlead.live.scheduler.records import PodRecord, check_held
 from fairlead.live.scheduler.teller import Teller, reference
-from fairlead.live.scheduler.volumebinder import VolumeBinder
+from fairlead.live.scheduler.watches import Watches
 from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
@@ -49,7 +49,7 @@ BREATH = 0.005
 REST, LONGEST_REST = 3.0, 1.0
 """After a turn of the queue level this many times its length is for watches, binds and evictions; seconds at most."""
 
-T = TypeVar("T")
+__all__ = ["Options", "Scheduler"]
 
 log = structlog.get_logger("scheduler")
 
@@ -81,17 +81,24 @@ class Scheduler:
         self._leads = leads
         self.measures.follow(leads, self.pending, self.cache.assumed)
         self._rest = 0.0
-        self._retry: dict[tuple[str, str], float] = {}
-        took, notes = self.measures.seconds.labels("bind").observe, self.cache.cores.notes
-        self._binder = Binder(client, self._refused, self._bound, took, leads, notes, pulse=self.pulse)
-        known, patience = (self.cache.storage, self.cache.labels_of), options.volume_seconds
-        self._volumes = VolumeBinder(client, *known, self._ready, self._refused, patience=patience)
-        self._teller = Teller(client, recorder, wall, monotonic, self._waiting, self.pulse)
+        self._delivery = Delivery(
+            client,
+            self.cache,
+            self.measures,
+            on_ready=self._ready,
+            on_bound=self._bound,
+            on_refused=self._refused,
+            leads=leads,
+            pulse=self.pulse,
+            patience=options.volume_seconds,
+        )
+        self._binder, self._volumes = self._delivery.binder, self._delivery.volumes
+        self._teller = Teller(client, recorder, wall, monotonic, self.cache.still_waiting, self.pulse)
         self.books = Books(
             self.cache.rules,
             scheduler=options.name,
             on_change=lambda: self._happened(QUEUE),
-            served=self._served,
+            served=lambda kind: self._watches.served(kind),
             faults=self.aside.faults,
             clock=monotonic,
         )
@@ -108,22 +115,13 @@ class Scheduler:
         self._assembly = Assembly(
             self.books, self._intents, lambda: self._volumes, self._give_back, self.cache.pods.get
         )
-        follow = partial(Reflector[Any], client, aside=self.aside.watched)
-        self._shared: dict[Resource[Any], Reflector[Any]] = {
-            resource: follow(resource, sink) for resource, sink in self.books.watched()
-        }
-        self._reflectors: tuple[Reflector[Any], ...] = (
-            *self._shared.values(),
-            follow(NAMESPACES, self.cache.on_namespace),
-            follow(NODES, self.cache.on_node),
-            *(
-                follow(resource, sink)
-                for kept in (self.cache.storage, self.cache.rules)
-                for resource, sink in kept.watched()
-            ),
-            follow(PODS, self._on_pod, keep=Records().record),
+        watches = self._watches = Watches(
+            client, self.cache, self.books, self._on_node, self._on_pod, self.aside.watched
         )
-        self._rounds = Rounds(self._reflectors, gather=GATHER, leads=leads, monotonic=monotonic, pulse=self.pulse)
+        self.objects = watches.objects
+        self._rounds = Rounds(
+            watches.all, vital=watches.vital, gather=GATHER, leads=leads, monotonic=monotonic, pulse=self.pulse
+        )
 
     @property
     def synced(self) -> bool:
@@ -132,7 +130,7 @@ class Scheduler:
 
     async def run(self) -> None:
         """Schedule until cancelled; then the binds under way are finished."""
-        beside: list[Work] = [self._binder.run, self._volumes.run, self._teller.run, self._intents.outbox.run]
+        beside = [*self._delivery.work, self._teller.run, self._intents.outbox.run]
         if self.options.self_check:
             known = self._client, self.cache, self.books, self.measures
             beside.append(lambda: compare_every(self.options.self_check, *known, lambda: self.synced))
@@ -141,8 +139,7 @@ class Scheduler:
         )
 
     async def _begin(self) -> None:
-        # Most of what exists now stays: the collector need not look at it again. To collect first would take
-        # longer than the little it could find is worth, and pods wait.
+        # Most of what exists now stays: the collector need not look at it again, nor once before, for pods wait.
         gc.freeze()
         self._rounds.wake()
 
@@ -179,15 +176,14 @@ class Scheduler:
         if not self._leads():
             return None
         deadline = None if self.options.shadow else self.fair.next_deadline()
-        times = (self.pending.next_due(), *self._retry.values(), deadline)
+        times = (self.pending.next_due(), self.pending.next_rest(), deadline)
         return min((time for time in times if time is not None), default=None)
 
     async def cycle(self) -> list[Outcome]:
         """One pass: due pods, decide, assume, bind; what finds no node is parked and told why."""
         now = self._now()
-        self._retry = {key: time for key, time in self._retry.items() if time > now}
         # 1. what is worth a look
-        mine = [pod for key, pod in self.cache.waiting.items() if key not in self._retry and self._mine(pod)]
+        mine = [pod for pod in self.pending.rested(self.cache.waiting.values(), now) if self._mine(pod)]
         due = self.pending.due(mine, now)
         self._gangs.check()
         # 2. where everybody gets everything, nobody asks whose turn it is
@@ -249,17 +245,8 @@ class Scheduler:
 
     def site(self) -> Site:
         """The nodes as a turn sees them."""
-        cache = self.cache
-        return Site(
-            view=cache.view(),
-            per_node=cache.per_node,
-            demand=cache.storage.demand,
-            strategy=self.options.strategy,
-        )
-
-    def objects(self, resource: Resource[T]) -> Mapping[tuple[str, str], T]:
-        """Queues, PodGroups and quotas as the server has them."""
-        return self._shared[resource].objects
+        storage, strategy = self.cache.storage, self.options.strategy
+        return Site(view=self.cache.view(), per_node=self.cache.per_node, demand=storage.demand, strategy=strategy)
 
     def _act_or_set_aside(self, outcome: Outcome, now: float, starting: Starting) -> None:
         """Act on one outcome; what fails is set aside with its group and the rest goes on."""
@@ -272,7 +259,7 @@ class Scheduler:
 
     def snapshot(self) -> Callable[[], bytes]:
         """What it knows now, as a list of objects that `fairlead plan` reads: to be rendered in any thread."""
-        known = ((each.resource, each.objects.values()) for each in self._reflectors if each.resource is not PODS)
+        known = ((each.resource, each.objects.values()) for each in self._watches.all if each.resource is not PODS)
         return dump(known, self.cache.pods.values(), self.cache.assumed)
 
     def explain(self, namespace: str, name: str) -> dict[str, Any]:
@@ -291,15 +278,14 @@ class Scheduler:
             self._teller.gone(pod.metadata.uid)
             if self.options.shadow:
                 log.info("would bind", pod="/".join(pod.key), node=node)
+            elif not self.cache.knows(node):
+                self._rounds.wake()  # the node went while others were acted on: the pod is decided anew
             elif self._still_waits(pod):
                 gang = starting.takes(pod, node, outcome.volumes)
                 self.cache.assume(pod.key, node)
                 self.books.see(pod, node)
-                # A gang is recorded before it is bound.
-                if outcome.volumes and not gang:
-                    self._volumes.begin(pod, node, outcome.volumes)
-                elif not gang:
-                    self._binder.bind(pod, node)
+                if not gang:  # a member is recorded with the others of its gang before it is bound
+                    self._delivery.begin(pod, node, outcome.volumes)
         if outcome.waiting:
             self._waits(outcome, now)
         elif outcome.placed and not gang:
@@ -318,14 +304,9 @@ class Scheduler:
                 if not self.options.shadow:
                     self._teller.waits(pod, why)
 
-    def _waiting(self, pod: PodRecord) -> PodRecord | None:
-        """The pod as it is known now, if it has no node and is not being bound."""
-        known = self.cache.waiting.get(pod.key)
-        return known if known is not None and known.metadata.uid == pod.metadata.uid else None
-
     def _still_waits(self, pod: PodRecord) -> bool:
         """Whether the pod that a node was found for is there and has none."""
-        return self._waiting(pod) is not None and pod.key not in self._retry
+        return self.cache.still_waiting(pod) is not None and not self.pending.rests(pod)
 
     def _mine(self, pod: PodRecord) -> bool:
         """Whether this scheduler places the pod; one with a constraint it does not know is told so and left."""
@@ -337,17 +318,26 @@ class Scheduler:
             return False
         return True
 
+    def _on_node(self, change: Change[Node]) -> None:
+        self.cache.on_node(change)
+        for pod in self._delivery.node_gone(change.object.metadata.name) if change.kind == "deleted" else ():
+            self._refused(pod, "its node is gone")
+
     def _on_pod(self, change: Change[PodRecord]) -> None:
+        pod, key, assumed = change.object, change.object.key, self.cache.assumed
+        was = key in assumed
         self.cache.on_pod(change)
-        pod = change.object
+        if was and key not in assumed:
+            self._delivery.over(pod, bound=change.kind != "deleted" and bool(pod.node))
         if change.kind == "deleted":
-            self.books.gone(pod.key)
+            self.books.gone(key)
+            self.pending.gone(pod)
             self.aside.tell(reference(pod), None, DECIDING)
             self._assembly.failed(pod)
             self._teller.gone(pod.metadata.uid)
             self.waits.pop(pod.metadata.uid, None)
         else:
-            self.books.see(pod, self.cache.assumed.get(pod.key, ""))
+            self.books.see(pod, assumed.get(key, ""))
         self._gangs.seen(pod)
         if pod.broken and pod.holds_room and change.kind != "deleted":
             check_held(pod)
@@ -355,7 +345,7 @@ class Scheduler:
             change.kind != "deleted"
             and pod.waits
             and pod.scheduler == self.options.name
-            and pod.key not in self.cache.assumed
+            and key not in assumed
             and self.pending.changed(pod)
         ):
             self._rounds.wake()
@@ -383,8 +373,9 @@ class Scheduler:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
         self.measures.failed.inc()
         log.warning("not bound", pod="/".join(pod.key), why=why)
-        self._retry[pod.key] = self._now() + 1.0
-        self._forget(pod)
+        if self._binder.sends(pod) or not self._forget(pod):
+            return  # its bind is under way, or it is gone and its room with it
+        self.pending.rest(pod, self._now())
         self._assembly.failed(pod)
         self._happened(POD)
         if pod.claims:
@@ -400,11 +391,9 @@ class Scheduler:
             self._waits(outcome, self._now())
         self._happened(POD)
 
-    def _forget(self, pod: PodRecord) -> None:
-        """The pod does not go where it was to go."""
-        self.cache.forget(pod.key)
-        if pod.key in self.cache.pods:
+    def _forget(self, pod: PodRecord) -> bool:
+        """The pod does not go where it was to go; False where it is gone."""
+        known = self.cache.forget(pod)
+        if known:
             self.books.see(self.cache.pods[pod.key], "")
-
-    def _served(self, resource: Resource[Any]) -> bool:
-        return self._shared[resource].served
+        return known

@@ -17,7 +17,7 @@ from fairlead.levels.node.capacity import fit
 from fairlead.levels.node.constraints.reasons import CORES_TAKEN
 from fairlead.levels.node.pins import pins
 from fairlead.levels.node.request import SHARE_BASE, Request
-from fairlead.live.scheduler.records import CORES, Key, Pieces, PodRecord
+from fairlead.live.scheduler.records import CORES, Pieces, PodRecord
 from fairlead.model.amounts import CPU, exact
 from fairlead.model.columns import Bool
 from fairlead.model.errors import InputError
@@ -39,8 +39,10 @@ class Cores:
 
     def __init__(self) -> None:
         self._layouts: dict[str, Layout] = {}
-        self._held: dict[str, dict[Key, Pieces]] = defaultdict(dict)
-        self._promised: dict[Key, tuple[str, Pieces, str]] = {}
+        self._held: dict[str, dict[str, Pieces]] = defaultdict(dict)
+        """By node and uid of the pod."""
+        self._promised: dict[str, tuple[str, Pieces, str]] = {}
+        """By uid of the pod: node, pieces and NUMA node."""
 
     def lay_out(self, node: Node) -> bool:
         """Note which cores a node has; True where they are others than before.
@@ -65,32 +67,34 @@ class Cores:
 
         What was promised to a pod stays promised while its bind may be under way.
         """
+        uid = pod.metadata.uid
         if pod.node:
-            self._promised.pop(pod.key, None)
-            self._held[node][pod.key] = pod.cores
+            self._promised.pop(uid, None)
+            self._held[node][uid] = pod.cores
             return
-        if pod.key not in self._promised or self._promised[pod.key][0] != node:
+        if uid not in self._promised or self._promised[uid][0] != node:
             chosen = pins(fit([self._room(node)], Request(pieces=pod.pieces)), 0, 1)
             if not chosen:
                 return
-            self._promised[pod.key] = node, tuple(sorted(chosen[0].cores.items())), chosen[0].numa or ""
-        self._held[node][pod.key] = self._promised[pod.key][1]
+            self._promised[uid] = node, tuple(sorted(chosen[0].cores.items())), chosen[0].numa or ""
+        self._held[node][uid] = self._promised[uid][1]
 
     def uncount(self, pod: PodRecord, node: str) -> None:
         """The pod is not counted there any more."""
-        self._held[node].pop(pod.key, None)
+        self._held[node].pop(pod.metadata.uid, None)
         if not self._held[node]:
             del self._held[node]
 
-    def forget(self, key: Key) -> None:
+    def forget(self, uid: str) -> None:
         """The bind failed, or the pod is gone: nothing is promised to it."""
-        self._promised.pop(key, None)
+        self._promised.pop(uid, None)
 
     def notes(self, pod: PodRecord) -> dict[str, str]:
         """The annotations that its binding carries."""
-        if pod.key not in self._promised:
+        promised = self._promised.get(pod.metadata.uid)
+        if promised is None:
             return {}
-        _, held, zone = self._promised[pod.key]
+        _, held, zone = promised
         told = {CORES: ",".join(f"{core}={pieces}" for core, pieces in held)}
         return {**told, NUMA_NODE: zone} if zone else told
 
@@ -115,7 +119,7 @@ class Cores:
     def promised(self, node: str) -> dict[str, Pieces]:
         """What pods that are bound hold on a node, for checks."""
         held = self._held.get(node, {})
-        return {"/".join(key): pieces for key, pieces in sorted(held.items()) if key not in self._promised}
+        return {uid: pieces for uid, pieces in sorted(held.items()) if uid not in self._promised}
 
     def _room(self, node: str) -> Room:
         zones = {core: zone for core, zone in self._layouts.get(node, {}).items() if zone}

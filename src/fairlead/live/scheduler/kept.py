@@ -4,8 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fairlead.kube.changes import Change
 from fairlead.kube.resources import Resource
-from fairlead.kube.watch import Change
 from fairlead.live.scheduler.records import Key
 
 

@@ -26,8 +26,10 @@ class Loads:
 
     def limit(self, node: str, limits: Mapping[str, int]) -> None:
         """How many volumes each driver may attach to the node; a driver that is not named has no limit."""
-        for by_node in self._limits.values():
-            by_node.pop(node, None)
+        for driver in [driver for driver, by_node in self._limits.items() if node in by_node]:
+            del self._limits[driver][node]
+            if not self._limits[driver]:
+                del self._limits[driver]
         for driver, count in limits.items():
             self._limits[driver][node] = count
 
@@ -66,11 +68,11 @@ class Loads:
         found: set[str] = set()
         for driver in {driver for driver, _ in wanted}:
             mine = [each for each in wanted if each[0] == driver]
-            held = self._distinct[driver]
+            held: Mapping[str, int] = self._distinct.get(driver, {})
             for node, limit in self._limits.get(driver, {}).items():
-                if held[node] + len(mine) > limit:
-                    more = sum(each not in self._there[node] for each in mine)
-                    if more and held[node] + more > limit:
+                if held.get(node, 0) + len(mine) > limit:
+                    more = sum(each not in self._there.get(node, ()) for each in mine)
+                    if more and held.get(node, 0) + more > limit:
                         found.add(node)
         return tuple(sorted(found))
 
@@ -84,3 +86,9 @@ class Loads:
             distinct[node] += sign
         if not there[volume]:
             del there[volume]
+        if not there:
+            del self._there[node]
+        if not distinct[node]:
+            del distinct[node]
+        if not distinct:
+            del self._distinct[volume[0]]

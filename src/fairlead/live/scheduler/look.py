@@ -3,11 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
+from fairlead.kube.changes import Change, deliver
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
-from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import Outcome, decide, group_key, grouped
 from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records

@@ -45,6 +45,8 @@ STAGES: dict[Cure, frozenset[str]] = {
     Cure.NOTHING: frozenset(),
 }
 """What wakes those whom the queue level stops."""
+REST = 1.0
+"""Seconds before a pod whose bind was refused is decided anew."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
 """Seconds before a woken group is tried again; doubled at each failure."""
 MOST_KNOWN = 100_000
@@ -53,7 +55,8 @@ MOST_KNOWN = 100_000
 
 @dataclass(slots=True)
 class _Parked:
-    members: frozenset[Key]
+    members: frozenset[str]
+    """Uids of the pods that found no node."""
     wakes: frozenset[str]
     claims: frozenset[Key]
     shape: Shape | None
@@ -73,6 +76,8 @@ class Pending:
         """By what wakes them."""
         self._awake: set[GroupKey] = set()
         self._wanted: dict[tuple[Shape, Resident], bool] = {}
+        self._resting: dict[str, float] = {}
+        """By uid, pods whose bind was refused, and until when they rest."""
 
     def park(self, outcome: Outcome, now: float, again: float | None = None) -> None:
         """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given."""
@@ -90,7 +95,7 @@ class Pending:
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
         self._leave(group.key)
         self._parked[group.key] = _Parked(
-            members=frozenset(pod.key for pod in outcome.waiting),
+            members=frozenset(pod.metadata.uid for pod in outcome.waiting),
             wakes=wakes,
             claims=frozenset((pod.metadata.namespace, name) for pod in outcome.waiting for name, _ in pod.claims),
             shape=group.shape if outcome.rejected else None,
@@ -128,7 +133,7 @@ class Pending:
         """
         key = group_key(pod)
         parked = self._parked.get(key)
-        if parked is None or pod.key not in parked.members:
+        if parked is None or pod.metadata.uid not in parked.members:
             return True
         if parked.defect:
             self._rouse(key)
@@ -147,11 +152,36 @@ class Pending:
             key = group_key(pod)
             seen.add(key)
             parked = self._parked.get(key)
-            if parked is None or pod.key not in parked.members or (key in self._awake and parked.not_before <= now):
+            if (
+                parked is None
+                or pod.metadata.uid not in parked.members
+                or (key in self._awake and parked.not_before <= now)
+            ):
                 chosen.append(pod)
         for gone in self._parked.keys() - seen:
             self._leave(gone)
         return chosen
+
+    def rest(self, pod: PodRecord, now: float) -> None:
+        """The pod's bind was refused: it is not looked at for a moment, for the watch may know better by then."""
+        self._resting[pod.metadata.uid] = now + REST
+
+    def rests(self, pod: PodRecord) -> bool:
+        """Whether this very pod, not an earlier one of its name, was refused a moment ago."""
+        return pod.metadata.uid in self._resting
+
+    def rested(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
+        """The waiting pods that do not rest any more, or never did."""
+        self._resting = {uid: until for uid, until in self._resting.items() if until > now}
+        return [pod for pod in waiting if pod.metadata.uid not in self._resting]
+
+    def gone(self, pod: PodRecord) -> None:
+        """The pod is no more."""
+        self._resting.pop(pod.metadata.uid, None)
+
+    def next_rest(self) -> float | None:
+        """When the next pod has rested; None where none rests."""
+        return min(self._resting.values(), default=None)
 
     def next_due(self) -> float | None:
         """When the next awake group may be tried; None where nobody is awake."""

@@ -11,6 +11,7 @@ from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
+from fairlead.live.scheduler.sharing import MOST, Shared
 from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
 from fairlead.model.errors import InputError
 from fairlead.model.faults import fault
@@ -108,13 +109,14 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class Records:
-    """Makes records, sharing everything that is equal between pods."""
+    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and marks are remembered."""
 
-    def __init__(self) -> None:
+    def __init__(self, most: int = MOST) -> None:
         self._shapes = Shapes()
-        self._texts: dict[str, str] = {}
-        self._owners: dict[OwnerReference, OwnerReference] = {}
-        self._known: dict[Marks, Marks] = {}
+        self._texts: Shared[str] = Shared(most)
+        self._shared = self._texts.__getitem__
+        self._owners: Shared[OwnerReference] = Shared(most)
+        self._known: Shared[Marks] = Shared(most)
 
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
@@ -153,7 +155,7 @@ class Records:
             owner=self._owner(meta.controller),
             pieces=pieces,
             cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
-            marks=self._marks(pod),
+            marks=self._known[marks_of(pod)],
             succeeded=pod.status.phase == "Succeeded",
             nominated=self._shared(pod.status.nominated_node_name),
         )
@@ -176,15 +178,8 @@ class Records:
         except InputError:
             return formed.request
 
-    def _marks(self, pod: Pod) -> Marks:
-        made = marks_of(pod)
-        return self._known.setdefault(made, made)
-
     def _owner(self, owner: OwnerReference | None) -> OwnerReference | None:
-        return None if owner is None else self._owners.setdefault(owner, owner)
-
-    def _shared(self, text: str) -> str:
-        return self._texts.setdefault(text, text)
+        return None if owner is None else self._owners[owner]
 
 
 def _held(spec: PodSpec) -> Request:

@@ -14,6 +14,8 @@ from fairlead.model.population import Resident
 from fairlead.model.selectors import LabelSelector
 
 NEVER = "Never"
+MOST_KNOWN = 20_000
+"""Sorts of pods of which it is remembered which budgets cover them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +75,8 @@ class Rules(Kept):
 
     def _budgets_over(self, who: Resident) -> tuple[Key, ...]:
         if who not in self._covering:
+            if len(self._covering) >= MOST_KNOWN:
+                self._covering.clear()
             if self._selectors is None:
                 self._selectors = {key: _selector(budget) for key, budget in self.budgets.items()}
             labels = dict(who.labels)

@@ -6,6 +6,7 @@ server confirms it or the attempt is given up.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from fairlead.kube.codec.disks import Attached, driver_of, handle_of, plugin_of
@@ -50,6 +51,15 @@ ONE_POD = "ReadWriteOncePod"
 DISK = "disk/"
 
 
+@dataclass(slots=True)
+class _Promise:
+    """Where a claim gets its volume, which one (empty: one that is made), and the uids of the pods that rely on it."""
+
+    node: str
+    volume: str
+    pods: set[str]
+
+
 class Storage(Kept):
     """Kept by watches like the nodes; `on_change` is called when something changed that may help a waiting pod: one
     that uses this claim, or (None) any.
@@ -64,8 +74,9 @@ class Storage(Kept):
         self.rooms: dict[Key, CsiStorageCapacity] = {}
         self.attachments: dict[Key, VolumeAttachment] = {}
         self._on_change = on_change
-        self._users: dict[Key, set[Key]] = defaultdict(set)
-        self._promised: dict[Key, tuple[str, str]] = {}
+        self._users: dict[Key, set[str]] = defaultdict(set)
+        """By claim, the uids of pods that hold it on a node."""
+        self._promised: dict[Key, _Promise] = {}
         self._taken: dict[str, Key] = {}
         self._supply = Supply()
         self._migration = Migration()
@@ -87,7 +98,7 @@ class Storage(Kept):
         """The pod holds its claims on the node."""
         for name, _ in pod.claims:
             key = pod.metadata.namespace, name
-            self._users[key].add(pod.key)
+            self._users[key].add(pod.metadata.uid)
             self._loads.hold(key, node)
         for disk in pod.attached:
             self._loads.hold(_named(disk), node)
@@ -96,24 +107,41 @@ class Storage(Kept):
         """The pod holds them there no more."""
         for name, _ in pod.claims:
             key = pod.metadata.namespace, name
-            self._users[key].discard(pod.key)
+            self._users[key].discard(pod.metadata.uid)
             self._loads.leave(key, node)
             if not self._users[key]:
                 del self._users[key]
         for disk in pod.attached:
             self._loads.leave(_named(disk), node)
 
-    def promise(self, namespace: str, claim: str, node: str, volume: str) -> None:
-        """The claim gets a volume on the node: `volume`, or one that is made (empty)."""
-        self._promised[namespace, claim] = node, volume
-        if volume:
-            self._taken[volume] = namespace, claim
+    def promise(self, pod: PodRecord, claim: str, node: str, volume: str) -> None:
+        """The pod's claim gets a volume on the node: `volume`, or one that is made (empty).
 
-    def release(self, namespace: str, claim: str) -> None:
-        """The claim is bound, or the attempt has been given up."""
-        _, volume = self._promised.pop((namespace, claim), ("", ""))
-        if volume and self._taken.get(volume) == (namespace, claim):
-            del self._taken[volume]
+        Several pods may rely on one promise; it goes by their uids, for a late word about a pod that is gone must not
+        end what was promised to its successor of the same name.
+        """
+        key = pod.metadata.namespace, claim
+        known = self._promised.get(key)
+        if known is None or known.node != node:
+            self._break(key)
+            known = self._promised[key] = _Promise(node, volume, set())
+            if volume:
+                self._taken[volume] = key
+        known.pods.add(pod.metadata.uid)
+
+    def release(self, pod: PodRecord, claim: str) -> None:
+        """The claim is bound, or the pod's attempt has been given up."""
+        key = pod.metadata.namespace, claim
+        known = self._promised.get(key)
+        if known is not None:
+            known.pods.discard(pod.metadata.uid)
+            if not known.pods:
+                self._break(key)
+
+    def _break(self, claim: Key) -> None:
+        known = self._promised.pop(claim, None)
+        if known is not None and self._taken.get(known.volume) == claim:
+            del self._taken[known.volume]
 
     def demand(self, pod: PodRecord) -> ClaimDemand:
         """What the pod's claims demand of a node."""
@@ -152,7 +180,7 @@ class Storage(Kept):
     def _blocked(self, pod: PodRecord, claim: PersistentVolumeClaim) -> Reason | None:
         """What forbids every node: taken by another pod, or without a volume and not waiting for a node."""
         key = claim.metadata.namespace, claim.metadata.name
-        if ONE_POD in claim.spec.access_modes and self._users.get(key, set()) - {pod.key}:
+        if ONE_POD in claim.spec.access_modes and self._users.get(key, set()) - {pod.metadata.uid}:
             return reasons.CLAIM_TAKEN
         if self.volume(claim) is not None:
             return None
@@ -162,7 +190,8 @@ class Storage(Kept):
 
     def _open(self, claim: PersistentVolumeClaim) -> OpenClaim:
         key = claim.metadata.namespace, claim.metadata.name
-        chosen = self._promised.get(key, ("", ""))[0] or claim.metadata.annotations.get(SELECTED_NODE, "")
+        promised = self._promised.get(key)
+        chosen = promised.node if promised else claim.metadata.annotations.get(SELECTED_NODE, "")
         return OpenClaim(
             name=claim.metadata.name,
             node=chosen,

@@ -3,6 +3,7 @@
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import TypeVar
 
 from fairlead.kube.codec.shapes import term
 from fairlead.kube.objects.storage import PersistentVolume
@@ -12,6 +13,8 @@ from fairlead.model.claims import Candidate, Terms
 from fairlead.model.selectors import LabelSelector
 
 STORAGE = "storage"
+
+K = TypeVar("K")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,11 +72,9 @@ class Supply:
         if old is None:
             return
         if old.claim is None:
-            del self._free[old.storage_class][name]
-            return
-        del self._made[old.claim][name]
-        if not self._made[old.claim]:
-            del self._made[old.claim]
+            _remove(self._free, old.storage_class, name)
+        else:
+            _remove(self._made, old.claim, name)
 
     def candidates(self, asked: Asked, promised: Mapping[str, Key]) -> tuple[Candidate, ...]:
         """Volumes that suit the claim, the smallest first; one that was made for it excludes all others.
@@ -96,6 +97,12 @@ class Supply:
                 and (asked.labels is None or asked.labels.selects(volume.labels))
             ):
                 yield volume
+
+
+def _remove(volumes: dict[K, dict[str, _Volume]], key: K, name: str) -> None:
+    del volumes[key][name]
+    if not volumes[key]:
+        del volumes[key]
 
 
 def _read(volume: PersistentVolume) -> _Volume:

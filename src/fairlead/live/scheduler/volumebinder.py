@@ -5,6 +5,7 @@ from collections.abc import Callable, Mapping
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
+from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from fairlead.live.scheduler.records import PodRecord
 from fairlead.live.scheduler.storage import SELECTED_NODE, Storage
@@ -54,7 +55,7 @@ class VolumeBinder:
     def begin(self, pod: PodRecord, node: str, choices: Choices) -> None:
         """Promise the claims to the node and see to their volumes."""
         for claim, volume in choices.items():
-            self._storage.promise(pod.metadata.namespace, claim, node, volume)
+            self._storage.promise(pod, claim, node, volume)
         uid, task = pod.metadata.uid, asyncio.create_task(self._see_to(pod, node, choices))
         self._tasks[uid] = pod, choices, task
         task.add_done_callback(lambda task: self._ended(uid, task))
@@ -65,14 +66,17 @@ class VolumeBinder:
         if known is not None:
             _, choices, task = known
             task.cancel()
-            for claim in choices:
-                self._storage.release(pod.metadata.namespace, claim)
+            self._release(pod, choices)
 
     def clear(self) -> None:
         """Every wait ends: this instance leads no longer."""
         for pod, _, _ in list(self._tasks.values()):
             self.give_up(pod)
             self._on_failed(pod, "its volumes were not there before this instance stopped leading")
+
+    def _release(self, pod: PodRecord, choices: Choices) -> None:
+        for claim in choices:
+            self._storage.release(pod, claim)
 
     def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
         if uid in self._tasks and self._tasks[uid][2] is task:
@@ -89,29 +93,34 @@ class VolumeBinder:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _see_to(self, pod: PodRecord, node: str, choices: Choices) -> None:
-        failure = ""
+        failure, namespace = "", pod.metadata.namespace
         try:
             async with asyncio.timeout(self._patience):
+                meant = {claim: self._claim(namespace, claim).metadata.uid for claim in choices}
                 for claim, volume in choices.items():
-                    await self._ask(pod.metadata.namespace, claim, node, volume)
-                await self._bound(pod.metadata.namespace, node, choices)
+                    await self._ask(self._claim(namespace, claim, meant[claim]), node, volume)
+                await self._bound(namespace, node, meant)
         except (KubeError, GivenUpError) as error:
             failure = str(error)
         except TimeoutError:
             failure = f"volumes were not bound within {self._patience:g} s"
-        for claim in choices:
-            self._storage.release(pod.metadata.namespace, claim)
+        self._release(pod, choices)
         if failure:
             self._on_failed(pod, failure)
         else:
             self._on_ready(pod, node)
 
-    async def _ask(self, namespace: str, name: str, node: str, chosen: str) -> None:
-        """Write the claim's node, or tie the chosen volume to the claim."""
+    def _claim(self, namespace: str, name: str, uid: str = "") -> PersistentVolumeClaim:
+        """The claim as it is known now; another one of the same name is not the one that was decided for."""
         claim = self._storage.claims.get((namespace, name))
-        if claim is None:
+        if claim is None or claim.metadata.uid != (uid or claim.metadata.uid):
             raise GivenUpError(f"claim {name} is gone")
+        return claim
+
+    async def _ask(self, claim: PersistentVolumeClaim, node: str, chosen: str) -> None:
+        """Write the claim's node, or tie the chosen volume to the claim."""
         meta = claim.metadata
+        namespace, name = meta.namespace, meta.name
         if not chosen:
             if meta.annotations.get(SELECTED_NODE) != node:
                 same = {"uid": meta.uid, "resourceVersion": meta.resource_version}
@@ -136,21 +145,19 @@ class VolumeBinder:
         }
         await self._client.patch(PERSISTENT_VOLUMES, chosen, change)
 
-    async def _bound(self, namespace: str, node: str, choices: Choices) -> None:
-        """Until every claim has its volume, and each can be reached from the node."""
+    async def _bound(self, namespace: str, node: str, meant: Mapping[str, str]) -> None:
+        """Until every claim has its volume, and each can be reached from the node. `meant` are their uids by name."""
         seen: set[str] = set()
         while True:
             news = self._news
-            open_ = [name for name in choices if not self._settled(namespace, name, node, seen)]
+            claims = [self._claim(namespace, name, uid) for name, uid in meant.items()]
+            open_ = [claim for claim in claims if not self._settled(claim, node, seen)]
             if not open_:
                 return
             await news.wait()
 
-    def _settled(self, namespace: str, name: str, node: str, seen: set[str]) -> bool:
-        claim = self._storage.claims.get((namespace, name))
-        if claim is None:
-            raise GivenUpError(f"claim {name} is gone")
-        volume = self._storage.volume(claim)
+    def _settled(self, claim: PersistentVolumeClaim, node: str, seen: set[str]) -> bool:
+        name, volume = claim.metadata.name, self._storage.volume(claim)
         if volume is not None:
             terms = volume_terms(volume)
             if terms is not None and not any(_matches(term, self._labels_of(node), node) for term in terms):

@@ -15,13 +15,14 @@ import msgspec
 import structlog
 from prometheus_client import CollectorRegistry
 
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, LONGHORN_SETTINGS, LONGHORN_VOLUMES
 from fairlead.kube.retry import Backoff
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Reflector
 from fairlead.levels.disk.rebalance import Rebalance
 from fairlead.live.runtime.aside import DECIDING
 from fairlead.live.runtime.aside import Aside as SetAside

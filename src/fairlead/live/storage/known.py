@@ -10,8 +10,8 @@ from dataclasses import dataclass
 
 import msgspec
 
+from fairlead.kube.changes import Change, Key
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
-from fairlead.kube.watch import Change, Key
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

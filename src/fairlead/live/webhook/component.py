@@ -17,6 +17,7 @@ import structlog
 
 from fairlead.kube.admission.review import Request
 from fairlead.kube.admission.rules import MARKER
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.lease import own_identity, steady_clock
@@ -24,7 +25,7 @@ from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.kube.retry import Backoff, Retry
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Reflector
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
 from fairlead.live.runtime.aside import Aside

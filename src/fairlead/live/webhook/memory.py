@@ -11,8 +11,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fairlead.kube.admission.rules import SLOT
+from fairlead.kube.changes import Change
 from fairlead.kube.objects.tier import MarkedPod
-from fairlead.kube.watch import Change
 from fairlead.live.webhook.ledger import Knowledge, Ledger
 
 LAPSE_SECONDS = 45.0

@@ -2,11 +2,12 @@
 
 from collections.abc import Iterable
 
+from fairlead.kube.changes import Change, SetAside
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.tier import Workload
 from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
-from fairlead.kube.watch import Change, Reflector, SetAside
+from fairlead.kube.watch import Reflector
 from fairlead.levels.tier.split import Split
 from fairlead.live.webhook.admit import Asking, Lookup, resolve
 from fairlead.model.errors import InputError

@@ -1,0 +1,84 @@
+"""From a decision to the server's word: volumes first, then the bind, then, without an answer, questions.
+
+    decided ─► volumes there ─► bind ─┬─ answered ──► bound, or refused
+                                      └─ unanswered ─► resolver ─► bound, refused, or sent again
+
+What the watch tells in between ends all of it: by uid, and at once (`docs/decisions/0210`).
+"""
+
+from collections.abc import Callable, Mapping
+
+from fairlead.kube.client import Client
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.rounds import Work
+from fairlead.live.scheduler.binder import Binder
+from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.measures import Measures
+from fairlead.live.scheduler.records import PodRecord
+from fairlead.live.scheduler.resolver import Resolver
+from fairlead.live.scheduler.volumebinder import VolumeBinder
+
+Told = Callable[[PodRecord, str], None]
+
+
+class Delivery:
+    """`on_ready` is told of pods whose volumes are there, `on_bound` and `on_refused` of what became of binds."""
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        measures: Measures,
+        *,
+        on_ready: Told,
+        on_bound: Told,
+        on_refused: Told,
+        leads: Callable[[], bool],
+        pulse: Pulse,
+        patience: float,
+    ) -> None:
+        self._cache = cache
+        self.binder = Binder(
+            client,
+            on_refused,
+            on_bound,
+            measures.seconds.labels("bind").observe,
+            leads,
+            cache.cores.notes,
+            cache.expects,
+            lambda pod, node, times: self.resolver.ask(pod, node, times),
+            pulse=pulse,
+        )
+        self.resolver = Resolver(client, cache.expects, self.binder.bind, on_bound, on_refused)
+        self.volumes = VolumeBinder(client, cache.storage, cache.labels_of, on_ready, on_refused, patience=patience)
+        measures.waiting.labels("binding").set_function(lambda: len(cache.assumed))
+        measures.waiting.labels("unanswered").set_function(lambda: len(self.resolver))
+
+    @property
+    def work(self) -> list[Work]:
+        """What has to run beside the rounds."""
+        return [self.binder.run, self.resolver.run, self.volumes.run]
+
+    def begin(self, pod: PodRecord, node: str, volumes: Mapping[str, str]) -> None:
+        """Bring the pod, which counts on the node already, to the node."""
+        if volumes:
+            self.volumes.begin(pod, node, volumes)
+        else:
+            self.binder.bind(pod, node)
+
+    def over(self, pod: PodRecord, *, bound: bool = False) -> None:
+        """The watch tells what became of the pod, or that its node is gone: nothing more is done for it.
+
+        The answer to a bind that came true is still awaited, for its connection is of use.
+        """
+        self.resolver.cancel(pod.metadata.uid)
+        self.volumes.give_up(pod)
+        if not bound:
+            self.binder.cancel(pod.metadata.uid)
+
+    def node_gone(self, name: str) -> list[PodRecord]:
+        """Nothing more is done to bring pods to a node that is gone; gives those pods."""
+        found = [self._cache.pods[key] for key, node in self._cache.assumed.items() if node == name]
+        for pod in found:
+            self.over(pod)
+        return found

@@ -1,0 +1,63 @@
+"""What the scheduler follows: every kind with its sink, and which of them must be current for a decision."""
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any, TypeVar
+
+from fairlead.kube.changes import Change, SetAside
+from fairlead.kube.client import Client
+from fairlead.kube.objects.node import Node
+from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
+from fairlead.kube.watch import Reflector
+from fairlead.live.queue.books import Books
+from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.records import PodRecord, Records
+
+T = TypeVar("T")
+
+
+class Watches:
+    """Reflectors that keep cache and books. `vital` are those of nodes and pods (docs/decisions/0212).
+
+    `aside` is called for objects that cannot be read or used.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        cache: Cache,
+        books: Books,
+        on_node: Callable[[Change[Node]], None],
+        on_pod: Callable[[Change[PodRecord]], None],
+        aside: SetAside,
+    ) -> None:
+        follow = partial(Reflector[Any], client, aside=aside)
+
+        def kept(known: Any) -> dict[Resource[Any], Reflector[Any]]:
+            return {resource: follow(resource, sink) for resource, sink in known.watched()}
+
+        self._shared = kept(books)
+        self.vital: tuple[Reflector[Any], ...] = (
+            follow(NODES, on_node),
+            follow(PODS, on_pod, keep=Records().record),
+        )
+        self.all: tuple[Reflector[Any], ...] = (
+            *self._shared.values(),
+            follow(NAMESPACES, cache.on_namespace),
+            *kept(cache.storage).values(),
+            *kept(cache.rules).values(),
+            *self.vital,
+        )
+
+    @property
+    def current(self) -> bool:
+        """Whether nothing says that what is known of pods and nodes is old."""
+        return all(each.current.is_set() for each in self.vital)
+
+    def served(self, resource: Resource[Any]) -> bool:
+        """Whether the server has this kind of the queue level."""
+        return self._shared[resource].served
+
+    def objects(self, resource: Resource[T]) -> Mapping[tuple[str, str], T]:
+        """Queues, PodGroups and quotas as the server has them."""
+        return self._shared[resource].objects
