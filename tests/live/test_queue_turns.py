@@ -482,3 +482,16 @@ def test_a_gang_that_only_lacks_room_is_not_waited_for() -> None:
     world.pods(3, "a", group="g")
     _, outcomes = world.turn()
     assert not any(gathers(outcome, NOW) for outcome in outcomes)
+
+
+def test_pods_of_a_node_that_is_not_known_yet_count_once_it_is() -> None:
+    """Pods may be told of before their node, and a node may come back; one that ended meanwhile counts nowhere."""
+    world = World()
+    world.pod("stays", on="n9", cpu="2")
+    gone = world.pod("goes", on="n9", cpu="1")
+    world.gone(gone)
+    world.node("n9", 4)
+    nodes = world.cache.view().nodes
+    column = nodes.column("cpu")
+    assert column is not None
+    assert int(nodes.used[nodes.rows["n9"], column]) == 2000

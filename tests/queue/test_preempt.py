@@ -263,6 +263,36 @@ def test_on_nodes_only_victims_that_free_a_node_go() -> None:
     assert answer["jobs"]["wide"]["admitted"] == 1
 
 
+def test_a_gang_on_two_nodes_keeps_its_minimum_over_both() -> None:
+    """One of four may go, from either node, but not one from each: two rooms are made only by taking all of it."""
+    value = {
+        "nodes": [{"name": f"n{row}", "allocatable": {"cpu": 3, "pods": 9}} for row in (1, 2)],
+        "queues": Q1,
+        "jobs": [
+            runs("gang", 4, running={"n1": 2, "n2": 2}, minMember=3),
+            runs("kept", 2, running={"n1": 1, "n2": 1}, priority=9),
+            {"name": "pair", "replicas": 2, "minMember": 2, "request": {"cpu": 1}, "priority": 5},
+        ],
+    }
+    answer = answered(value)
+    assert answer["victims"] == {"gang": 4}
+    assert answer["jobs"]["pair"]["admitted"] == 2
+
+
+@pytest.mark.parametrize(("budget", "want"), [(1, {}), (2, {"low": 2})])
+def test_a_disruption_budget_counts_over_all_nodes(budget: int, want: dict[str, int]) -> None:
+    """One room on each of two nodes takes two of the job; a budget of one allows neither."""
+    value = {
+        "nodes": [{"name": f"n{row}", "allocatable": {"cpu": 2, "pods": 9}} for row in (1, 2)],
+        "queues": Q1,
+        "jobs": [
+            runs("low", 4, running={"n1": 2, "n2": 2}, minMember=0, budget=budget),
+            {"name": "pair", "replicas": 2, "minMember": 2, "request": {"cpu": 1}, "priority": 5},
+        ],
+    }
+    assert answered(value).get("victims", {}) == want
+
+
 def test_job_that_started_by_eviction_and_wants_more_says_what_stops_it() -> None:
     """Its gang starts; what is above it waits for room like anybody else's."""
     high = {**job("high", priority=5), "replicas": 3}

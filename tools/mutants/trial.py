@@ -17,6 +17,8 @@ PURE = "not cluster and not proof"
 NOTHING_CHOSEN = 5
 LATE = 256
 """The code of a run that did not end in its time."""
+OUTER = ("COV", "PYTEST", "FAIRLEAD_MUTANTS")
+"""Variables of a run around this one, which are not those of the run inside."""
 MEMORY = 4 * 2**30
 
 
@@ -65,7 +67,7 @@ class Runner:
     def _start(
         self, command: list[str], tree: Path, variables: Mapping[str, str], log: int
     ) -> "subprocess.Popen[bytes]":
-        outer = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "FAIRLEAD_MUTANTS"))}
+        outer = {name: value for name, value in os.environ.items() if not name.startswith(OUTER)}
         environment = {**outer, "PYTHONPATH": str(tree / "src"), **variables}
         with self._lock:
             if self._stopped:
