@@ -1,7 +1,7 @@
 """`fairlead plan`: manifests through all five levels, as one report."""
 
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -72,14 +72,17 @@ def command(
     does not stop the plan: it is named on standard error. The what-if options change the manifests before planning and
     show the answer beside the present.
     """
+    from fairlead.engine.changes import Changes
+    from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
 
     if not sources and not cluster:
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
+    asked = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
     live = collected(kubeconfig, context) if cluster else []
     with progress() as told:
         found, view = read(sources, strict=strict, live=live, told=told)
-        changed = _what_if(view, drain, lose, add_nodes, like, scale, weight)
+        changed = apply(view, asked)
         decided = plan(view, told=told)
         then = plan(changed, told=told) if changed is not view else decided
     form = chosen(output)
@@ -94,7 +97,9 @@ def command(
 
         draw(console(), decided, found)
     else:
-        record = _record(decided, found)
+        from fairlead.kube.manifests.answers import plan_answer
+
+        record = plan_answer(decided, found)
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
@@ -106,16 +111,11 @@ def read(
 
     What is broken is told on standard error, and ends the command where it must.
     """
-    from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.reading import read_manifests
-    from fairlead.kube.manifests.sites import snapshot
+    from fairlead.kube.manifests.view import viewed
 
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
-    manifests, errors = read_manifests(sources, told, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
-    found = catalogue([*live, *manifests], told)
-    found.errors[:0] = errors
-    view = snapshot(found, told=told)
+    found, view = viewed(sources, live, told, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)
     if found.errors and (strict or not found.objects):
@@ -128,17 +128,6 @@ def read(
     return found, view
 
 
-def _record(decided: "Plan", found: "Catalogue") -> dict[str, Any]:
-    from fairlead.engine.record import plan_record
-
-    record = plan_record(decided)
-    if found.ignored:
-        record["ignored"] = dict(sorted(found.ignored.items()))
-    if found.errors:
-        record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
-    return record
-
-
 def _manifests(found: "Catalogue", decided: "Plan") -> int:
     """The objects that carrying out the plan would write."""
     from fairlead.kube.manifests.written import written
@@ -148,63 +137,16 @@ def _manifests(found: "Catalogue", decided: "Plan") -> int:
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
-def _what_if(
-    view: "Snapshot",
-    drain: tuple[str, ...],
-    lose: tuple[str, ...],
-    add_nodes: int | None,
-    like: str,
-    scale: tuple[str, ...],
-    weight: tuple[str, ...],
-) -> "Snapshot":
-    """The snapshot with every change that was asked for; the same one where there is none."""
-    from fairlead.engine import whatif
-
-    if bool(add_nodes) != bool(like):
-        raise InputError("--add-nodes", "goes together with --like, which names the node to copy")
-    for node in drain:
-        view = whatif.drained(view, node.removeprefix("node/"))
-    for each in lose:
-        view = whatif.lost(view, *_pair("--lose", each))
-    if add_nodes:
-        view = whatif.extended(view, add_nodes, like.removeprefix("node/"))
-    for each in scale:
-        name, count = _pair("--scale", each)
-        view = whatif.scaled(view, name, _whole("--scale", count))
-    for each in weight:
-        name, count = _pair("--weight", each)
-        view = whatif.weighted(view, name.removeprefix("ns/"), _whole("--weight", count))
-    return view
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name and sign and value):
-        raise InputError(option, f"{text!r}; expected NAME=VALUE")
-    return name, value
-
-
-def _whole(option: str, text: str) -> int:
-    from fairlead.model.selectors import integer
-
-    number = integer(text)
-    if number is None:
-        raise InputError(option, f"{text!r} is not a whole number")
-    return number
-
-
 def _beside(now: "Plan", then: "Plan", form: str) -> int:
     """The changed plan beside the present one."""
-    from fairlead.engine.compare import compare
-    from fairlead.engine.record import plan_record
+    from fairlead.engine.compare import beside
 
-    record = compare(plan_record(now), plan_record(then))
+    record = beside(now, then)
     if form == "table":
         from fairlead.cli.changes import draw_changes
 
         draw_changes(console(), record, "now", "then")
     else:
-        record["plan"] = plan_record(then)
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if then.unplaced else EXIT_OK
 

@@ -58,12 +58,12 @@ def command(
     from fairlead.sim.report import record
     from fairlead.sim.run import run
 
-    told = _story(scenario, trace, seed, until)
-    chosen_policies = _policies(policies)
+    told = story_of(scenario, trace, seed, until)
+    chosen_policies = policies_of(policies)
     runs: list[Run] = []
     for policy in chosen_policies:
         with progress() as drawn:
-            runs.append(run(told, policy, partial(_follow, drawn, policy.name, told.until_ms)))
+            runs.append(run(told, policy, partial(follow, drawn, policy.name, told.until_ms)))
         if runs[-1].interrupted:
             break
     _print(told, runs, chosen(output))
@@ -77,11 +77,13 @@ def command(
     return EXIT_OK
 
 
-def _follow(drawn: Told, name: str, until_ms: int, now: int) -> None:
+def follow(drawn: Told, name: str, until_ms: int, now: int) -> None:
+    """Draw how far a run is."""
     drawn(name, now, until_ms)
 
 
-def _story(source: str, trace: str, seed: int | None, until: str) -> "Story":
+def story_of(source: str, trace: str, seed: int | None, until: str) -> "Story":
+    """The scenario of a file, ready to run."""
     from fairlead.sim.moments import milliseconds
     from fairlead.sim.scenario import scenario_of
     from fairlead.sim.story import story
@@ -146,7 +148,8 @@ def _site(sources: tuple[str, ...]) -> "Site":
     return view.sites[0]
 
 
-def _policies(names: tuple[str, ...]) -> "list[SimPolicy]":
+def policies_of(names: tuple[str, ...]) -> "list[SimPolicy]":
+    """The policies by name or file, each once."""
     from fairlead.sim.policy import STRATEGIES, named, policy_of
 
     result: list[SimPolicy] = []
