@@ -68,7 +68,7 @@ class _Loop:
         self.cluster = Cluster(story.nodes, story.population, policy, neighbourly=neighbourly)
         self.turns = Turns(story.nodes.resources, story.queues, story.weights)
         self.contest = Contest(self.turns, policy)
-        self.measures = Measures(story.until_ms)
+        self.measures = Measures(story.until_ms, shared=film is not None)
         self.jobs: dict[str, Job] = {}
         self.waiting = Waiting()
         self.fresh: dict[str, Job] = {}

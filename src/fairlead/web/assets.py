@@ -26,7 +26,7 @@ def _document(style: str, script: str, title: str = "Fairlead") -> str:
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<meta name="color-scheme" content="light dark"><title>{title}</title>{style}</head>'
+        f'<meta name="color-scheme" content="light dark"><title>{title}</title><link rel="icon" href="data:,">{style}</head>'
         '<body><div id="page"><noscript>This page needs JavaScript; the same records are at plan.json and the like.'
         f"</noscript></div>{script}</body></html>\n"
     )

@@ -1,7 +1,7 @@
 """The routes: the page, a `.json` for every view, what-ifs, and a stream of what changed. Nothing can be written."""
 
 import asyncio
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -14,6 +14,7 @@ from fairlead.engine.plan import Plan
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.web import assets
 from fairlead.web.guard import guard, harden
+from fairlead.web.lines import LineWriter, opened
 from fairlead.web.replay import Replay
 from fairlead.web.stage import News, Stage
 from fairlead.web.views import QUESTIONS, VIEWS, Look, Record, what_if
@@ -158,36 +159,47 @@ async def _what_if(request: web.Request) -> web.Response:
 
 
 async def _stream(request: web.Request) -> web.StreamResponse:
-    """One JSON a line: `revision` with `record` or `patch`; an empty object now and then."""
-    site, view = request.app[SITE], request.query.get("view", "overview")
-    site.stage.known(view)
+    """Several views followed over one connection, one JSON a line: `view` and `revision` with `record` or `patch`.
+
+    `view=NAME` or `view=NAME:REVISION` (the one that the reader has); an empty object comes now and then.
+    """
+    site = request.app[SITE]
+    seen = _seen(site.stage, request.query.getall("view", []))
     if site.streams >= STREAMS:
         return _json({"error": {"path": "stream", "message": f"{STREAMS} streams are open already"}}, status=503)
-    response = web.StreamResponse(headers={"Content-Type": "application/x-ndjson", "X-Accel-Buffering": "no"})
-    response.enable_compression()
-    await response.prepare(request)
     site.streams += 1
     try:
-        await _follow(response, site.stage, view, whole("seen", request.query.get("seen", "0")))
-    except ConnectionError:
-        pass  # The reader went away: that is its right.
+        writer = await opened(request)
+        await _follow(writer, site.stage, seen)
+        return writer.response
     finally:
         site.streams -= 1
-    return response
 
 
-async def _follow(response: web.StreamResponse, stage: Stage, view: str, seen: int) -> None:
+def _seen(stage: Stage, views: Sequence[str]) -> dict[str, int]:
+    """The views that a stream follows, with the revision that the reader has of each (0: none)."""
+    seen = {}
+    for each in views or ["overview"]:
+        view, _, revision = each.partition(":")
+        stage.known(view)
+        seen[view] = whole("view", revision or "0")
+    return seen
+
+
+async def _follow(writer: LineWriter, stage: Stage, seen: dict[str, int]) -> None:
     while True:
-        news = await stage.news(view, seen)
-        if news.revision != seen:
-            await response.write(_line(news))
-            seen = news.revision
-        if not await stage.newer(seen, BEAT_S):
-            await response.write(b"{}\n")
+        revision = stage.revision
+        for view in seen:
+            news = await stage.news(view, seen[view])
+            if news.revision != seen[view]:
+                seen[view] = news.revision
+                await writer.write(_line(view, news))
+        if not await stage.newer(revision, BEAT_S):
+            await writer.write(b"{}\n")
 
 
-def _line(news: News) -> bytes:
-    record: Record = {"revision": news.revision}
+def _line(view: str, news: News) -> bytes:
+    record: Record = {"view": view, "revision": news.revision}
     if news.record is not None:
         record["record"] = news.record
     elif news.patch is not None:

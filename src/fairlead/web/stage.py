@@ -40,7 +40,8 @@ class Stage:
 
     def __init__(self, title: str, clock: Callable[[], float] = time.time) -> None:
         self.look = Look(title=title)
-        self.revision = 1
+        # Larger than any revision of a server that ran before, so that a reader who comes back takes none for another.
+        self.revision = int(clock() * 1000)
         self.history = History()
         self._clock = clock
         self._kept: OrderedDict[str, _Kept] = OrderedDict()
