@@ -3,7 +3,7 @@ import { useRef, useState } from "preact/hooks";
 import { clock, number } from "./amounts";
 import { Picture } from "./parts";
 
-export type Line = { name: string; values: (number | null)[]; times?: number[] };
+export type Line = { name: string; values: (number | null)[]; times?: number[]; tone?: number; wish?: boolean };
 export type Mark = { at: number; label: string };
 
 const WIDTH = 760;
@@ -47,7 +47,7 @@ export function Chart(props: {
           <li>
             <button type="button" aria-pressed={!off.has(line.name)} onClick={() => setOff(toggled(off, line.name))}>
               <svg class="key" viewBox="0 0 28 8" aria-hidden="true">
-                <line class={`line c${row % COLOURS}`} x1="0" x2="28" y1="4" y2="4" stroke-width="4" stroke-dasharray={dashes(row)} />
+                <line class={tone(line, row)} x1="0" x2="28" y1="4" y2="4" stroke-width="4" stroke-dasharray={dashes(line, row)} />
               </svg>
               {line.name}
               {place >= 0 && <b> {told(line.values[lastAt(line.times ?? props.times, looked!)], text)}</b>}
@@ -84,7 +84,7 @@ export function Chart(props: {
         ))}
         {props.lines.map((line, row) =>
           off.has(line.name) ? null : (
-            <path class={`line c${row % COLOURS}`} d={path(line, props.times, x, y)} stroke-width={Math.max(5.5 - 1.2 * shown.indexOf(line), 1.6)} stroke-dasharray={dashes(row)}>
+            <path class={tone(line, row)} d={path(line, props.times, x, y)} stroke-width={line.wish ? 1.8 : Math.max(5.5 - 1.2 * shown.filter((each) => !each.wish).indexOf(line), 2)} stroke-dasharray={dashes(line, row)}>
               <title>{line.name}</title>
             </path>
           ),
@@ -96,7 +96,8 @@ export function Chart(props: {
   );
 }
 
-const dashes = (row: number) => (row === 0 ? undefined : [undefined, "10 4", "3 4", "14 4 3 4", "6 6"][row % 5]);
+const tone = (line: Line, row: number) => `line c${(line.tone ?? row) % COLOURS}`;
+const dashes = (line: Line, row: number) => (line.wish ? "2 3" : line.tone !== undefined || row === 0 ? undefined : [undefined, "10 4", "3 4", "14 4 3 4", "6 6"][row % 5]);
 const told = (value: number | null | undefined, text: (value: number) => string) => (value === null || value === undefined ? "–" : text(value));
 
 function toggled(set: Set<string>, name: string): Set<string> {

@@ -57,16 +57,17 @@ function Page() {
     moment.policy = query.get("policy") ?? simulation.policies[0]!;
     moment.at = query.get("at") ?? "0";
   }
+  const here = isSaved && view !== "workload" && !has(view) ? (VIEWS.find(([name]) => has(name))?.[0] ?? view) : view;
   const views = VIEWS.filter(([name, , record]) => (name === "simulation" ? simulation !== null : name === "whatif" ? !isSaved : has(record)));
   return (
     <>
       <a class="skip" href="#main" onClick={(event) => { event.preventDefault(); document.getElementById("main")?.focus(); }}>Skip to the content</a>
       <header class="top">
-        <a class="brand" href={address("overview")}>Fairlead</a>
+        <a class="brand" href={address(has("overview") ? "overview" : "simulation")}>Fairlead</a>
         <span class="source" title={about.title}>{about.title}</span>
         <nav aria-label="Views">
           {views.map(([name, title]) => (
-            <a href={address(name)} aria-current={name === view || (name === "workloads" && view === "workload") ? "page" : undefined}>{title}</a>
+            <a href={address(name)} aria-current={name === here || (name === "workloads" && view === "workload") ? "page" : undefined}>{title}</a>
           ))}
         </nav>
         <Theme />
@@ -74,8 +75,8 @@ function Page() {
       <Troubles trouble={trouble?.message ?? ""} moment={moment} />
       {simulation && !isSaved && view !== "simulation" && <Moments simulation={simulation} query={query} />}
       <main id="main" tabIndex={-1}>
-        <h1 class="hidden">{VIEWS.find(([name]) => name === view)?.[1] ?? "Workload"}</h1>
-        {shown(view, query, moment, simulation !== null)}
+        <h1 class="hidden">{VIEWS.find(([name]) => name === here)?.[1] ?? "Workload"}</h1>
+        {shown(here, query, moment, simulation !== null)}
       </main>
       <footer>
         Fairlead {about.version}. It only reads.

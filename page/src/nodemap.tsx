@@ -266,12 +266,13 @@ function paint(canvas: HTMLCanvasElement, layout: Layout, props: Props, look: Lo
     paper.fillStyle = fill;
     paper.fillRect(tile.x, tile.y, layout.size, layout.size);
     if (shut[tile.site]!.has(tile.row)) cross(paper, tile, layout.size, look);
-    if (layout.size >= 42) inside(paper, tile, layout.size, site, value, onto(fill), props, look);
+    if (layout.size >= 42) inside(paper, tile, layout.size, site, value, onto(fill), props);
     const marks = props.marked?.get(site.names[tile.row]!);
     if (marks) {
       paper.strokeStyle = look.fresh;
-      paper.lineWidth = Math.max(2, layout.size / 16);
-      paper.strokeRect(tile.x + 1, tile.y + 1, layout.size - 2, layout.size - 2);
+      const wide = layout.size >= 28 ? 3 : 2;
+      paper.lineWidth = wide;
+      paper.strokeRect(tile.x + wide / 2, tile.y + wide / 2, layout.size - wide, layout.size - wide);
     }
   }
 }
@@ -287,7 +288,7 @@ function cross(paper: CanvasRenderingContext2D, tile: Tile, size: number, look: 
   paper.stroke();
 }
 
-function inside(paper: CanvasRenderingContext2D, tile: Tile, size: number, site: SiteNodes, value: number | null, ink: string, props: Props, look: Look): void {
+function inside(paper: CanvasRenderingContext2D, tile: Tile, size: number, site: SiteNodes, value: number | null, ink: string, props: Props): void {
   paper.fillStyle = ink;
   const name = site.names[tile.row]!;
   if (size >= 60) {
@@ -296,30 +297,30 @@ function inside(paper: CanvasRenderingContext2D, tile: Tile, size: number, site:
   }
   paper.font = `600 ${size >= 60 ? 15 : 12}px system-ui, sans-serif`;
   paper.fillText(value === null ? "–" : percent(value), tile.x + 5, tile.y + (size >= 60 ? 32 : size / 2 + 4), size - 8);
-  if (size >= 72) pods(paper, tile, size, site, ink, props, look);
+  if (size >= 72) pods(paper, tile, size, site, ink, props);
 }
 
 // A little square a pod: full where it runs, a ring where the plan puts one.
-function pods(paper: CanvasRenderingContext2D, tile: Tile, size: number, site: SiteNodes, ink: string, props: Props, look: Look): void {
+function pods(paper: CanvasRenderingContext2D, tile: Tile, size: number, site: SiteNodes, ink: string, props: Props): void {
   const column = site.resources.indexOf("pods");
   if (column < 0) return;
   const running = site.used[column]![tile.row]!;
   const all = props.which === "after" ? Math.max(site.after[column]![tile.row]!, running) : running;
-  const across = Math.floor((size - 10) / 9);
-  const most = across * Math.floor((size - 46) / 9);
+  const step = size >= 96 ? 12 : 9;
+  const across = Math.floor((size - 10) / step);
+  const most = across * Math.floor((size - 44) / step);
   for (let number = 0; number < Math.min(all, most); number++) {
-    const x = tile.x + 5 + (number % across) * 9;
-    const y = tile.y + 41 + Math.floor(number / across) * 9;
+    const x = tile.x + 5 + (number % across) * step;
+    const y = tile.y + 41 + Math.floor(number / across) * step;
     if (number < running) {
       paper.fillStyle = ink;
-      paper.fillRect(x, y, 6, 6);
+      paper.fillRect(x, y, step - 3, step - 3);
     } else {
       paper.strokeStyle = ink;
       paper.lineWidth = 1.2;
-      paper.strokeRect(x + 0.5, y + 0.5, 5, 5);
+      paper.strokeRect(x + 0.5, y + 0.5, step - 4, step - 4);
     }
   }
-  void look;
 }
 
 const safe = (text: string) => text.replace(/[&<>"]/g, (sign) => ({ "&": "&amp;", "<": "&lt;", ">": "&gt;", '"': "&quot;" })[sign]!);

@@ -109,7 +109,7 @@ function DiskSite(props: { site: Json }) {
   const name = site.cluster ? `Disks of ${site.cluster}` : "Disks";
   return (
     <>
-      <Card title={name} note="The bar is what storage replicas may have of a disk: full what is taken, striped what the plan takes.">
+      <Card title={name} note="The bar is what storage replicas may have of a disk: blue what is taken, orange what the plan takes.">
         <Table
           caption={name}
           hideCaption

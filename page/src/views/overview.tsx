@@ -48,9 +48,9 @@ function Numbers(props: { record: Json }) {
           )
         }
       />
-      {fleet.workloads > 0 && <Big label="Divided over clusters" value={plural(fleet.workloads, "workload")} href={address("fleet")} />}
+      {fleet.workloads > 0 && <Big label="Divided over clusters" value={number(fleet.workloads)} note={fleet.workloads === 1 ? "workload" : "workloads"} href={address("fleet")} />}
       {storage.placed + storage.waiting > 0 && (
-        <Big label="Storage replicas" value={`${storage.placed} placed`} note={storage.waiting ? `${storage.waiting} wait` : ""} href={address("disks")} />
+        <Big label="Storage replicas" value={number(storage.placed)} note={storage.waiting ? `placed, ${storage.waiting} wait` : "placed by the plan"} href={address("disks")} />
       )}
     </div>
   );
@@ -61,7 +61,7 @@ function Site(props: { site: Json }) {
   const name = site.cluster ? `Cluster ${site.cluster}` : "Cluster";
   const shut = site.nodes - site.openNodes;
   return (
-    <Card title={name} note={`${plural(site.nodes, "node")}${shut ? `, ${shut} of which take nothing new` : ""}`}>
+    <Card title={name} note={`${plural(site.nodes, "node")}${shut ? `, ${shut} of which take nothing new` : ""}. Blue is used now, orange is what the plan adds.`}>
       <Table
         caption={`Resources of ${name.toLowerCase()}`}
         hideCaption

@@ -124,7 +124,7 @@ function Gangs(props: { moment: Record<string, string>; simulated: boolean }) {
   if (!history?.samples?.length) return null;
   const start = history.samples[0].time;
   const lives: Life[] = Object.entries<number[][]>(history.spans).map(([job, spans]) => ({
-    job, namespace: "", gang: 1, evictions: [], spans: spans.map(([at, running, starting, waiting]) => [at! - start, running!, (starting ?? 0) + (waiting ?? 0)]),
+    job, namespace: "", gang: 1, evictions: [], spans: spans.map(([at, running, starting, waiting]) => [at! - start, running!, waiting!, starting!]),
   }));
   const end = Math.max(history.samples.at(-1).time - start, 1);
   return <Bars lives={lives} start={0} end={end} words={span} title="Jobs since the page's server started" />;
@@ -140,23 +140,26 @@ function Bars(props: { lives: Life[]; start: number; end: number; words: (second
   const x = (second: number) => left + ((width - left - 10) * (second - props.start)) / (props.end - props.start);
   const evicted = props.lives.flatMap((life) => life.evictions.map((each) => ({ ...each, job: life.job })));
   return (
-    <Card title={props.title} note={`Light: waiting; full: running; a mark: evicted.${props.lives.length > MOST ? ` The first ${MOST} of ${props.lives.length} jobs.` : ""}`}>
+    <Card title={props.title} note={`Blue: running; orange: starts by the plan; light: waiting; a red mark: evicted.${props.lives.length > MOST ? ` The first ${MOST} of ${props.lives.length} jobs.` : ""}`}>
       <Picture name="jobs-over-time">
         <svg class="picture gangs" viewBox={`0 0 ${width} ${shown.length * ROW + 26}`} role="img" aria-label={`${props.title}: ${shown.length} jobs`}>
           {shown.map((life, row) => (
             <g>
               <text class="tick" x={left - 8} y={row * ROW + 13} text-anchor="end">{life.job.length > 28 ? `…${life.job.slice(-27)}` : life.job}</text>
               {life.spans.map((each, place) => {
-                const until = life.spans[place + 1]?.[0] ?? (each[1]! + each[2]! > 0 ? props.end : each[0]!);
-                const all = each[1]! + each[2]!;
+                const until = life.spans[place + 1]?.[0] ?? (each[1]! + each[2]! + (each[3] ?? 0) > 0 ? props.end : each[0]!);
+                const starts = each[3] ?? 0;
+                const all = each[1]! + each[2]! + starts;
                 if (!all) return null;
                 const wide = Math.max(x(until) - x(each[0]!), 0.5);
                 const high = ((ROW - 4) * each[1]!) / all;
+                const begins = ((ROW - 4) * starts) / all;
                 return (
                   <g>
                     <rect class="waits" x={x(each[0]!)} y={row * ROW + 2} width={wide} height={ROW - 4}>
-                      <title>{`${life.job}: ${each[1]} running, ${each[2]} waiting from ${props.words(each[0]!)} to ${props.words(until)}`}</title>
+                      <title>{`${life.job}: ${each[1]} running,${starts ? ` ${starts} starting,` : ""} ${each[2]} waiting from ${props.words(each[0]!)} to ${props.words(until)}`}</title>
                     </rect>
+                    {begins > 0 && <rect class="starts" x={x(each[0]!)} y={row * ROW + 2 + (ROW - 4 - high - begins)} width={wide} height={begins} />}
                     <rect class="runs" x={x(each[0]!)} y={row * ROW + 2 + (ROW - 4 - high)} width={wide} height={high} />
                   </g>
                 );

@@ -78,6 +78,7 @@ function Measured(props: { record: Json; query: URLSearchParams }) {
       <div class="choices">
         <Choice label="Measure" value={wanted ?? ""} options={[["", "all"], ...names.map((name): [string, string] => [name, name])]} onChange={(value) => steer({ series: value })} />
       </div>
+      <div class="charts">
       {shown.map((name) => {
         const series = all[name]!;
         const lines: Line[] = record.policies.map((policy: Json) => ({ name: policy.policy, values: series.of(policy) ?? [], times: policy.series.time }));
@@ -87,6 +88,7 @@ function Measured(props: { record: Json; query: URLSearchParams }) {
           </Card>
         );
       })}
+      </div>
     </>
   );
 }
@@ -100,7 +102,7 @@ function Shares(props: { record: Json; query: URLSearchParams }) {
   if (!shares.length) return null;
   const draw = (rows: Json[], title: string) =>
     rows.length ? (
-      <Card title={title} note="The part of the whole that each has (the line of its name) and deserves (dashed).">
+      <Card title={title} note="The part of the whole that each has (the line of its name) and deserves (dotted, in the same colour).">
         <Chart
           name={title}
           times={policy.series.time}
@@ -109,9 +111,9 @@ function Shares(props: { record: Json; query: URLSearchParams }) {
           text={(value) => percent(value)}
           at={moment(query)}
           onPick={pick(record)}
-          lines={rows.flatMap((row) => [
-            { name: row.name, values: row.used[resource] ?? [] },
-            { name: `${row.name} deserves`, values: row.deserved[resource] ?? [] },
+          lines={rows.flatMap((row, place) => [
+            { name: row.name, values: row.used[resource] ?? [], tone: place },
+            { name: `${row.name} deserves`, values: row.deserved[resource] ?? [], tone: place, wish: true },
           ])}
         />
       </Card>
@@ -122,8 +124,10 @@ function Shares(props: { record: Json; query: URLSearchParams }) {
         <Choice label="Resource" value={resource} options={names} onChange={(value) => steer({ resource: value })} />
         <Choice label="Policy" value={policy.policy} options={record.policies.map((each: Json) => each.policy)} onChange={(value) => steer({ policy: value })} />
       </div>
+      <div class="charts">
       {draw(shares.filter((row) => row.kind === "namespace").slice(0, 6), `Share of ${resource} by namespace under ${policy.policy}`)}
       {draw(shares.filter((row) => row.kind === "queue").slice(0, 6), `Share of ${resource} by queue under ${policy.policy}`)}
+      </div>
     </>
   );
 }

@@ -7,7 +7,7 @@ import click
 
 from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.model.errors import InputError
 from fairlead.model.progress import Told, nobody
@@ -29,6 +29,7 @@ Examples:
   fairlead plan -f examples/shop
   fairlead plan -f nodes.yaml -f apps/ -o json
   fairlead plan -f examples/shop -o manifests
+  fairlead plan -f examples/shop --html plan.html
   fairlead plan -f examples/shop --drain west-od-1
   fairlead plan -f examples/shop --scale shop/web=50 --add-nodes 3 --like west-spot-1
   fairlead plan --cluster --context production
@@ -49,6 +50,7 @@ Examples:
 @click.option("--scale", multiple=True, metavar="WORKLOAD=N", help="What if: this workload has N replicas.")
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
+@click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
 @click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
 @output_option("manifests")
 def command(
@@ -63,6 +65,7 @@ def command(
     scale: tuple[str, ...],
     weight: tuple[str, ...],
     upgrade: bool,
+    html: str,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -85,6 +88,10 @@ def command(
         changed = apply(view, asked)
         decided = plan(view, told=told)
         then = plan(changed, told=told) if changed is not view else decided
+    if html:
+        from fairlead.web.saved import plan_file
+
+        write_file(html, plan_file(found, changed, then, ", ".join(sources) or "the cluster"))
     form = chosen(output)
     if form == "manifests":
         return _manifests(found, then)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import read
 from fairlead.model.errors import InputError
@@ -55,22 +55,24 @@ def command(
     Placing asks the same functions as `fairlead plan`. The same scenario and seed give the same numbers everywhere.
     Ctrl-C prints what there is so far.
     """
-    from fairlead.sim.report import record
+    from fairlead.sim.film import Film
     from fairlead.sim.run import run
 
     told = story_of(scenario, trace, seed, until)
     chosen_policies = policies_of(policies)
     runs: list[Run] = []
+    films = {policy.name: Film(told) for policy in chosen_policies} if html else {}
     for policy in chosen_policies:
         with progress() as drawn:
-            runs.append(run(told, policy, partial(follow, drawn, policy.name, told.until_ms)))
+            told_so_far = partial(follow, drawn, policy.name, told.until_ms)
+            runs.append(run(told, policy, told_so_far, film=films.get(policy.name)))
         if runs[-1].interrupted:
             break
     _print(told, runs, chosen(output))
     if html:
-        from fairlead.sim.page import page
+        from fairlead.web.saved import simulation_file
 
-        _write(html, page(record(told, runs)))
+        write_file(html, simulation_file(told, runs, films))
     if runs[-1].interrupted:
         click.echo("fairlead: interrupted; the numbers end where the simulation was", err=True)
         return EXIT_INTERRUPTED
@@ -179,11 +181,3 @@ def _print(told: "Story", runs: "list[Run]", form: str) -> None:
     else:
         result = record(told, runs)
         click.echo(json_text(result) if form == "json" else yaml_text(result))
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(path, (error.strerror or str(error)).lower()) from None
-    click.echo(f"fairlead: wrote {path}", err=True)

@@ -8,11 +8,11 @@ from typing import Any
 import msgspec
 from aiohttp import web
 
-from fairlead import __version__
 from fairlead.engine.changes import Changes, whole
 from fairlead.engine.plan import Plan
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.web import assets
+from fairlead.web.about import about_record
 from fairlead.web.guard import guard, harden
 from fairlead.web.lines import LineWriter, opened
 from fairlead.web.replay import Replay
@@ -94,16 +94,6 @@ def _file(name: str, kind: str) -> web.Response:
 async def _about(request: web.Request) -> web.Response:
     site = request.app[SITE]
     return _json(about_record(site.stage.look.title, site.replay, live=site.live))
-
-
-def about_record(title: str, replay: Replay | None, *, live: bool) -> Record:
-    """What the page has to know before it asks for anything else."""
-    return {
-        "version": __version__,
-        "title": title,
-        "live": live,
-        "simulation": replay.about() if replay else None,
-    }
 
 
 async def _simulation(request: web.Request) -> web.Response:
