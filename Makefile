@@ -6,7 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
 
-.PHONY: help setup demo test pure cluster-tests proof lint fix types bench cluster docs clean
+.PHONY: help setup demo page test-install test pure cluster-tests proof lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -27,12 +27,23 @@ demo: setup ## the plan of examples/shop, no cluster needed
 	@# Exit code 1 only says that some replicas wait, as they do in this example.
 	@$(BIN)/fairlead plan -f examples/shop || test $$? -eq 1
 
+PAGE := src/fairlead/web/static/app.js
+
+page: $(PAGE) ## the page of `fairlead ui`, bundled into the package (needs Node.js 20 and npm)
+
+$(PAGE): page/package-lock.json page/build.mjs page/tsconfig.json $(shell find page/src -type f)
+	@command -v npm >/dev/null || { echo "page: NOT BUILT, there is no npm; everything but \`fairlead ui\` and --html works without it"; exit 1; }
+	@cd page && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error && npm run --silent check && npm run --silent build
+
+test-install: setup ## what is tested as people install it: the page in a browser
+	@tools/test-install $(BIN)
+
 test: setup lint types ## everything CI runs: checks, pure tests with coverage, tests on a real API server
 	@$(MAKE) --no-print-directory pure
 	@$(MAKE) --no-print-directory cluster-tests
 
 pure: setup ## the tests that need no API server, in parallel, with branch coverage
-	@$(BIN)/pytest -m "not cluster and not proof" -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
+	@$(BIN)/pytest -m "not cluster and not proof and not page" -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
 
 cluster-tests: setup ## the tests on a real API server, in series
 	@$(BIN)/pytest tests/cluster -m "cluster and not proof" -p no:xdist || { \
@@ -65,4 +76,4 @@ docs: setup ## check that every documented command runs and every reason is docu
 	@$(BIN)/pytest -q tests/arch tests/docs
 
 clean: ## remove what make created here (the control plane's cache stays)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .import_linter_cache build dist src/*.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .import_linter_cache build dist src/*.egg-info src/fairlead/web/static page/node_modules
