@@ -46,9 +46,9 @@ pure: setup ## the tests that need no API server, in parallel, with branch cover
 	@$(BIN)/pytest -m "not cluster and not proof and not page" -n 2 --dist worksteal --cov --cov-report=term --cov-fail-under=95
 
 cluster-tests: setup ## the tests on a real API server, in series
-	@$(BIN)/pytest tests/cluster -m "cluster and not proof" -p no:xdist || { \
+	@$(BIN)/pytest tests/cluster -m "cluster and not proof and not page" -p no:xdist || { \
 	  echo "cluster-tests: real servers on a busy machine may be late; once more, only what failed"; \
-	  $(BIN)/pytest tests/cluster -m "cluster and not proof" -p no:xdist --last-failed --last-failed-no-failures none; }
+	  $(BIN)/pytest tests/cluster -m "cluster and not proof and not page" -p no:xdist --last-failed --last-failed-no-failures none; }
 
 proof: setup ## full sizes; writes dated results under docs/proof/
 	@$(BIN)/pytest -m proof -p no:xdist

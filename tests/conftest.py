@@ -1,6 +1,7 @@
 """What every test shares: Hypothesis without deadlines, with fixed seeds, small by default."""
 
 import os
+from importlib.util import find_spec
 
 from hypothesis import HealthCheck, settings
 
@@ -9,3 +10,6 @@ settings.register_profile(
 )
 settings.register_profile("proof", parent=settings.get_profile("small"), max_examples=2000)
 settings.load_profile(os.environ.get("FAIRLEAD_HYPOTHESIS", "small"))
+
+# The tests in a browser need Playwright, which only `make test-install` installs.
+collect_ignore = [] if find_spec("playwright") else ["page"]

@@ -103,7 +103,7 @@ export function Table<T>(props: { caption: string; columns: Column<T>[]; rows: T
   }
   const shown = all ? rows : rows.slice(0, FIRST);
   return (
-    <div class="table" tabIndex={0} role="region" aria-label={props.caption}>
+    <div class="table" tabIndex={0} role="group" aria-label={props.caption}>
       <table>
         <caption class={props.hideCaption ? "hidden" : ""}>{props.caption}</caption>
         <thead>
@@ -186,11 +186,11 @@ export function Picture(props: { name: string; children: ComponentChildren }) {
   );
 }
 
-export function Choice(props: { label: string; value: string; options: (string | [string, string])[]; onChange: (value: string) => void }) {
+export function Choice(props: { label: string; bare?: boolean; value: string; options: (string | [string, string])[]; onChange: (value: string) => void }) {
   return (
     <label class="choice">
-      <span>{props.label}</span>
-      <select value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
+      <span class={props.bare ? "hidden" : ""} aria-hidden="true">{props.label}</span>
+      <select aria-label={props.label} value={props.value} onChange={(event) => props.onChange(event.currentTarget.value)}>
         {props.options.map((option) => {
           const [value, text] = typeof option === "string" ? [option, option] : option;
           return (

@@ -143,7 +143,7 @@ export function Moments(props: { simulation: { policies: string[]; seconds: numb
   const policy = query.get("policy") ?? simulation.policies[0]!;
   const set = (second: number) => steer({ at: String(Math.round(Math.min(Math.max(second, 0), simulation.seconds - 1))), policy });
   return (
-    <div class="moments" role="group" aria-label="Moment of the simulation">
+    <div class="moments" role="region" aria-label="Moment of the simulation">
       {simulation.policies.length > 1 && <Choice label="Policy" value={policy} options={simulation.policies} onChange={(value) => steer({ policy: value, at: String(at) })} />}
       <button type="button" onClick={() => set(at - simulation.step)} aria-label="One step back">◀</button>
       <label class="slider">

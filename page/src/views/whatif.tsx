@@ -142,7 +142,7 @@ function Ask(props: {
       <span class="label">{props.label}</span>
       {props.number !== undefined && <input type="number" name="count" min="0" max="100000" defaultValue={String(props.number)} aria-label={`${props.label}: number`} />}
       {props.word && <span>{props.word}</span>}
-      {props.options ? <Choice label="" value={value} options={props.options} onChange={setValue} /> : props.first}
+      {props.options ? <Choice label={`${props.label}: which`} bare value={value} options={props.options} onChange={setValue} /> : props.first}
       <button type="submit">Show</button>
     </form>
   );

@@ -78,7 +78,7 @@ function Path(props: { record: Json }) {
   const top = (box: Box) => middle(box) - (box.lines.length * LINE + 14) / 2;
   return (
     <Picture name={`path-${props.record.title}`.replace(/[^a-z0-9-]+/gi, "-")}>
-      <div class="wide" tabIndex={0} role="region" aria-label="Drawing of the path">
+      <div class="wide" tabIndex={0} role="group" aria-label="Drawing of the path">
         <svg class="picture path" viewBox={`0 0 ${width} ${height}`} style={{ minWidth: "720px" }} role="img" aria-label={rows.map((box) => `${LEVELS[box.column]}: ${box.lines.join(", ")}`).join(". ")}>
           {LEVELS.map((level, column) => (
             <text class="head" x={x(column)} y="18">{level}</text>
