@@ -1,13 +1,16 @@
 """Files as a source: read, planned, and read again when one of them changes."""
 
 import asyncio
+import gc
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
 from fairlead.engine.plan import plan
+from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.reading import SUFFIXES
 from fairlead.kube.manifests.view import viewed
 from fairlead.model.errors import InputError
+from fairlead.model.snapshot import Snapshot
 from fairlead.web.stage import Stage
 from fairlead.web.views import Look
 
@@ -41,13 +44,21 @@ class FileSource:
     async def show(self, stage: Stage) -> None:
         """The nodes first, then the plan."""
         try:
-            found, view = await asyncio.to_thread(viewed, self._sources)
+            found, view = await asyncio.to_thread(self._read)
             look = Look(title=self.title, found=found, view=view)
             await stage.show(look)
             decided = await asyncio.to_thread(plan, view)
             await stage.show(Look(title=self.title, found=found, view=view, decided=decided))
         except InputError as error:
             await stage.show(Look(title=self.title, trouble=str(error)))
+
+    def _read(self) -> tuple[Catalogue, Snapshot]:
+        """The files; millions of new objects without a cycle among them are no work for the collector."""
+        gc.disable()
+        try:
+            return viewed(self._sources)
+        finally:
+            gc.enable()
 
     def _stamp(self) -> tuple[tuple[str, int, int], ...]:
         """Every file with its time and size."""
