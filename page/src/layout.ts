@@ -15,6 +15,8 @@ export type Block = { title: string; count: number; x: number; y: number; width:
 export type Layout = { size: number; gap: number; width: number; height: number; tiles: Tile[]; blocks: Block[] };
 
 const SIZES = [128, 112, 96, 84, 72, 60, 50, 42, 34, 28, 23, 19, 16, 13, 11, 9, 7, 5, 4];
+// Width to height of a block, tried in this order; the last is as wide as there is room.
+const SHAPES = [2.2, 1, 1e9];
 const TITLE = 24;
 const BETWEEN = 18;
 
@@ -43,13 +45,15 @@ export function grouped(sites: SiteNodes[], by: string): Group[] {
 export function laidOut(groups: Group[], width: number, height: number): Layout {
   let last: Layout | null = null;
   for (const size of SIZES) {
-    last = attempt(groups, width, size);
-    if (last.height <= height) return last;
+    for (const shape of SHAPES) {
+      last = attempt(groups, width, size, shape);
+      if (last.height <= height) return last;
+    }
   }
   return last!;
 }
 
-function attempt(groups: Group[], width: number, size: number): Layout {
+function attempt(groups: Group[], width: number, size: number, shape: number): Layout {
   const gap = size >= 28 ? 4 : size >= 13 ? 2 : 1;
   const step = size + gap;
   const most = Math.max(Math.floor((width + gap) / step), 1);
@@ -60,7 +64,7 @@ function attempt(groups: Group[], width: number, size: number): Layout {
   let shelf = 0;
   for (const group of groups) {
     const least = Math.ceil(Math.min(Math.max(group.title.length * 7 + 40, 90), width) / step);
-    const wanted = groups.length === 1 ? most : Math.ceil(Math.sqrt(group.members.length * 2.2));
+    const wanted = groups.length === 1 ? most : Math.ceil(Math.sqrt(group.members.length * shape));
     const columns = Math.min(Math.max(wanted, least), most);
     const block = columns * step - gap;
     if (x > 0 && x + block > width) {

@@ -33,7 +33,7 @@ export function NodeMap(props: Props) {
   const [focused, setFocused] = useState(false);
   const look = useLook();
   const groups = useMemo(() => grouped(props.record.sites, props.group), [props.record, props.group]);
-  const layout = useMemo(() => laidOut(groups, Math.max(width, 200), props.height ?? 560), [groups, width, props.height]);
+  const layout = useMemo(() => laidOut(groups, Math.max(width, 200), props.height ?? Math.max(window.innerHeight - 330, 420)), [groups, width, props.height]);
   const total = layout.tiles.length;
 
   useEffect(() => {

@@ -157,3 +157,38 @@ def test_broken_manifest_is_told_with_its_place(tmp_path: Path) -> None:
     found = record(look_at(tmp_path), "overview")
     assert found["replicas"]["placed"] == 2
     assert [Path(error["path"]).name.partition(":")[0] for error in found["errors"]] == ["bad.yaml"]
+
+
+STORED = """\
+apiVersion: apps/v1
+kind: StatefulSet
+metadata:
+  name: store
+  namespace: shop
+  annotations: {{resource.karmada.io/cached-from-cluster: west}}
+spec:
+  replicas: 1
+  selector: {{matchLabels: {{app: store}}}}
+  volumeClaimTemplates: [{{metadata: {{name: data}}}}]
+  template: {{metadata: {{labels: {{app: store}}}}, spec: {{containers: [{{name: c}}]}}}}
+---
+apiVersion: v1
+kind: PersistentVolumeClaim
+metadata: {{name: {claim}, namespace: {namespace}}}
+spec: {{volumeName: cart-data}}
+"""
+
+
+@pytest.mark.parametrize(
+    ("claim", "namespace", "disks"),
+    [("data-store-0", "shop", 3), ("data-store-0", "other", 0), ("data-store-x", "shop", 0)],
+)
+def test_path_ends_on_the_disks_of_the_workload(tmp_path: Path, claim: str, namespace: str, disks: int) -> None:
+    """By the claims that are made for its pods; those of other names and namespaces are not its own."""
+    (tmp_path / "stored.yaml").write_text(STORED.format(claim=claim, namespace=namespace))
+    look = look_at(SHOP, tmp_path)
+    assert look.decided is not None
+    found = QUESTIONS["workload"](look, look.decided, {"workload": "StatefulSet/shop/store"})
+    volumes = found["sites"][0]["volumes"]
+    assert len(volumes) == disks
+    assert all(each["new"] and each["volume"] == "cart-data" for each in volumes)

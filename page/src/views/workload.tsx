@@ -150,6 +150,7 @@ function nodes(site: Json): string[] {
 
 function disks(site: Json): string[] {
   if (!site.volumes?.length) return ["no volume"];
-  return site.volumes.slice(0, 6).map((each: Json) => short(`${each.volume}: ${each.disk}`));
+  const names = [...new Set<string>(site.volumes.map((each: Json) => short(each.volume)))].slice(0, 2);
+  return [...names, ...site.volumes.slice(0, 6).map((each: Json) => short(`${each.disk}${each.new ? " (new)" : ""}`))];
 }
 

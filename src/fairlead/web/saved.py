@@ -28,7 +28,7 @@ def plan_file(found: Catalogue, view: Snapshot, decided: Plan, title: str) -> st
     keys = [each["workload"] for each in workloads_record(decided)["workloads"]]
     records: Record = {"about": about_record(title, None, live=False)}
     records |= {name: make(look) for name, make in VIEWS.items()}
-    records["paths"] = {key: workload_record(decided, key) for key in keys[:MOST_PATHS]}
+    records["paths"] = {key: workload_record(decided, key, found) for key in keys[:MOST_PATHS]}
     return saved(title, records)
 
 

@@ -67,7 +67,7 @@ VIEWS: Mapping[str, Callable[[Look], Record]] = {
 
 
 def _workload(look: Look, decided: Plan, ask: Mapping[str, str]) -> Record:
-    return _known(workload_record(decided, ask.get("workload", "")), "workload", ask)
+    return _known(workload_record(decided, ask.get("workload", ""), look.found), "workload", ask)
 
 
 def _node(look: Look, decided: Plan, ask: Mapping[str, str]) -> Record:

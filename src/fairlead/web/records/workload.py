@@ -6,6 +6,8 @@ from fairlead.engine.explain import workload_lines
 from fairlead.engine.plan import Plan
 from fairlead.engine.record import divided_record, path_record
 from fairlead.engine.site import Path, SitePlan
+from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.manifests.claimed import claimed_volumes
 from fairlead.model.amounts import quantities
 
 
@@ -28,21 +30,44 @@ def _summary(title: str, kind: str, waiting: int) -> dict[str, Any]:
     return {"title": title, "kind": kind, "replicas": 0, "running": 0, "placed": 0, "waiting": waiting}
 
 
-def workload_record(decided: Plan, key: str) -> dict[str, Any] | None:
-    """The records of every level that decided about the workload `key`, and the sentences; None: no such workload."""
+def workload_record(decided: Plan, key: str, found: Catalogue) -> dict[str, Any] | None:
+    """The records of every level that decided about the workload `key`, and the sentences; None: no such workload.
+
+    `found` tells which volumes are the workload's.
+    """
     divided = next((each for each in decided.divided if each.workload.key == key), None)
-    found = [(site, path) for site in decided.sites for path in site.paths if path.workload.key == key]
-    if divided is None and not found:
+    here = [(site, path) for site in decided.sites for path in site.paths if path.workload.key == key]
+    if divided is None and not here:
         return None
     return {
         "workload": key,
-        "title": divided.workload.title if divided else found[0][1].workload.title,
+        "title": divided.workload.title if divided else here[0][1].workload.title,
         "fleet": divided_record(divided) if divided else None,
         "sites": [
-            _site(site, path) for site, path in found if path.replicas or any(part.part.running for part in path.parts)
+            {**_site(site, path), "volumes": _volumes(decided, site, claimed_volumes(found, site.site.name, key))}
+            for site, path in here
+            if path.replicas or any(part.part.running for part in path.parts)
         ],
         "explain": list(_lines(decided, key)),
     }
+
+
+def _volumes(decided: Plan, site: SitePlan, names: tuple[str, ...]) -> list[dict[str, Any]]:
+    """Where the storage replicas of these volumes are, and where the plan puts those that wait."""
+    held = [
+        {"volume": volume.name, "disk": f"{each.node}/{each.disk}" if each.disk else each.node, "new": False}
+        for volume in site.site.volumes
+        if volume.name in names
+        for each in volume.held
+        if not each.failed
+    ]
+    decision = decided.storage.get(site.site.name)
+    placed = decision.placed if decision else ()
+    return held + [
+        {"volume": each.volume, "disk": f"{each.node}/{each.disk}", "new": True}
+        for each in placed
+        if each.volume in names
+    ]
 
 
 def _lines(decided: Plan, key: str) -> tuple[str, ...]:
