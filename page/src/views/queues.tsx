@@ -1,4 +1,5 @@
 import { amount, parsedAmount, span } from "../amounts";
+import { Chart } from "../chart";
 import { useAnswer, useView, type Json } from "../data";
 import { Bar, Card, Choice, Empty, Picture, Table, Waiting, Work } from "../parts";
 import { steer } from "../route";
@@ -20,6 +21,7 @@ export function Queues(props: { moment: Record<string, string>; query: URLSearch
       {record.sites.map((site: Json) => (
         <Site site={site} resource={resource} />
       ))}
+      {!props.simulated && <Lately resource={resource} />}
       <Gangs moment={props.moment} simulated={props.simulated} />
     </>
   );
@@ -106,6 +108,33 @@ function bounds(resource: string, row: Json): string {
   if (row.guarantee?.[resource]) parts.push(`at least ${amount(resource, of(resource, row.guarantee))}`);
   if (row.capability?.[resource]) parts.push(`at most ${amount(resource, of(resource, row.capability))}`);
   return parts.join(", ");
+}
+
+// --- queues over time --------------------------------------------------------------------------------------------------
+
+function Lately(props: { resource: string }) {
+  const record = useView("history", {});
+  const samples: Json[] = record?.samples ?? [];
+  if (samples.length < 2) return null;
+  const names = [...new Set<string>(samples.flatMap((sample) => Object.keys(sample.queues)))].slice(0, 6);
+  const times = samples.map((sample) => sample.time);
+  const value = (sample: Json, name: string, kind: string) => (sample.queues[name] ? of(props.resource, sample.queues[name][kind]) : null);
+  return (
+    <Card title={`Queues lately: ${props.resource}`} note="Used since the page's server started; dotted, in the same colour, what is deserved.">
+      <Chart
+        name={`Queues lately ${props.resource}`}
+        times={times}
+        start={times[0]}
+        end={Math.max(times.at(-1)!, times[0] + 1)}
+        label={(second) => new Date(second * 1000).toLocaleTimeString("en-GB")}
+        text={(shown) => amount(props.resource, shown)}
+        lines={names.flatMap((name, tone) => [
+          { name, tone, values: samples.map((sample) => value(sample, name, "used")) },
+          { name: `${name} deserves`, tone, wish: true, values: samples.map((sample) => value(sample, name, "deserved")) },
+        ])}
+      />
+    </Card>
+  );
 }
 
 // --- gangs over time --------------------------------------------------------------------------------------------------

@@ -8,7 +8,8 @@ SAMPLES = 720
 CHANGES = 200
 WORKLOADS = 500
 SPANS = 100
-"""How much is kept: samples, changes in words, workloads that are followed, and spans of each."""
+QUEUES = 30
+"""How much is kept: samples, changes in words, workloads that are followed, spans of each, and queues of a sample."""
 
 
 class History:
@@ -20,10 +21,23 @@ class History:
         self._last: dict[str, dict[str, Any]] = {}
         self._spans: dict[str, deque[list[Any]]] = {}
 
-    def add(self, now: float, overview: dict[str, Any], workloads: Sequence[dict[str, Any]]) -> None:
-        """A new plan: its overview, and its workloads as the view `workloads` lists them."""
+    def add(
+        self,
+        now: float,
+        overview: dict[str, Any],
+        workloads: Sequence[dict[str, Any]],
+        queues: Sequence[dict[str, Any]] = (),
+    ) -> None:
+        """A new plan: its overview, the rows of the view `workloads`, the sites of the view `queues`."""
         now = round(now, 1)
-        self._samples.append({"time": now, "replicas": overview["replicas"], "waiting": overview["waiting"]})
+        self._samples.append(
+            {
+                "time": now,
+                "replicas": overview["replicas"],
+                "waiting": overview["waiting"],
+                "queues": _queues(queues),
+            }
+        )
         known = {each["workload"]: each for each in workloads}
         if self._last:
             self._changes.extend({"time": now, **each} for each in _changes(self._last, known))
@@ -52,6 +66,17 @@ class History:
             "changes": list(self._changes),
             "spans": {key: list(spans) for key, spans in self._spans.items()},
         }
+
+
+def _queues(sites: Sequence[dict[str, Any]]) -> dict[str, dict[str, Any]]:
+    """What each queue uses and deserves, by cluster and name."""
+    found = {
+        f"{site['cluster']}/{queue['name']}".lstrip("/"): {"used": queue["used"], "deserved": queue["deserved"]}
+        for site in sites
+        for queue in site["queues"]
+        if queue["namespaces"]
+    }
+    return dict(list(found.items())[:QUEUES])
 
 
 def _changes(old: dict[str, dict[str, Any]], new: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:

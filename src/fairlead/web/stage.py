@@ -51,9 +51,8 @@ class Stage:
     async def show(self, look: Look) -> None:
         """From now on this is what there is."""
         if look.decided is not None:
-            record = await asyncio.to_thread(VIEWS["overview"], look)
-            plans = await asyncio.to_thread(VIEWS["workloads"], look)
-            self.history.add(self._clock(), record, plans["workloads"])
+            records = [await asyncio.to_thread(VIEWS[view], look) for view in ("overview", "workloads", "queues")]
+            self.history.add(self._clock(), records[0], records[1]["workloads"], records[2]["sites"])
         async with self._news:
             self.look = look
             self.revision += 1
