@@ -13,6 +13,7 @@ const RIGHT = 14;
 const TOP = 14;
 const BOTTOM = 30;
 const STEPS = [1, 5, 10, 30, 60, 300, 600, 900, 1800, 3600, 7200, 10800, 14400, 21600, 43200, 86400];
+const LABELLED = 4;
 export const COLOURS = 8;
 
 export function Chart(props: {
@@ -74,12 +75,13 @@ export function Chart(props: {
         {ticks.map((tick) => (
           <text class="tick" x={x(tick)} y={HEIGHT - 10} text-anchor={x(tick) > WIDTH - 40 ? "end" : "middle"}>{label(tick)}</text>
         ))}
-        {(props.marks ?? []).map((mark) => (
+        {(props.marks ?? []).map((mark, place) => (
           <g class="event">
             <line x1={x(mark.at)} x2={x(mark.at)} y1={TOP} y2={HEIGHT - BOTTOM} />
             <path d={`M${x(mark.at) - 4} ${TOP - 6}h8l-4 7z`}>
               <title>{mark.label}</title>
             </path>
+            {props.marks!.length <= LABELLED && <text x={Math.min(x(mark.at) + 5, WIDTH - 90)} y={HEIGHT - BOTTOM - 6 - 13 * (place % 2)}>{mark.label}</text>}
           </g>
         ))}
         {props.lines.map((line, row) =>

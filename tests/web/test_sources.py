@@ -6,6 +6,7 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
+import yaml
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
@@ -16,11 +17,12 @@ from fairlead.sim.film import FRAMES, Film
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.run import run
 from fairlead.web.replay import Replay
-from fairlead.web.source_live import Followed, LiveSource
+from fairlead.web.source_live import READ, Followed, LiveSource
 from fairlead.web.source_replay import ReplaySource
 from fairlead.web.stage import Stage
 from fairlead.web.views import VIEWS, Look
 from tests.sim.stories import told, workload
+from tests.web.looks import ROOT
 
 ALLOCATABLE = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
@@ -104,6 +106,24 @@ async def test_trouble_with_the_server_is_told_and_forgotten() -> None:
         api.end_watches(cut=True)
         look = await stage.until(lambda look: bool(look.trouble))
         assert look.view.sites[0].nodes.names == ("n1",)
+
+
+async def test_kind_that_may_not_be_read_is_told_and_left_out() -> None:
+    """The rest is planned."""
+    api = town("n1")
+    api.fail(status=403, method="GET", path="/apis/longhorn.io/v1beta2/volumes", times=1000)
+    async with following(("one", api)) as stage:
+        look = await stage.until(lambda look: waiting(look) == 2)
+        assert "volumes" in look.trouble
+
+
+def test_rights_of_the_component_are_to_read_what_a_plan_reads() -> None:
+    """deploy/ui allows every kind that is followed, and to write nothing."""
+    text = (ROOT / "deploy" / "ui" / "rbac.yaml").read_text()
+    role = next(each for each in yaml.safe_load_all(text) if each["kind"] == "ClusterRole")
+    allowed = {(group, kind) for rule in role["rules"] for group in rule["apiGroups"] for kind in rule["resources"]}
+    assert allowed == {(each.group, each.plural) for each in READ}
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
 
 
 def replay(**fields: Any) -> tuple[Replay, Film]:

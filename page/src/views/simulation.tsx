@@ -1,5 +1,5 @@
 // A simulation: policies side by side over time.
-import { clock, number, percent, span } from "../amounts";
+import { clock, number, percent, plural, span } from "../amounts";
 import { Chart, type Line } from "../chart";
 import { useAnswer, type Json } from "../data";
 import { Card, Choice, Empty, Table, Waiting } from "../parts";
@@ -15,7 +15,7 @@ export function Simulation(props: { query: URLSearchParams }) {
     <>
       <h2 class="title">{record.scenario || "Simulation"}</h2>
       <p class="note">
-        {span(record.seconds)}, {record.nodes} nodes, {record.arrivals} arrivals, {record.outages} nodes lost on the way, seed {record.seed}.
+        {span(record.seconds)}, {plural(record.nodes, "node")}, {plural(record.arrivals, "arrival")}, {plural(record.outages, "node")} lost on the way, seed {record.seed}.
         {record.interrupted ? " Interrupted: the numbers end where the simulation was." : ""}
       </p>
       <Measures record={record} />

@@ -143,7 +143,7 @@ function nodes(site: Json): string[] {
   const lines = [`${placed(site)} placed${site.unplaced ? `, ${site.unplaced} wait` : ""}`];
   const all = [...spots].sort((a, b) => b[1] - a[1]);
   lines.push(...all.slice(0, 6).map(([node, count]) => short(`${node} ×${count}`)));
-  if (all.length > 6) lines.push(`and ${all.length - 6} more nodes`);
+  if (all.length > 6) lines.push(`and ${plural(all.length - 6, "more node")}`);
   for (const finding of site.findings) lines.push(short(finding.reason));
   return lines;
 }

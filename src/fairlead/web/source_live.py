@@ -1,13 +1,14 @@
 """Live clusters as a source: lists and watches of what a plan reads, planned again when something has changed."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from fairlead.engine.plan import plan
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
+from fairlead.kube.errors import ApiError
 from fairlead.kube.http import connect
 from fairlead.kube.manifests.catalogue import CLUSTER, KINDS, Catalogue
 from fairlead.kube.manifests.sites import snapshot
@@ -20,6 +21,8 @@ PAUSE_S = 0.5
 """Changes that come together are planned together."""
 REST = 2.0
 """After a plan that took long the next one waits for this many times as long, so that most of a core stays free."""
+
+MOST_TROUBLES = 2
 
 READ = tuple(each for each in ALL if KINDS.get((each.group, each.kind)) is each.shape)
 
@@ -76,25 +79,26 @@ class LiveSource:
         return reflector
 
     async def _show(self, stage: Stage) -> None:
-        await self._synced(each for each in self._reflectors if each.resource is NODES)
+        await self._settled(stage, [each for each in self._reflectors if each.resource is NODES])
         await stage.show(await self._look())
-        await self._synced(self._reflectors)
+        await self._settled(stage, self._reflectors)
         loop = asyncio.get_running_loop()
         while True:
             self._changed.clear()
             began = loop.time()
             look = await self._look()
             decided = await asyncio.to_thread(plan, look.view)
-            await stage.show(
-                Look(title=look.title, found=look.found, view=look.view, decided=decided, trouble=look.trouble)
-            )
+            await stage.show(replace(look, decided=decided))
             pause = PAUSE_S + REST * (loop.time() - began)
             await self._news(stage)
             await self._sleep(pause)
 
-    async def _synced(self, reflectors: Iterable[Reflector[Any]]) -> None:
-        for each in reflectors:
-            await each.synced.wait()
+    async def _settled(self, stage: Stage, reflectors: Sequence[Reflector[Any]]) -> None:
+        """Wait until each is listed or refused; what stands in the way meanwhile is shown."""
+        while not all(each.synced.is_set() or _refused(each) for each in reflectors):
+            if self._trouble() != stage.look.trouble:
+                await stage.show(replace(stage.look, trouble=self._trouble()))
+            await self._sleep(PAUSE_S / 10)
 
     async def _news(self, stage: Stage) -> None:
         """Wait for a change, of the cluster or of the connection to it."""
@@ -107,12 +111,22 @@ class LiveSource:
                 pass
 
     def _trouble(self) -> str:
-        found = {str(each.trouble) for each in self._reflectors if each.trouble is not None}
-        return "; ".join(sorted(found)[:3])
+        """What stands in the way, kind by kind."""
+        found = sorted(
+            {f"{each.resource.label}: {each.trouble}" for each in self._reflectors if each.trouble is not None}
+        )
+        more = f" (and {len(found) - MOST_TROUBLES} more kinds)" if len(found) > MOST_TROUBLES else ""
+        return "; ".join(found[:MOST_TROUBLES]) + more
 
     async def _look(self) -> Look:
+        """What is known now; the lists are copied on the loop, where they change."""
         found = Catalogue()
         for each in self._reflectors:
             found.objects[each.resource.shape] += each.objects.values()
         view = await asyncio.to_thread(snapshot, found)
         return Look(title=self.title, found=found, view=view, trouble=self._trouble())
+
+
+def _refused(reflector: Reflector[Any]) -> bool:
+    """Whether this kind may not be read here; the plan is made without it, and the page says so."""
+    return isinstance(reflector.trouble, ApiError) and reflector.trouble.status in (401, 403)
