@@ -57,7 +57,7 @@ lint: setup ## style, import contracts, spelling
 	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo "run: make fix"; exit 1; }
 	@$(BIN)/ruff check --quiet src tests bench tools
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/codespell src tests docs bench examples README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
+	@$(BIN)/codespell src tests docs bench examples page/src README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
 
 fix: setup ## format and repair what can be repaired
 	@$(BIN)/ruff format src tests bench tools

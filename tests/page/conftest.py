@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, Page, Playwright, Request, sync_playwright
+from playwright.sync_api import Browser, Page, Playwright, Request, expect, sync_playwright
 
 from tests.cluster.conftest import api, control_plane, kubeconfig, kwok_nodes, namespace
 
@@ -30,7 +30,8 @@ ARGUMENTS = (
     "--disable-component-update",
     "--disable-sync",
 )
-DEADLINE_MS = 30_000
+DEADLINE_MS = 60_000
+expect.set_options(timeout=DEADLINE_MS)
 
 
 @pytest.hookimpl(tryfirst=True)
