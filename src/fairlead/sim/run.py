@@ -61,7 +61,7 @@ def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None, 
 class _Loop:
     """The state of one run."""
 
-    def __init__(self, story: Story, policy: SimPolicy, film: Film | None) -> None:
+    def __init__(self, story: Story, policy: SimPolicy, film: Film | None = None) -> None:
         self.story, self.policy, self.tiers, self.film = story, policy, Tiers(), film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
