@@ -15,7 +15,7 @@ from fairlead.web import server
 from fairlead.web.guard import TOKEN_HEADER
 from fairlead.web.patch import patched
 from fairlead.web.serve import LOOPBACK
-from fairlead.web.server import Site, application
+from fairlead.web.server import Shown, application
 from fairlead.web.source_files import FileSource
 from fairlead.web.stage import Stage
 from fairlead.web.views import VIEWS, Look
@@ -29,14 +29,14 @@ async def served(look: Look, *, token: str = "", hosts: frozenset[str] | None = 
     """A client of a server that shows the look."""
     stage = Stage("test")
     await stage.show(look)
-    async with TestClient(TestServer(application(Site(stage), token=token, hosts=hosts))) as client:
+    async with TestClient(TestServer(application(Shown(stage), token=token, hosts=hosts))) as client:
         yield client
 
 
 def stage_of(client: Client) -> Stage:
     """The stage behind a client."""
     app = client.server.app
-    stage: Stage = app[server.SITE].stage
+    stage: Stage = app[server.SHOWN].stage
     return stage
 
 

@@ -12,7 +12,7 @@ from aiohttp import web
 
 from fairlead.model.errors import InputError
 from fairlead.web.replay import Replay
-from fairlead.web.server import Site, application
+from fairlead.web.server import Shown, application
 from fairlead.web.stage import Stage
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
@@ -62,7 +62,7 @@ async def serve(source: Source, where: Address, ready: Callable[[str], None], *,
     """Serve until SIGINT or SIGTERM; `ready` is told the address of the page."""
     stage = Stage(source.title)
     hosts = LOOPBACK | {where.host} if where.loopback else None
-    app = application(Site(stage, replay, live=source.live), token=where.token, hosts=hosts)
+    app = application(Shown(stage, replay, live=source.live), token=where.token, hosts=hosts)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)
     await runner.setup()
     try:

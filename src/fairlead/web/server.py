@@ -28,7 +28,7 @@ COMPRESSED = 1024
 
 
 @dataclass(slots=True)
-class Site:
+class Shown:
     """What one server shows: a stage, and a replay where the source is a scenario."""
 
     stage: Stage
@@ -38,13 +38,13 @@ class Site:
     asking: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(QUESTIONS_AT_ONCE))
 
 
-SITE = web.AppKey("site", Site)
+SHOWN = web.AppKey("shown", Shown)
 
 
-def application(site: Site, *, token: str = "", hosts: frozenset[str] | None = None) -> web.Application:
+def application(shown: Shown, *, token: str = "", hosts: frozenset[str] | None = None) -> web.Application:
     """The server's application. With `token` every record needs it; with `hosts` only these names are answered."""
     app = web.Application(middlewares=[guard(token=token, hosts=hosts), _answered])
-    app[SITE] = site
+    app[SHOWN] = shown
     app.on_response_prepare.append(harden)
     app.add_routes(
         [
@@ -92,49 +92,49 @@ def _file(name: str, kind: str) -> web.Response:
 
 
 async def _about(request: web.Request) -> web.Response:
-    site = request.app[SITE]
-    return _json(about_record(site.stage.look.title, site.replay, live=site.live))
+    shown = request.app[SHOWN]
+    return _json(about_record(shown.stage.look.title, shown.replay, live=shown.live))
 
 
 async def _simulation(request: web.Request) -> web.Response:
-    replay = request.app[SITE].replay
+    replay = request.app[SHOWN].replay
     if replay is None:
         raise InputError("simulation", "this source is no scenario; start with --scenario FILE")
     return _json(replay.record())
 
 
 async def _view(request: web.Request) -> web.Response:
-    site, view = request.app[SITE], request.match_info["view"]
+    shown, view = request.app[SHOWN], request.match_info["view"]
     if view in QUESTIONS:
-        look, decided = await _decided(site, request.query)
+        look, decided = await _decided(shown, request.query)
         return _json(await asyncio.to_thread(QUESTIONS[view], look, decided, request.query))
-    site.stage.known(view)
-    moment = await _moment(site, request.query)
+    shown.stage.known(view)
+    moment = await _moment(shown, request.query)
     if moment is not None and view in VIEWS:
         return _json(await asyncio.to_thread(VIEWS[view], moment))
-    revision, record = await site.stage.record(view)
+    revision, record = await shown.stage.record(view)
     return _json(record, revision=revision)
 
 
-async def _moment(site: Site, query: Mapping[str, str]) -> Look | None:
+async def _moment(shown: Shown, query: Mapping[str, str]) -> Look | None:
     """The moment of a replay that the address names; None where it names none."""
     if "at" not in query:
         return None
-    if site.replay is None:
+    if shown.replay is None:
         raise InputError("at", "this source has no moments; start with --scenario FILE")
-    return await site.replay.look(query.get("policy", ""), whole("at", query["at"]))
+    return await shown.replay.look(query.get("policy", ""), whole("at", query["at"]))
 
 
-async def _decided(site: Site, query: Mapping[str, str]) -> tuple[Look, Plan]:
-    look = await _moment(site, query) or site.stage.look
+async def _decided(shown: Shown, query: Mapping[str, str]) -> tuple[Look, Plan]:
+    look = await _moment(shown, query) or shown.stage.look
     if look.decided is None:
         raise InputError("plan", "the plan is not made yet; ask again")
     return look, look.decided
 
 
 async def _what_if(request: web.Request) -> web.Response:
-    site, query = request.app[SITE], request.query
-    look, decided = await _decided(site, query)
+    shown, query = request.app[SHOWN], request.query
+    look, decided = await _decided(shown, query)
     more = query.get("addNodes", "")
     asked = Changes(
         drain=tuple(query.getall("drain", [])),
@@ -144,7 +144,7 @@ async def _what_if(request: web.Request) -> web.Response:
         scale=tuple(query.getall("scale", [])),
         weight=tuple(query.getall("weight", [])),
     )
-    async with site.asking:
+    async with shown.asking:
         return _json(await asyncio.to_thread(what_if, look, decided, asked))
 
 
@@ -153,17 +153,17 @@ async def _stream(request: web.Request) -> web.StreamResponse:
 
     `view=NAME` or `view=NAME:REVISION` (the one that the reader has); an empty object comes now and then.
     """
-    site = request.app[SITE]
-    seen = _seen(site.stage, request.query.getall("view", []))
-    if site.streams >= STREAMS:
+    shown = request.app[SHOWN]
+    seen = _seen(shown.stage, request.query.getall("view", []))
+    if shown.streams >= STREAMS:
         return _json({"error": {"path": "stream", "message": f"{STREAMS} streams are open already"}}, status=503)
-    site.streams += 1
+    shown.streams += 1
     try:
         writer = await opened(request)
-        await _follow(writer, site.stage, seen)
+        await _follow(writer, shown.stage, seen)
         return writer.response
     finally:
-        site.streams -= 1
+        shown.streams -= 1
 
 
 def _seen(stage: Stage, views: Sequence[str]) -> dict[str, int]:
