@@ -42,6 +42,12 @@ class Refused:
             with suppress(ApiError):
                 self.api.delete(f"{VETO}/{self.namespace}")
 
+    def quota_is_told(self) -> bool:
+        """Whether an answer of the webhook to the Deployment over its quota names the quota."""
+        events = self.api.items(f"/api/v1/namespaces/{self.namespace}/events")
+        told = [each["message"] for each in events if "have not appeared" in each.get("message", "")]
+        return any("the ReplicaSet reports:" in each and "exceeded quota: few" in each for each in told)
+
     @property
     def fleet(self) -> Fleet:
         """The Deployments."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from tools.controlplane.api import Api
 from tools.controlplane.plane import ControlPlane
 
@@ -368,3 +369,35 @@ async def test_client_certificates_and_service_accounts_get_in(control_plane: Co
         with pytest.raises(ApiError) as caught:
             await client.list(PODS, namespace=namespace)
         assert caught.value.forbidden
+
+
+def impersonating(kubeconfig: Path, path: Path) -> Path:
+    """The same kubeconfig, acting as another user."""
+    body = yaml.safe_load(kubeconfig.read_text())
+    body["users"][0]["user"] |= {
+        "as": "limited",
+        "as-uid": "7",
+        "as-groups": ["readers", "system:authenticated"],
+        "as-user-extra": {"example.com/reason": ["test"]},
+    }
+    path.write_text(yaml.safe_dump(body))
+    return path
+
+
+async def test_impersonated_user_has_no_more_rights_than_its_own(
+    kubeconfig: Path, namespace: str, tmp_path: Path
+) -> None:
+    """The server sees the user and groups of `as` and `as-groups`, on requests and on watches."""
+    async with client_of(impersonating(kubeconfig, tmp_path / "limited")) as client:
+        review = {"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"}
+        reviews = Resource("authentication.k8s.io", "v1", "selfsubjectreviews", "SelfSubjectReview", Bare)
+        found = (await client.create(reviews.raw, review))["status"]["userInfo"]
+        assert (found["username"], found["uid"]) == ("limited", "7")
+        assert {"readers", "system:authenticated"} <= set(found["groups"])
+        assert found["extra"] == {"example.com/reason": ["test"]}
+        with pytest.raises(ApiError) as caught:
+            await client.list(PODS, namespace=namespace)
+        assert caught.value.status == 403
+        with pytest.raises(ApiError) as caught:
+            await anext(client.transport.stream(f"/api/v1/namespaces/{namespace}/pods", {"watch": "1"}))
+        assert caught.value.status == 403

@@ -12,7 +12,6 @@ from fairlead.kube.resources import ALL
 SHARED = {
     "conditions[].lastProbeTime",
     "conditions[].observedGeneration",
-    "deployments.spec.strategy.rollingUpdate.partition",
     "statefulsets.spec.updateStrategy.rollingUpdate.maxSurge",
     "replicasets.status.updatedReplicas",
 }

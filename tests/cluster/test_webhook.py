@@ -265,6 +265,8 @@ def test_refused_pods_leak_no_slot(api: Api, namespace: str, served: Webhooks) -
     """Pods that a quota, a limit range or a later webhook refused after the grant: their slots go to others."""
     _serve(api, namespace)
     with Refused(api, namespace).standing() as refused:
+        if served.setting.mode == "webhook":
+            api.wait("the quota is named in a 429", refused.quota_is_told)
         refused.let_go()
         assert refused.required() == refused.wanted
 

@@ -123,8 +123,9 @@ def test_parts_of_an_untiered_workload_are_one() -> None:
 
 def test_parts_with_an_unreadable_minimum_warn_and_stay_whole() -> None:
     """Nothing is guessed from a wish that cannot be read."""
-    got = parts(shop("web", 3, tiered=True, min_available="many"), 3, 0, 0, Tiers())
-    assert ([part.tier for part in got.parts], [each.code for each in got.warnings]) == ([""], ["InvalidMinimum"])
+    got = parts(shop("web", 3, tiered=True, min_available="many"), 3, 1, 0, Tiers())
+    assert [(part.tier, part.running, part.need) for part in got.parts] == [("", 1, 2)]
+    assert [each.code for each in got.warnings] == ["InvalidMinimum"]
 
 
 def test_a_gang_that_does_not_fit_leaves_its_room_to_others() -> None:

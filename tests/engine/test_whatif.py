@@ -1,5 +1,7 @@
 """What-if changes, explanations and comparisons, on a small site."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -134,6 +136,28 @@ def test_impossible_question_is_refused(name: str) -> None:
     assert "\n" not in str(caught.value)
 
 
+def test_the_least_that_can_be_asked_is_answered() -> None:
+    """No replica at all, no more nodes, a weight of one."""
+    assert spots(whatif.scaled(scene(), "web", 0)) == {}
+    assert whatif.extended(scene(), 0, "n1").sites[0].nodes.names == ("n1", "n2")
+    assert spots(whatif.extended(scene(), 0, "n1")) == {"n2": 1}
+    assert whatif.weighted(scene(), "shop", 1).sites[0].weights == {"shop": 1}
+
+
+def test_only_the_site_of_the_node_is_changed() -> None:
+    """Two sites: the node is drained in its own, more of its like come there."""
+    (here,) = scene().sites
+    there = replace(here, name="b", nodes=node_state([NodeRecord(name="m1", allocatable={"cpu": 9 * CPU, "pods": 9})]))
+    there = replace(there, population=Population(), present={}, required={})
+    both = Snapshot(sites=(here, there))
+    changed = whatif.drained(both, "n2")
+    assert changed.sites[1] is there
+    assert changed.sites[0].nodes.unschedulable.tolist() == [False, True]
+    assert [column.tolist() for column in changed.sites[0].present.values()] == [[2, 0]]
+    more = whatif.extended(both, 2, "m1")
+    assert [len(site.nodes.names) for site in more.sites] == [2, 3]
+
+
 def test_compare_tells_moves_and_waits() -> None:
     """Draining n1 moves two replicas; scaling to nine leaves some waiting."""
     before = plan_record(plan(scene()))
@@ -233,3 +257,12 @@ def test_explain_of_a_bad_wish_and_of_many_nodes() -> None:
     refused = "\n".join(workload_lines(made, "lost"))
     assert "Queue nowhere: 0 of 2 may start" in refused
     assert "UnknownQueue" in refused
+
+
+@pytest.mark.parametrize(("number", "want"), [(12, "n1 1, n2 1, "), (13, "13 on 13 nodes, at most 1 each")])
+def test_up_to_a_dozen_nodes_are_named_and_more_are_counted(number: int, want: str) -> None:
+    """One replica on each of so many nodes, in the sentence about the node level."""
+    records = [NodeRecord(name=f"n{row}", allocatable={"cpu": CPU, "pods": 9}) for row in range(1, number + 1)]
+    site = Site(name="", nodes=node_state(records), population=Population(), workloads=(workload("web", number),))
+    (line,) = [line for line in workload_lines(plan(Snapshot(sites=(site,))), "web") if "Node: " in line]
+    assert f"{number} of {number} placed: {want}" in line

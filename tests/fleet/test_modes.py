@@ -293,6 +293,14 @@ def test_division_by_mode_gives_the_counts_wanted(case: Case) -> None:
     assert division.unplaced == case.unplaced
 
 
+def test_too_little_room_for_copies_is_told_over_all_clusters() -> None:
+    """Three replicas in each of two clusters are six; a maximum of two in one of them leaves room for five."""
+    case = CASES["duplicated above a maximum places nothing"]
+    finding = solved(case).finding
+    assert finding is not None
+    assert finding.details == {"room": 5, "replicas": 6, "missing": 1}
+
+
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
 def test_division_by_mode_does_not_depend_on_the_order_of_clusters(case: Case) -> None:
     """Clusters turned round give the same counts."""

@@ -1,6 +1,8 @@
 """The client's calls, against the fake: what is sent, what is raised, what is tried again."""
 
+import json
 from dataclasses import dataclass
+from typing import Any
 
 import pytest
 
@@ -16,7 +18,7 @@ from fairlead.kube.resources import (
     QUEUES,
     Resource,
 )
-from fairlead.kube.transport import Response
+from fairlead.kube.transport import Query, Response
 from tests.kube.things import client, config_map, pod, shop, uid_of
 
 
@@ -147,6 +149,38 @@ async def test_patch_changes_what_it_says(case: str) -> None:
     what = PATCHES[case]
     got = await client(api).patch(CONFIG_MAPS, "ledger", what.patch, kind=what.kind, namespace="shop")  # type: ignore[arg-type]
     assert what.want == got.data
+
+
+class Asked(FakeApi):
+    """A fake that remembers the query and the body of every request."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked: list[tuple[Query, dict[str, Any]]] = []
+
+    async def request(self, method: str, path: str, **more: Any) -> Response:
+        self.asked.append((more["query"], json.loads(more["body"])))
+        return await super().request(method, path, **more)
+
+
+async def test_only_an_apply_patch_takes_fields_by_force() -> None:
+    """`force` belongs to apply, and only where it is asked for; every patch says which manager owns its fields."""
+    api = Asked()
+    api.put(CONFIG_MAPS, config_map("ledger", a="1"))
+    change = {"data": {"b": "2"}}
+    for kind, force in (("apply", True), ("apply", False), ("merge", True)):
+        await client(api).patch(CONFIG_MAPS, "ledger", change, kind=kind, namespace="shop", force=force)  # type: ignore[arg-type]
+    mine = {"fieldManager": "fairlead"}
+    assert [query for query, _ in api.asked] == [mine | {"force": "true"}, mine, mine]
+
+
+async def test_an_apply_patch_says_its_kind_and_a_merge_patch_only_what_changes() -> None:
+    """The server refuses an apply without version and kind; a merge patch need not repeat them."""
+    api = Asked()
+    api.put(CONFIG_MAPS, config_map("ledger", a="1"))
+    for kind in ("apply", "merge"):
+        await client(api).patch(CONFIG_MAPS, "ledger", {"data": {}}, kind=kind, namespace="shop")  # type: ignore[arg-type]
+    assert [body for _, body in api.asked] == [{"apiVersion": "v1", "kind": "ConfigMap", "data": {}}, {"data": {}}]
 
 
 async def test_patch_status_leaves_the_rest_alone() -> None:

@@ -14,10 +14,11 @@ from aiohttp import web
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
-from fairlead.kube.credentials import Credential, Fixed, TokenFile
+from fairlead.kube.credentials import Credential, Fixed, FromFiles
 from fairlead.kube.errors import ApiError, UnreachableError
-from fairlead.kube.http import HttpTransport, tls_context
+from fairlead.kube.http import HttpTransport
 from fairlead.kube.resources import PODS
+from fairlead.kube.tls import tls_context
 from fairlead.kube.watch import Change, Reflector
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
@@ -138,7 +139,7 @@ async def test_client_certificate_that_is_none_is_bad_input() -> None:
     """Text that is no certificate is named as such."""
     shown = Fixed(Credential(certificate="no", key="thing"))
     async with transport(echo, credentials=shown, source="context 'c'") as wire:
-        with pytest.raises(InputError, match="context 'c': the client certificate"):
+        with pytest.raises(InputError, match="context 'c': the certificate and key"):
             await wire.request("GET", "/version")
     with pytest.raises(InputError, match="not a PEM certificate"):
         tls_context(Connection(server="https://x", ca="no"))
@@ -153,7 +154,7 @@ async def test_rotated_token_is_read_again_after_a_refusal(tmp_path: Path) -> No
         seen.append(request.headers["Authorization"])
         return web.Response(status=200 if seen[-1] == f"Bearer {file.read_text().strip()}" else 401)
 
-    async with transport(handler, credentials=TokenFile(file)) as wire:
+    async with transport(handler, credentials=FromFiles(token=file)) as wire:
         assert (await wire.request("GET", "/version")).status == 200
         file.write_text("new\n")
         assert (await wire.request("GET", "/version")).status == 200
@@ -163,7 +164,7 @@ async def test_rotated_token_is_read_again_after_a_refusal(tmp_path: Path) -> No
 async def test_credential_lost_later_is_a_failure_like_any_other(tmp_path: Path) -> None:
     """At the start a missing token is bad input; later it must not end the tasks that follow the server."""
     file = tmp_path / "token"
-    async with transport(echo, credentials=TokenFile(file)) as wire:
+    async with transport(echo, credentials=FromFiles(token=file)) as wire:
         with pytest.raises(InputError, match="the token file does not exist"):
             await wire.request("GET", "/version")
         file.write_text("t")
@@ -253,6 +254,22 @@ async def test_watch_lines_of_any_length_come_whole() -> None:
         got = [line async for line in wire.stream("/api/v1/pods", {"watch": "1"})]
     assert [len(line) for line in lines] == [len(line) for line in got]
     assert lines == got
+
+
+async def test_watch_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A stream that never ends its line does not fill the memory."""
+    monkeypatch.setattr("fairlead.kube.http.MOST_LINE", 1000)
+
+    async def handler(request: web.Request) -> web.StreamResponse:
+        answer = web.StreamResponse()
+        await answer.prepare(request)
+        await answer.write(line_of(10) + b"\n" + b"x" * 2000)
+        await asyncio.sleep(30)
+        return answer
+
+    async with transport(handler) as wire:
+        with pytest.raises(UnreachableError, match="a line of the stream has more than 1000 bytes"):
+            [line async for line in wire.stream("/api/v1/pods", {})]
 
 
 async def test_watch_that_ends_inside_a_line_is_unreachable() -> None:

@@ -134,6 +134,7 @@ async def test_leader_that_stops_gives_the_lease_back_at_once() -> None:
         began = asyncio.get_running_loop().time()
         await a.stop()
         assert (a.words, lease(api)["holderIdentity"]) == (["won", "lost"], "")
+        assert lease(api)["leaseDurationSeconds"] == 1, "for candidates that go by the clock alone"
         await asyncio.sleep(5)
         assert b.leading
         assert b.told[0][1] - began <= TERMS.renew * 1.2

@@ -14,8 +14,9 @@ from fairlead.kube.errors import KubeError
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, QUEUES
+from fairlead.kube.retry import Backoff
 from fairlead.kube.transport import split_lines
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Change, Pace, Reflector
 from tests.kube import virtual
 from tests.kube.things import client, counting, pod, shop, uid_of, until
 
@@ -164,6 +165,28 @@ async def test_object_that_cannot_be_read_does_not_hide_the_others() -> None:
         api.remove(PODS, "bad", namespace="shop")
         await until(lambda: ("deleted", "bad") in told)
     assert watched.lists == 2
+
+
+async def test_waits_begin_with_the_shortest_and_double() -> None:
+    """Two failed lists in a row at the very start; a list that succeeds begins anew."""
+    api, told, waits = shop("a"), [], []  # type: Any
+    api.fail(403, method="GET", path="/api/v1/pods", times=2)
+    watched = reflector(api, told, waits=waits, pace=Pace(backoff=Backoff(first=1.0, cap=30.0)))
+    async with running(watched):
+        assert waits == [0.75, 1.5]
+        assert watched.trouble is None
+
+
+async def test_a_version_that_is_too_old_is_listed_again_without_a_wait() -> None:
+    """The first time; what is known is old news until then."""
+    api, told, waits = shop("a"), [], []  # type: Any
+    async with running(watched := reflector(api, told, waits=waits)):
+        await until(lambda: ("WATCH", "/api/v1/pods") in api.calls)
+        api.fail(410, method="WATCH")
+        api.put(PODS, pod("b"))
+        api.end_watches()
+        await until(lambda: watched.lists == 2)
+    assert waits == []
 
 
 def test_server_that_ends_streams_at_once_is_not_hammered() -> None:

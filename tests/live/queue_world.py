@@ -17,7 +17,7 @@ from fairlead.kube.resources import (
     RESOURCE_QUOTAS,
     Resource,
 )
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import Fairness
@@ -40,7 +40,13 @@ class World:
         self.cache = Cache()
         self.served = {QUEUES, POD_GROUPS, NATIVE_POD_GROUPS}
         self.changes = 0
-        self.books = Books(self.cache.rules, on_change=self._changed, served=lambda resource: resource in self.served)
+        self.clock = NOW
+        self.books = Books(
+            self.cache.rules,
+            on_change=self._changed,
+            served=lambda resource: resource in self.served,
+            clock=lambda: self.clock,
+        )
         rules = self.cache.rules
         self.fair = Fairness(self.books, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
         self.sinks = dict(self.books.watched()) | dict(rules.watched())
@@ -164,7 +170,7 @@ class World:
         self.sinks[resource](Change("deleted", found))
 
     def _put(self, resource: Resource[Any], found: Any) -> None:
-        self.sinks[resource](Change("modified", found))
+        deliver(self.sinks[resource], Change("modified", found))
 
     def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[FairTurn, list[Outcome]]:
         """One turn; what is granted is assumed."""

@@ -22,6 +22,7 @@ from fairlead.live.queue.status import allocated, group_patch, native_patch, pha
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
 from fairlead.live.queue.upkeep import Sight, Upkeep
 from fairlead.live.runtime.evictions import Evictions
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.model.reasons import Finding, because
 from fairlead.problems import share
 from fairlead.text.documents import strict
@@ -156,7 +157,7 @@ def test_a_native_gang_that_was_scheduled_stays_so() -> None:
 
 
 def _queue(name: str, **more: Any) -> Queue:
-    return msgspec.convert({"metadata": {"name": name}, **more}, Queue)
+    return msgspec.convert({"metadata": {"name": name, "resourceVersion": "7"}, **more}, Queue)
 
 
 def test_queue_status_counts_what_is_held_and_who_waits() -> None:
@@ -167,16 +168,18 @@ def test_queue_status_counts_what_is_held_and_who_waits() -> None:
     assert held["idle"]["cpu"] == 0
     patch = queue_patch(queues["q"], held["q"], Counter({"Running": 1, "Inqueue": 1}))
     assert patch == {
+        "metadata": {"resourceVersion": "7"},
         "status": {
             "running": 1,
             "inqueue": 1,
             "state": "Open",
             "allocated": {"cpu": "3", "memory": "0", "pods": "3"},
-        }
+        },
     }
     known = _queue("q", status={**patch["status"], "state": "Closed", "allocated": {"gpu": 1, **held_text()}})
     assert queue_patch(known, held["q"], Counter({"Running": 1, "Inqueue": 1})) == {
-        "status": {"allocated": {"gpu": None, "cpu": "3", "memory": "0", "pods": "3"}}
+        "metadata": {"resourceVersion": "7"},
+        "status": {"allocated": {"gpu": None, "cpu": "3", "memory": "0", "pods": "3"}},
     }
 
 
@@ -194,6 +197,7 @@ class Office(Place4):
         self.generation = 0
         self.looks = 0
         self.leaving = 0
+        self.seconds_a_look = self._spent = 0.0
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
         measures = self.measures = FairMeasures(CollectorRegistry())
@@ -218,10 +222,11 @@ class Office(Place4):
             marks,
             measures,
             wall=clock,
-            monotonic=clock,
+            monotonic=lambda: clock() + self._spent,
             nudge=self.nudge,
             leads=lambda: True,
             period=2.0,
+            pulse=Pulse(clock),
             hold_seconds=300.0,
             writes=writes,
             tells_evictions=False,
@@ -236,6 +241,7 @@ class Office(Place4):
 
     def _look(self) -> FairTurn:
         self.looks += 1
+        self._spent += self.seconds_a_look
         jobs = [
             {"name": job.key, "namespace": "ml", "queue": "q", "replicas": 1, "request": {"cpu": 9}}
             for job in self.jobs.values()
@@ -265,6 +271,22 @@ def test_room_that_will_not_come_is_no_longer_kept() -> None:
         await office.upkeep.round()
         assert office.holds.promises == {}
         assert office.holds.barred == set()
+
+    run(story())
+
+
+def test_looks_that_take_long_are_rare() -> None:
+    """A look of a second is followed by fifty without one, whatever changes meanwhile."""
+
+    async def story() -> None:
+        office = Office({})
+        office.seconds_a_look = 1.0
+        await office.upkeep.round()
+        for pause, looks in ((0, 1), (49, 1), (2, 2)):
+            await asyncio.sleep(pause)
+            office.generation += 1
+            await office.upkeep.round()
+            assert office.looks == looks
 
     run(story())
 

@@ -19,6 +19,7 @@ from fairlead.live.queue.groups import INTENT
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
+from tests.live.queue_world import World
 
 START = "1970-01-01T00:16:40Z"
 
@@ -185,3 +186,14 @@ def test_self_check_finds_what_is_wrong_in_the_books(tamper: Callable[[Books], N
     found = run(main())
     assert {line.partition(":")[0] for line in found} == want
     assert all(line.endswith(" in a fresh list") for line in found)
+
+
+@pytest.mark.parametrize("stays", [True, False], ids=["a node that stays", "a node that goes"])
+def test_self_check_tells_only_what_differs_at_every_look(stays: bool) -> None:
+    """A node that no watch has told of yet is no mistake if the next look does not see it any more."""
+    api, world = FakeApi(), World()
+    api.put(NODES, {"metadata": {"name": "n1"}})
+    later: list[Callable[[], None]] = [lambda: None, lambda: None if stays else api.remove(NODES, "n1")]
+    api.before(lambda: later.pop(0)(), method="GET", path="/api/v1/nodes", times=2)
+    found = run(differences(Client(api), world.cache, world.books))
+    assert any("node n1" in line for line in found) is stays

@@ -7,9 +7,12 @@ import pytest
 from fairlead.kube.resources import POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.fits import Site, SnapshotFits
+from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.turn import Promise
+from fairlead.live.scheduler.records import PodRecord
 from fairlead.live.scheduler.words import message
+from fairlead.model.errors import InputError
 from tests.live.queue_world import NOW, World
 
 
@@ -171,12 +174,17 @@ def test_constraints_of_the_node_level_hold_inside_a_gang() -> None:
     assert "NodesFull" in outcomes[0].finding.code
 
 
+def intended(*places: tuple[PodRecord, str]) -> str:
+    """The text of an intent, from a machine whose clock is wrong."""
+    return written({pod.key: node for pod, node in places}, 1e12)
+
+
 def test_an_intent_is_rolled_forward_to_the_same_nodes() -> None:
     """Two of four were bound before a crash; the others go where they were meant to, whoever else waits."""
     world = World(2, 2)
     members = [world.pod(f"a-{number}", group="g") for number in range(4)]
     places = [(members[0], "n1"), (members[1], "n1"), (members[2], "n2"), (members[3], "n2")]
-    world.group("g", 4, intent=written(places, NOW))
+    world.group("g", 4, intent=intended(*places))
     world.group("rival", 2, priorityClassName="high")
     world.priority_class("high", 100)
     world.pods(2, "r", group="rival")
@@ -192,7 +200,7 @@ def test_an_intent_whose_node_is_taken_is_decided_anew() -> None:
     """One place is gone: the pod goes elsewhere, the other stays with the intent."""
     world = World(2, 2, 2)
     members = [world.pod(f"a-{number}", group="g") for number in range(3)]
-    world.group("g", 3, intent=written([(members[0], "n1"), (members[1], "n2"), (members[2], "gone")], NOW))
+    world.group("g", 3, intent=intended((members[0], "n1"), (members[1], "n2"), (members[2], "gone")))
     world.pod("stranger", on="n2", cpu="2", schedulerName="other")
     turn, _ = world.turn()
     (grant,) = turn.grants
@@ -208,18 +216,19 @@ def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> N
     owned = world.pod("a-0", group="g", owner="rs")
     bare = world.pod("a-1", group="g")
     world.pod("a-2", group="g", cpu="2")
-    world.group("g", 3, intent=written([(owned, "n1"), (bare, "n1")], NOW - 61))
+    world.group("g", 3, intent=intended((owned, "n1"), (bare, "n1")))
+    world.clock += 61
     world.pod("a-0", group="g", owner="rs", on="n1")
     world.pod("a-1", group="g", on="n1")
-    assert world.fair.overdue(NOW)
+    assert world.fair.overdue(world.clock)
     turn, _ = world.turn()
     assert [(each.pod.metadata.name, each.action, each.beneficiary) for each in turn.evictions] == [
         ("a-0", "release", "")
     ]
     assert [job.key for job in turn.released] == ["PodGroup/ns/g"]
     early = World(2, deadline=62.0)
-    early.group("g", 3, intent=written([(owned, "n1")], NOW - 61))
-    assert not early.fair.overdue(NOW)
+    early.group("g", 3, intent=intended((owned, "n1")))
+    assert not early.fair.overdue(early.clock + 61)
 
 
 def test_a_promise_keeps_its_places_until_all_fit() -> None:
@@ -361,11 +370,11 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
     """Names lose their common beginning and get it back."""
     world = World(1)
     places = [(world.pod(name), node) for name, node in zip(names, nodes, strict=True)]
-    promise = promised("job", "ns", written(places, 12.5))
-    assert promise is not None
+    promise = promised("job", "ns", intended(*places), 12.5)
     assert promise.places == {("ns", name): node for name, node in zip(names, nodes, strict=True)}
     assert (promise.at, promise.begun) == (12.5, True)
-    assert promised("job", "ns", "{broken") is None
+    with pytest.raises(InputError, match="cannot be read"):
+        promised("job", "ns", "{broken", 12.5)
 
 
 @pytest.mark.parametrize(
@@ -429,3 +438,47 @@ def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
     assert fits.refusals(0)
     assert fits.ever(0) == ever
     assert not fits.ever(1)
+
+
+def site_of(world: World) -> Site:
+    """What the node level needs of the world as it is."""
+    return Site(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
+
+
+def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:
+    """Each place that is taken counts for the next one, and no longer once it is given back."""
+    world = World(4, 4)
+    fits = SnapshotFits(site_of(world), [world.pod("p", owner="web")])
+    first, second = (fits.take(0, 1) for _ in range(2))
+    assert sorted([*first, *second]) == [0, 1]
+    fits.give(0, first)
+    assert fits.take(0, 1) == first
+
+
+def test_room_that_is_asked_for_and_not_taken_leaves_no_trace() -> None:
+    """A question about room places replicas on trial; the next question and the next placement do not see them."""
+    world = World(4, 4)
+    fits = SnapshotFits(site_of(world), [world.pod("p", owner="web")])
+    assert fits.room({0: 5}) == fits.room({0: 5}) == {0: 5}
+    assert fits.room({0: 9}) == {0: 8}
+    assert fits.take(0, 4) == {0: 2, 1: 2}
+
+
+@pytest.mark.parametrize(("seconds", "want"), [(0.0, True), (4.9, True), (5.0, False), (60.0, False)])
+def test_members_of_a_gang_may_still_be_coming_for_five_seconds(seconds: float, want: bool) -> None:
+    """Two of three are there: for a moment that is no news, after it they are told that one is missing."""
+    world = World(9)
+    world.group("g", 3)
+    world.pods(2, "a", group="g")
+    _, outcomes = world.turn()
+    (outcome,) = outcomes
+    assert gathers(outcome, NOW + seconds) is want
+
+
+def test_a_gang_that_only_lacks_room_is_not_waited_for() -> None:
+    """All members are there; time brings no more of them."""
+    world = World(2)
+    world.group("g", 3)
+    world.pods(3, "a", group="g")
+    _, outcomes = world.turn()
+    assert not any(gathers(outcome, NOW) for outcome in outcomes)

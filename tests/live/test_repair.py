@@ -17,6 +17,7 @@ from fairlead.kube.objects.meta import Requirement
 from fairlead.kube.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS
 from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.census import Member, Standing, census, tier_of
 from fairlead.live.webhook.reading import read_objects
 from fairlead.live.webhook.repair import Repair, candidate, waits_for_itself
@@ -147,6 +148,7 @@ class Town:
             clock=clock,
             period=30.0,
             back=False,
+            pulse=Pulse(clock),
         )
 
     def names(self) -> list[str]:

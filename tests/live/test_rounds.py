@@ -9,6 +9,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Rounds
 from tests.kube.virtual import run
 
@@ -20,9 +21,11 @@ class Stage:
         self.api = FakeApi()
         self.told: list[str] = []
         self.leads = True
+        self.hangs = False
         nodes: Reflector[Any] = Reflector(Client(self.api), NODES, lambda change: self.rounds.wake())
         clock = asyncio.get_running_loop().time
-        self.rounds = Rounds([nodes], gather=0.1, leads=lambda: self.leads, monotonic=clock)
+        self.pulse = Pulse(clock)
+        self.rounds = Rounds([nodes], gather=0.1, leads=lambda: self.leads, monotonic=clock, pulse=self.pulse)
         self.task = asyncio.create_task(
             self.rounds.run(
                 self._tell("round"),
@@ -37,6 +40,8 @@ class Stage:
     def _tell(self, word: str) -> Callable[[], Any]:
         async def tell() -> None:
             self.told.append(word)
+            if self.hangs:
+                await asyncio.Event().wait()
 
         return tell
 
@@ -114,7 +119,7 @@ def test_outbox_completes_what_began_and_gives_up_the_rest() -> None:
             await asyncio.sleep(1)
             sent.append(number)
 
-        outbox = Outbox(send, in_flight=2)
+        outbox = Outbox(send, in_flight=2, name="sends", pulse=Pulse(asyncio.get_running_loop().time))
         task = asyncio.create_task(outbox.run())
         for number in range(5):
             outbox.put(number)

@@ -14,7 +14,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
@@ -52,7 +52,7 @@ def cache(*nodes: Node, pods: tuple[PodRecord, ...] = ()) -> Cache:
     """A cluster."""
     made = Cache()
     for each in nodes:
-        made.on_node(Change("added", each))
+        deliver(made.on_node, Change("added", each))
     for one in pods:
         made.on_pod(Change("added", one))
     return made
@@ -163,6 +163,7 @@ def test_binding_carries_the_pin() -> None:
         binder = Binder(Client(api), lambda who, why: None, notes=made.cores.notes)
         binder.bind(made.pods["shop", "a"], "n")
         task = asyncio.create_task(binder.run())
+        await asyncio.sleep(1)
         await binder.drain()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)

@@ -122,7 +122,7 @@ def test_any_bound_pod_wakes_those_whom_no_node_refuses() -> None:
 def test_news_of_a_parked_pod_are_no_reason_to_look() -> None:
     """Its condition was written, say; another shape is another group."""
     pending, record = parked("p", NO_ROOM)
-    assert pending.holds(record)
-    assert not pending.holds(pod("p"))
+    assert not pending.changed(record)
+    assert pending.changed(pod("p"))
     pending.due([], 0.0)
-    assert not pending.holds(record)
+    assert pending.changed(record)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 import msgspec
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -151,6 +152,24 @@ def test_open_claim_finds_free_volumes_smallest_first() -> None:
     assert (open_claim.node, open_claim.candidates) == ("n1", ())
 
 
+def test_a_released_promise_frees_the_volume_unless_another_claim_has_it() -> None:
+    """Given up, a volume is open to others at once; a late release does not take it from the claim that has it now."""
+    made = storage(
+        storageclasses=[STATIC],
+        persistentvolumeclaims=[claim("c"), claim("d"), claim("e")],
+        persistentvolumes=[volume("only")],
+    )
+    made.promise("shop", "c", "n1", "only")
+    made.release("shop", "c")
+    (open_claim,) = made.demand(pod("p", "e")).open
+    assert [each.name for each in open_claim.candidates] == ["only"]
+    made.promise("shop", "c", "n1", "only")
+    made.promise("shop", "d", "n2", "only")
+    made.release("shop", "c")
+    (open_claim,) = made.demand(pod("p", "e")).open
+    assert open_claim.candidates == ()
+
+
 def test_volume_made_for_a_claim_excludes_others() -> None:
     """Somebody has tied a volume to the claim by name."""
     made = storage(
@@ -160,6 +179,44 @@ def test_volume_made_for_a_claim_excludes_others() -> None:
     )
     (open_claim,) = made.demand(pod("p", "c")).open
     assert [each.name for each in open_claim.candidates] == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("size", "uid", "want"),
+    [("1Gi", "c-1", ["b"]), ("1Gi", "", ["b"]), ("500Mi", "c-1", ["a"]), ("1Gi", "c-0", ["a"])],
+    ids=["made for it", "made for its name", "too small", "made for a claim of the same name that is gone"],
+)
+def test_a_volume_tied_to_a_claim_serves_it_where_it_is_large_enough_and_meant(
+    size: str, uid: str, want: list[str]
+) -> None:
+    """Otherwise the claim looks among the free ones."""
+    tied = volume("b", size=size, claim={"namespace": "shop", "name": "c", "uid": uid})
+    made = storage(storageclasses=[STATIC], persistentvolumeclaims=[claim("c")], persistentvolumes=[volume("a"), tied])
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert [each.name for each in open_claim.candidates] == want
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        ({"phase": "Available"}, ["v"]),
+        ({"phase": "Pending"}, []),
+        ({"phase": "Failed"}, []),
+        ({"phase": "Available", "claim": {"namespace": "shop", "name": "c"}}, ["v"]),
+        ({"phase": "Pending", "claim": {"namespace": "shop", "name": "c"}}, ["v"]),
+        ({"phase": "Bound", "claim": {"namespace": "shop", "name": "other"}}, []),
+    ],
+    ids=["free", "not yet there", "failed", "tied and free", "tied and on its way", "of another claim"],
+)
+def test_a_free_volume_serves_once_it_is_available_and_a_tied_one_before(
+    given: dict[str, Any], want: list[str]
+) -> None:
+    """The phase of a volume that was made for the claim does not matter."""
+    made = storage(
+        storageclasses=[STATIC], persistentvolumeclaims=[claim("c")], persistentvolumes=[volume("v", **given)]
+    )
+    (open_claim,) = made.demand(pod("p", "c")).open
+    assert [each.name for each in open_claim.candidates] == want
 
 
 def test_storage_capacity_counts_where_the_driver_reports_it() -> None:
@@ -220,7 +277,11 @@ def test_volume_that_is_still_attached_counts() -> None:
         volumeattachments=[
             {
                 "metadata": {"name": "x"},
-                "spec": {"nodeName": "n1", "source": {"persistentVolumeName": "old"}},
+                "spec": {
+                    "attacher": "disk.example.com",
+                    "nodeName": "n1",
+                    "source": {"persistentVolumeName": "old"},
+                },
             }
         ],
     )
@@ -257,7 +318,7 @@ HOLDERS = st.sampled_from(NAMES)
 attachments = st.builds(
     lambda name, on, of: {
         "metadata": {"name": name},
-        "spec": {"nodeName": on, "source": {"persistentVolumeName": of}},
+        "spec": {"attacher": "disk.example.com", "nodeName": on, "source": {"persistentVolumeName": of}},
     },
     HOLDERS,
     st.sampled_from(["n1", "n2"]),

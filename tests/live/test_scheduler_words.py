@@ -11,8 +11,9 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.resources import EVENTS, PODS
+from fairlead.kube.resources import EVENTS, NODES, PODS
 from fairlead.levels.node.constraints.reasons import NO_ROOM
+from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.decide import Group, Outcome
 from fairlead.live.scheduler.records import PodRecord, Records
 from fairlead.live.scheduler.teller import BURST, PER_SECOND, REWORD, Pace, Teller
@@ -177,5 +178,48 @@ def test_words_that_the_server_did_not_take_are_said_again() -> None:
         api.faults.rules.clear()
         teller.waits(pod("p0"), "full")
         await asyncio.sleep(200)
+
+    assert telling(story) == [("p0", "full")]
+
+
+def test_condition_on_its_way_does_not_land_after_the_bind() -> None:
+    """Half a second on the wire, in which the pod is bound: the server refuses it, and it is not said again."""
+    api = FakeApi(now=lambda: "1970-01-01T00:16:40Z")
+    api.put(NODES, {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "1", "pods": "9"}}})
+    spec = {"schedulerName": "fairlead", "containers": [{"name": "c", "resources": {"requests": {"cpu": "2"}}}]}
+    api.put(PODS, {"metadata": {"name": "p", "namespace": "shop", "uid": "u"}, "spec": spec})
+    conditions: list[tuple[str, str]] = []
+
+    async def main() -> None:
+        clock = asyncio.get_running_loop().time
+        made = Scheduler(Client(api), Options(), recorder=None, monotonic=clock, wall=clock)
+        task = asyncio.create_task(made.run())
+        await asyncio.sleep(0.005)
+        api.faults.seconds = 0.5
+        await asyncio.sleep(0.2)
+        assert [path for method, path in api.calls if method == "PATCH"]
+        found = api.find(PODS, "p", namespace="shop")
+        assert found is not None
+        done = {"conditions": [{"type": "PodScheduled", "status": "True"}]}
+        api.put(PODS, {**found, "spec": {**spec, "nodeName": "n1"}, "status": done})
+        await asyncio.sleep(60)
+        found = api.find(PODS, "p", namespace="shop")
+        assert found is not None
+        conditions.extend((each["type"], each["status"]) for each in found["status"]["conditions"])
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+    run(main())
+    assert conditions == [("PodScheduled", "True")]
+    assert sum(method == "PATCH" for method, _ in api.calls) == 1
+
+
+def test_condition_refused_for_another_edit_is_said_again() -> None:
+    """The pod was edited meanwhile and still waits: it is told later, in its newest version."""
+
+    async def story(teller: Teller, api: FakeApi) -> None:
+        api.fail(409, method="PATCH", times=1)
+        teller.waits(pod("p0"), "full")
+        await asyncio.sleep(2 * REWORD)
 
     assert telling(story) == [("p0", "full")]

@@ -8,6 +8,7 @@ import msgspec
 import pytest
 
 from fairlead.kube.client import Client
+from fairlead.kube.errors import ApiError
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.disk import storage
@@ -489,6 +490,19 @@ def test_one_look_reports_what_cannot_be_read() -> None:
     odd = node("odd", d=1)
     odd["spec"]["allowScheduling"] = "perhaps"
     play(act, *THREE, odd)
+
+
+def test_one_look_tells_kinds_that_are_not_served_and_ends_where_it_may_not_read() -> None:
+    """A kind the server does not know is missing in the report; a refusal is an error, not an empty cluster."""
+
+    async def act(api: FakeApi) -> None:
+        api.fail(404, method="GET", path="settings", reason="NotFound")
+        assert (await look(Client(api), Options(), 0.0)).missing == ("settings.longhorn.io",)
+        api.fail(403, method="GET", path="settings", reason="Forbidden")
+        with pytest.raises(ApiError):
+            await look(Client(api), Options(), 0.0)
+
+    play(act, *THREE)
 
 
 def test_wait_for_a_failed_replica_comes_to_an_end() -> None:

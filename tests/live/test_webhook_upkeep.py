@@ -15,6 +15,7 @@ from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.tier.split import Policy
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS
 from fairlead.live.webhook.janitor import Janitor
@@ -45,9 +46,17 @@ class Upkeep:
             pods=self._marked,
             leads=lambda: True,
             counts=counts,
+            pulse=Pulse(clock),
         )
         self.assigner = Assigner(
-            self.client, store, self.owners, TierRules(), Policy(), pods=self._marked, leads=lambda: True
+            self.client,
+            store,
+            self.owners,
+            TierRules(),
+            Policy(),
+            pods=self._marked,
+            leads=lambda: True,
+            pulse=Pulse(clock),
         )
 
     def _marked(self) -> list[MarkedPod]:

@@ -60,6 +60,14 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         {"total": {"cpu": 4}, "queues": Q1, "jobs": [runs("gang", 4, minMember=4), job("high", priority=5)]},
         {"gang": 4},
     ),
+    "a job of one rather than a gang of two": (
+        {
+            "total": {"cpu": 3},
+            "queues": Q1,
+            "jobs": [runs("one", 1, priority=1), runs("two", 2, minMember=2, priority=1), job("high", priority=2)],
+        },
+        {"one": 1},
+    ),
     "not preemptable stays": (
         {"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3, preemptable=False), job("high", priority=5)]},
         {},
@@ -75,6 +83,26 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
     "a disruption budget that allows enough": (
         {"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3, budget=2), job("high", cpu=2, priority=5)]},
         {"low": 2},
+    ),
+    "its own queue gives first, even where another holds more than its share": (
+        {
+            "total": {"cpu": 8},
+            "queues": TWO,
+            "jobs": [
+                runs("mine", 2, queue="a", minMember=0),
+                runs("theirs", 6, queue="b", minMember=0),
+                job("high", queue="a", priority=5),
+            ],
+        },
+        {"mine": 1},
+    ),
+    "every job has a disruption budget of its own": (
+        {
+            "total": {"cpu": 4},
+            "queues": Q1,
+            "jobs": [runs("kept", 2, budget=0), runs("free", 2, minMember=0, budget=2), job("high", cpu=2, priority=5)],
+        },
+        {"free": 2},
     ),
     "a budget does not let a whole gang go": (
         {

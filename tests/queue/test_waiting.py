@@ -176,6 +176,38 @@ def test_before_that_time_smaller_jobs_pass_it() -> None:
     assert answer["jobs"]["small"]["admitted"] == 1
 
 
+def test_from_that_very_second_room_is_kept() -> None:
+    """60 seconds are 60."""
+    assert answered({**RESERVE, "now": 90})["reserved"] == "gang"
+
+
+OVERDUE = {
+    "the one that waits longest": ({"since": 20}, {"since": 10}, "b"),
+    "the older of two that wait as long": ({"since": 10}, {"since": 10}, "a"),
+    "the higher priority before the longer wait": ({"since": 30, "priority": 1}, {"since": 10}, "a"),
+}
+
+
+@pytest.mark.parametrize(("first", "second", "want"), OVERDUE.values(), ids=OVERDUE.keys())
+def test_of_several_overdue_gangs_one_is_next(first: dict[str, int], second: dict[str, int], want: str) -> None:
+    """Room is kept for one at a time."""
+    gangs = [job("a", 3, minMember=3, **first), job("b", 3, minMember=3, **second)]
+    assert answered({**RESERVE, "jobs": [job("old", 3, running=3, priority=9), *gangs]})["reserved"] == want
+
+
+def test_gang_as_large_as_its_bound_is_waited_for() -> None:
+    """Its queue may hold four and it needs four, of which others hold one now."""
+    value = {**RESERVE, "queues": [{"name": "q", "capability": {"cpu": 4}}], "total": {"cpu": 9}}
+    value["jobs"] = [job("old", 1, running=1), job("gang", 4, minMember=4, since=0), job("small", 5)]
+    assert answered(value)["reserved"] == "gang"
+
+
+def test_job_that_runs_already_is_not_waited_for() -> None:
+    """Its gang is whole; what it lacks beyond that is no starvation."""
+    jobs = [job("old", 3, running=3), job("more", 3, running=1, minMember=1, since=0), job("small", 5, priority=1)]
+    assert "reserved" not in answered({**RESERVE, "jobs": jobs})
+
+
 def test_overdue_gang_that_fits_starts_first_and_others_fill_in_behind() -> None:
     """No reservation is needed then."""
     answer = answered({**RESERVE, "total": {"cpu": 7}})

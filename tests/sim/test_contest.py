@@ -41,6 +41,13 @@ def test_nobody_is_evicted_for_a_gang_that_would_not_fit() -> None:
     assert run.record["unplaced"] == 17
 
 
+def test_nobody_is_evicted_for_a_resource_that_no_node_has() -> None:
+    """There are cores enough, but no node has a GPU."""
+    high = workload("high", 2, gang=2, priority=10, at="1m", resources={"nvidia.com/gpu": 1})
+    run = done(PREEMPT, workloads=[workload("low", 16), high])
+    assert (run.record["preemptions"], run.record["unplaced"]) == (0, 2)
+
+
 def test_a_namespace_below_its_weight_takes_back_its_share() -> None:
     """Research holds everything; production weighs three times as much and gets its gangs in, up to its share."""
     workloads = [

@@ -203,6 +203,16 @@ def test_same_seed_same_result_other_seed_another() -> None:
     assert done(seed=2, **fields).record != first.record
 
 
+def test_progress_is_told_now_and_then_and_at_the_end() -> None:
+    """Two hundred instants at which something happens are told in steps of 64, and the end always."""
+    told_at: list[int] = []
+    arrivals = workload("a", 1, every="10s", times=200)
+    run(told(workloads=[arrivals], cycle="1ms"), SimPolicy(name="communism", fair=False), told_at.append)
+    assert told_at[-1] == 3_600_000
+    assert 3 <= len(told_at) <= 8
+    assert told_at == sorted(told_at)
+
+
 def test_ctrl_c_ends_the_run_with_what_there_is() -> None:
     """The record of the time so far."""
 

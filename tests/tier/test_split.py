@@ -153,6 +153,24 @@ def test_split_is_explained_by_its_reason(case: Case) -> None:
     assert all(any(each.sentence in line for line in rest) for each in got.warnings if each != got.rule)
 
 
+ADVICE = {
+    "first slot": "With more slots held, or a lower min-available, it would prefer spot nodes.",
+    "full": "A higher min-available, or a slot given up, would put the next one on on-demand nodes.",
+    "a reservation counts": "It is admitted as soon as the replicas that were granted slots appear",
+    "bad minimum": "Editing the workload would change this.",
+    "no minimum": "",
+    "scaled to zero": "",
+    "one replica": "",
+}
+
+
+@pytest.mark.parametrize("name", ADVICE)
+def test_split_says_what_would_change_it_where_something_would(name: str) -> None:
+    """The last sentence; a workload of one replica is not told to lower what does not apply to it."""
+    _, *rest = lines(_split(CASES[name]))
+    assert [line.startswith(ADVICE[name]) for line in rest] == ([True] if ADVICE[name] else [])
+
+
 def test_slots_are_numbered_and_bounded_by_the_replicas() -> None:
     """With a minimum of nine and five replicas the fifth slot is the last."""
     owner = Owner(kind=DEPLOYMENT, name="web", replicas=5, min_available="9")

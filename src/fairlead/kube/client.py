@@ -1,7 +1,8 @@
 """The API as calls: get, list, create, replace, patch, delete, bind, evict.
 
 Pure request building over one `Transport`. Retries are bounded and only for calls that may be repeated
-(`fairlead.kube.retry`); everything else is the caller's to decide.
+(`fairlead.kube.retry`); everything else is the caller's to decide. A client of elected work has a fence
+(`fairlead.kube.fence`), which every attempt of every write passes.
 """
 
 import asyncio
@@ -14,6 +15,7 @@ from fairlead.kube import errors
 from fairlead.kube.answers import Page, ServedResources, Version, page_of
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.fence import Fence, Passing
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import PODS, Resource
 from fairlead.kube.retry import Jitter, Retry, default_jitter
@@ -51,12 +53,30 @@ class Client:
         timeout: float = TIMEOUT,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Jitter = default_jitter,
+        fence: Fence | None = None,
     ) -> None:
         self.transport = transport
         self.retry = retry or Retry()
         self.timeout = timeout
         self.sleep = sleep
         self.jitter = jitter
+        self.fence = fence
+
+    @property
+    def term(self) -> int:
+        """The term in which a write would be sent now; always 0 without a fence."""
+        return 0 if self.fence is None else self.fence.term
+
+    def fenced(self, fence: Fence | None) -> "Client":
+        """A client on the same connections whose writes pass the fence; None: the work is not elected."""
+        return Client(
+            self.transport,
+            retry=self.retry,
+            timeout=self.timeout,
+            sleep=self.sleep,
+            jitter=self.jitter,
+            fence=fence,
+        )
 
     async def close(self) -> None:
         await self.transport.close()
@@ -161,7 +181,10 @@ class Client:
         """Change parts of an object. A JSON patch is a list of operations (`fairlead.kube.patches`).
 
         Merge, strategic and apply patches say what shall be, so they may be repeated; JSON patches may not.
+        Behind a fence they name the object they mean, by uid or version.
         """
+        if self.fence is not None and isinstance(patch, Mapping) and not _names_its_object(patch):
+            raise ValueError(f"a patch of elected work names the uid or the version of its object: {resource.label}")
         query = _dry(dry_run) | {"fieldManager": manager}
         if kind == "apply" and force:
             query["force"] = "true"
@@ -282,9 +305,12 @@ class Client:
         """One request with retries; any answer that is not 2xx is raised as `ApiError`."""
         policy = retry or self.retry
         tries = tries if tries is not None else Tries()
+        send: Callable[..., Awaitable[Response]] = self.transport.request
+        if self.fence is not None and method != "GET":
+            send = Passing(self.transport, self.fence).request
         while True:
             try:
-                answer = await self.transport.request(
+                answer = await send(
                     method, path, query=query, body=body, headers=headers, within=within or self.timeout
                 )
                 if 200 <= answer.status < 300:
@@ -305,6 +331,11 @@ class Tries:
     def __init__(self) -> None:
         self.failures = 0
         self.unanswered = False
+
+
+def _names_its_object(patch: Mapping[str, Any]) -> bool:
+    metadata = patch.get("metadata") or {}
+    return bool(metadata.get("uid") or metadata.get("resourceVersion"))
 
 
 def encode(body: Body | Patch) -> bytes:

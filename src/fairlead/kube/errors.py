@@ -4,6 +4,7 @@
       └─ KubeError
            ├─ ApiError           the server answered, with a failure
            ├─ AnswerError        the server answered, with something that cannot be read
+           ├─ NotLeadingError    nothing was sent: only the leader writes, and this instance does not lead
            └─ UnreachableError   there was no answer (the command line exits with 3)
 
 The original exception, where there is one, is chained as `__cause__`.
@@ -31,6 +32,18 @@ class UnreachableError(KubeError):
         super().__init__(f"{what}: {why}")
         self.what = what
         self.why = why
+        self.sent = sent
+
+
+class NotLeadingError(KubeError):
+    """A write was held back because the lease is lost, or about to be. It is never tried again.
+
+    `sent` is True where an earlier attempt of the same call went without an answer and may have been acted upon.
+    """
+
+    def __init__(self, what: str, *, sent: bool) -> None:
+        super().__init__(f"{what}: not sent, this instance no longer leads")
+        self.what = what
         self.sent = sent
 
 

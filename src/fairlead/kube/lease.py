@@ -4,11 +4,12 @@ Safe without any agreement of clocks: nobody reads another's wall clock. A candi
 it has itself seen no write to it for the whole lease duration, by its own monotonic clock. The leader counts from
 the moment *before* it sent its last successful renewal, and stops `lease − deadline` seconds before that could end:
 
-    leader      sent ├────────── deadline ──────────┤ stops
+    leader      sent ├────────── deadline ──────────┤ stops ├─┤ its last writes have ended
     server        └─ written
     candidate        └─ seen ├──────────────── lease ────────────────┤ may take over
 
-So two never lead at once while clocks run at rates that differ by less than lease/deadline.
+So two never lead at once while clocks run at rates that differ by less than lease/deadline, and no write of the old
+leader is under way when the new one begins (`fairlead.kube.fence`). A leader that is not `fit` gives the lease back.
 """
 
 import asyncio
@@ -24,6 +25,7 @@ from dataclasses import dataclass
 from fairlead.kube import moments
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.fence import Fence
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LEASES
 from fairlead.kube.retry import Jitter, default_jitter
@@ -45,6 +47,11 @@ class Terms:
         if not 0 < self.renew < self.deadline < self.lease or self.request <= 0:
             raise ValueError(f"expected 0 < renew < deadline < lease and request > 0, got {self}")
 
+    @property
+    def writes(self) -> float:
+        """When the last write has ended: half of what lies after the deadline is for it, half for unequal clocks."""
+        return (self.deadline + self.lease) / 2
+
 
 TERMS = Terms()
 
@@ -63,7 +70,8 @@ class Elector:
     """A candidate for one lease. `run()` takes part until cancelled, and then gives the lease back.
 
     `on_won` and `on_lost` are plain calls made in turns. Ask `leading` before anything that only a leader may do:
-    it is true only while nobody else can have the lease, even if this process was stopped for a while.
+    it is true only while nobody else can have the lease, even if this process was stopped for a while. Writes go
+    through a client with the `fence`. `fit` is asked at every turn: while it is False the lease is for others.
     `identity` must be unique: two processes with the same one would both believe.
     """
 
@@ -81,8 +89,10 @@ class Elector:
         now: Callable[[], float] = time.time,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Jitter = default_jitter,
+        fit: Callable[[], bool] = lambda: True,
     ) -> None:
         self.identity = identity
+        self.fence = Fence(clock)
         self.holder = ""
         self._client = client
         self._namespace = namespace
@@ -94,6 +104,7 @@ class Elector:
         self._now = now
         self._sleep = sleep
         self._jitter = jitter
+        self._fit = fit
         self._seen: Raw | None = None
         self._seen_at = 0.0
         self._until: float | None = None
@@ -117,6 +128,9 @@ class Elector:
 
     async def _turn(self) -> None:
         """One look at the lease, and one write if it is ours or free. Never longer than until we must stop."""
+        if not self._fit():
+            await self._release()
+            return
         try:
             async with asyncio.timeout(self._bound()):
                 await self._try()
@@ -180,7 +194,10 @@ class Elector:
             stored = await self._put(body)
         self._observe(stored)
         won = self._until is None
+        if won:
+            self.fence.begin()
         self._until = sent + self._terms.deadline
+        self.fence.extend(self._until, sent + self._terms.writes)
         if won and self.leading:
             log.info("lease %s: %s leads", self._name, self.identity)
             self._on_won()
@@ -200,15 +217,24 @@ class Elector:
 
     def _step_down(self, why: str) -> None:
         log.warning("lease %s: %s leads no more: %s", self._name, self.identity, why)
+        self._stop()
+
+    def _stop(self) -> None:
         self._until = None
+        self.fence.close()
         self._on_lost()
 
     async def _release(self) -> None:
-        """Stop leading, then tell the others at once. If that fails they wait for the lease to run out."""
+        """Stop leading, then tell the others at once. If that fails they wait for the lease to run out.
+
+        So they do where a write of ours may still be on its way.
+        """
         if self._until is None:
             return
-        self._until = None
-        self._on_lost()
+        self._stop()
+        if not self.fence.quiet:
+            log.warning("lease %s: not given back early, a write has not been answered", self._name)
+            return
         body = copy.deepcopy(self._seen or {})
         body.setdefault("spec", {}).update(
             holderIdentity="", leaseDurationSeconds=1, renewTime=moments.micro(self._now())

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.model.amounts import WHOLE
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.selectors import Taint
 
@@ -40,6 +41,8 @@ class NodeState:
     taint_profile: Int
     taint_profiles: tuple[tuple[Taint, ...], ...]
     unschedulable: Bool
+    features: tuple[tuple[str, ...], ...]
+    """What each node declares that it can do."""
     rows: Mapping[str, int] = field(repr=False)
 
     @property
@@ -63,6 +66,7 @@ class NodeRecord:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    features: tuple[str, ...] = ()
 
 
 def node_state(records: Sequence[NodeRecord]) -> NodeState:
@@ -79,6 +83,7 @@ def node_state(records: Sequence[NodeRecord]) -> NodeState:
         taint_profile=ints([profile_of[record.taints] for record in records]),
         taint_profiles=profiles,
         unschedulable=flags([record.unschedulable for record in records]),
+        features=tuple(record.features for record in records),
         rows={record.name: row for row, record in enumerate(records)},
     )
 
@@ -86,7 +91,8 @@ def node_state(records: Sequence[NodeRecord]) -> NodeState:
 def _matrix(lists: Sequence[Mapping[str, int]], resources: tuple[str, ...]) -> Int:
     if not lists:
         return ints(np.empty((0, len(resources))))
-    return ints([[each.get(name, 0) for name in resources] for each in lists]).reshape(len(lists), len(resources))
+    rows = [[min(each.get(name, 0), WHOLE) for name in resources] for each in lists]
+    return ints(rows).reshape(len(lists), len(resources))
 
 
 def _label_columns(records: Sequence[NodeRecord]) -> dict[str, LabelColumn]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.last_result import prior_of
-from fairlead.kube.manifests.placement import MOST, Knobs, affinity_of, knobs_of, policy_of, table_of
+from fairlead.kube.manifests.placement import MOST, Knobs, affinity_of, knobs_of, policy_of, table_of, unreadable
 from fairlead.kube.moments import seconds
 from fairlead.kube.objects.karmada import (
     Cluster,
@@ -15,7 +15,7 @@ from fairlead.kube.objects.karmada import (
 )
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
 from fairlead.levels.fleet.match import suits
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import exact
 from fairlead.model.clusters import Traits
 from fairlead.model.division import DivideWorkload, DivisionAsk
 from fairlead.model.errors import InputError
@@ -43,10 +43,9 @@ def binding_ask(binding: ResourceBinding, clusters: Sequence[Cluster], knobs: Kn
         raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 to 2^48")
     own = knobs_of(binding.metadata.annotations, who)
     knobs = own if knobs is None or own != Knobs() else knobs
-    request = amounts(
-        spec.replica_requirements.resource_request if spec.replica_requirements else {},
-        f"{who}: spec.replicaRequirements.resourceRequest",
-    )
+    asked = spec.replica_requirements.resource_request if spec.replica_requirements else {}
+    place = f"{who}: spec.replicaRequirements.resourceRequest"
+    request = {name: exact(name, value, f"{place}.{name}") for name, value in asked.items()}
     evicting = frozenset(each.from_cluster for each in spec.graceful_eviction_tasks)
     uid = spec.resource.uid or f"{spec.resource.namespace}/{spec.resource.name}"
     return DivisionAsk(
@@ -70,6 +69,11 @@ def _moment(binding: ResourceBinding, field: str, text: str | None) -> float | N
     except InputError as error:
         who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
         raise InputError(f"{who}: {field}", error.message) from None
+
+
+def unreadable_clusters(found: Catalogue) -> list[InputError]:
+    """What clusters report that cannot be read: they stay in the fleet, and their room counts as not known."""
+    return [error for each in found.of(Cluster) if (error := unreadable(each)) is not None]
 
 
 def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:

@@ -15,7 +15,7 @@ from fairlead.kube.objects.karmada import Cluster, ClusterAffinity, Placement, R
 from fairlead.kube.objects.meta import LabelSelector, Requirement
 from fairlead.levels.fleet.match import OPERATORS, suits
 from fairlead.levels.fleet.room import PODS, Grade, room_of
-from fairlead.model.amounts import amount
+from fairlead.model.amounts import exact
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
     Affinity,
@@ -214,17 +214,47 @@ def table_of(
 
 
 def _room(cluster: Cluster, request: Mapping[str, int]) -> int:
+    """Room for the request; not known where the cluster's amounts cannot be read, which `unreadable` tells."""
+    try:
+        sums = _sums(cluster, (PODS, *request))
+        return UNKNOWN if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
+    except InputError:
+        return UNKNOWN
+
+
+def readable(cluster: Cluster) -> None:
+    """Raises what reading the cluster as a row raises."""
+    table_of([cluster], Placement(), Knobs(), {}, cluster.metadata.name)
+
+
+def unreadable(cluster: Cluster) -> InputError | None:
+    """What of the amounts that a cluster reports cannot be read; its room is then not known (decisions/0202)."""
+    try:
+        _sums(cluster)
+        _grades(cluster)
+    except InputError as error:
+        return error
+    return None
+
+
+def _sums(
+    cluster: Cluster, names: Sequence[str] | None = None
+) -> tuple[dict[str, int], dict[str, int], dict[str, int]] | None:
+    """Allocatable, allocated and allocating of these resources (None: of all); None where nothing is reported.
+
+    Exactly, however large: they are only compared.
+    """
     summary = cluster.status.resource_summary
     if summary is None:
-        return UNKNOWN
+        return None
     who = f"Cluster {cluster.metadata.name}: status.resourceSummary"
 
     def read(part: str) -> dict[str, int]:
-        given = getattr(summary, part)
-        return {name: amount(name, given[name], f"{who}.{part}.{name}") for name in (PODS, *request) if name in given}
+        given: Mapping[str, str | int | float] = getattr(summary, part)
+        read_of = given if names is None else [name for name in names if name in given]
+        return {name: exact(name, given[name], f"{who}.{part}.{name}") for name in read_of}
 
-    sums = (read("allocatable"), read("allocated"), read("allocating"))
-    return min(room_of(*sums, request, _grades(cluster)), MOST)
+    return read("allocatable"), read("allocated"), read("allocating")
 
 
 def _grades(cluster: Cluster) -> list[Grade]:
@@ -237,7 +267,7 @@ def _grades(cluster: Cluster) -> list[Grade]:
     return [
         Grade(
             nodes=counts.get(model.grade, 0),
-            least={each.name: amount(each.name, each.min, f"{who}.{each.name}.min") for each in model.ranges},
+            least={each.name: exact(each.name, each.min, f"{who}.{each.name}.min") for each in model.ranges},
         )
         for model in cluster.spec.resource_models
     ]

@@ -11,7 +11,6 @@ Bound = int | str
 class RollingUpdate(Shape, frozen=True):
     max_surge: Bound | None = None
     max_unavailable: Bound | None = None
-    partition: int = 0
 
 
 class Rollout(Shape, frozen=True):

@@ -17,7 +17,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
-from fairlead.kube.manifests.placement import Knobs, knobs_of
+from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unreadable
 from fairlead.kube.objects.karmada import Cluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (
@@ -31,11 +31,14 @@ from fairlead.kube.resources import (
 from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Key, Reflector
 from fairlead.live.fleet import report
-from fairlead.live.fleet.decide import Verdict, decide, way_to
+from fairlead.live.fleet.decide import Verdict, decide
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
+from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Rounds
+from fairlead.model.faults import way_to
 
 GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
@@ -71,9 +74,11 @@ class Fleet:
         monotonic: Callable[[], float],
         wall: Callable[[], float],
         leads: Callable[[], bool] = lambda: True,
+        pulse: Pulse | None = None,
     ) -> None:
         self.options = options
         self.measures = Measures()
+        pulse = pulse or Pulse(monotonic)
         self.measures.leading.set_function(lambda: float(leads()))
         self.verdicts: dict[Key, Verdict] = {}
         self._client = client
@@ -84,18 +89,22 @@ class Fleet:
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, float] = {}
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
-        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
-        self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
+        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
+        self._known: dict[str, Cluster] = {}
+        """The clusters as they could last be read."""
+        self.aside = Aside(self.measures.registry, None if options.shadow else recorder)
+        told = self.aside.watched
+        self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster, aside=told)
         self._bindings = (
-            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding),
-            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding),
+            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding, aside=told),
+            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding, aside=told),
         )
         self._policies = (
-            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy),
-            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy),
+            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
+            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
         )
         reflectors = (self._clusters, *self._policies, *self._bindings)
-        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic)
+        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic, pulse=pulse)
 
     @property
     def synced(self) -> bool:
@@ -115,6 +124,10 @@ class Fleet:
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
         self._all()
+
+    def lost(self) -> None:
+        """It leads no longer: verdicts that are not being written are given up."""
+        self.writer.outbox.clear()
 
     def decisions(self, query: Mapping[str, str] | None = None) -> bytes:
         """The last verdict on every binding that was decided, as JSON."""
@@ -174,7 +187,7 @@ class Fleet:
 
     def _decide(self, bindings: list[ResourceBinding]) -> None:
         began = self._now()
-        verdicts = decide(bindings, list(self._clusters.objects.values()), self._knobs)
+        verdicts = decide(bindings, list(self._known.values()), self._knobs)
         self.measures.seconds.observe(self._now() - began)
         for verdict in verdicts:
             if verdict is not None:
@@ -268,7 +281,22 @@ class Fleet:
             self._rounds.wake()
 
     def _on_cluster(self, change: Change[Cluster]) -> None:
-        """Room wakes those who wait for it; anything else may matter to everybody."""
+        """Room wakes bindings that wait for it; anything else may matter to all.
+
+        A cluster that cannot be read stays as it was known; one whose amounts cannot be read has no known room.
+        """
+        name = change.object.metadata.name
+        if change.kind == "deleted":
+            self._known.pop(name, None)
+        else:
+            readable(change.object)
+            self._known[name] = change.object
+        self._wake(change)
+        error = unreadable(change.object) if change.kind != "deleted" else None
+        if error is not None:
+            raise error
+
+    def _wake(self, change: Change[Cluster]) -> None:
         if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
             self._dirty |= {key for key, each in self.verdicts.items() if each.waits_for_room}
             self._rounds.wake()

@@ -9,13 +9,17 @@ from fairlead.kube.events import Recorder
 from fairlead.live.fleet.component import Fleet, Options
 from fairlead.live.runtime.led import run_led
 from fairlead.live.runtime.process import Process
+from fairlead.live.runtime.pulse import Pulse
 
 
 async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
     """Serve until a signal says stop."""
 
-    def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool]) -> Fleet:
-        return Fleet(client, options, recorder=recorder, monotonic=time.monotonic, wall=time.time, leads=leads)
+    def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool], pulse: Pulse) -> Fleet:
+        return Fleet(
+            client, options, recorder=recorder, monotonic=time.monotonic, wall=time.time, leads=leads, pulse=pulse
+        )
 
     reporter = f"{options.name}-fleet" if events and not options.shadow else ""
-    await run_led(process, load(kubeconfig_path=kubeconfig, context=context), make, reporter=reporter)
+    connection = load(kubeconfig_path=kubeconfig, context=context)
+    await run_led(process, connection, make, reporter=reporter, monotonic=time.monotonic)

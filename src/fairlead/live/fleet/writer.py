@@ -19,6 +19,7 @@ from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.runtime.outbox import Outbox, written
+from fairlead.live.runtime.pulse import Pulse
 
 IN_FLIGHT = 32
 """More than this many writes at once only queue up inside the API server."""
@@ -47,6 +48,7 @@ class Writer:
         *,
         wall: Callable[[], float],
         leads: Callable[[], bool],
+        pulse: Pulse,
     ) -> None:
         self.has_field: dict[str, bool] = {}
         self._client = client
@@ -54,7 +56,13 @@ class Writer:
         self._done = done
         self._wall = wall
         self._leads = leads
-        self.outbox = Outbox(self._send, in_flight=IN_FLIGHT)
+        self.outbox: Outbox[Verdict] = Outbox(
+            self._send,
+            in_flight=IN_FLIGHT,
+            name="bindings",
+            pulse=pulse,
+            given_up=lambda verdict: done(verdict, None, None),
+        )
 
     def field(self, binding: ResourceBinding) -> bool:
         """Whether the status of such a binding holds the last result."""

@@ -65,6 +65,7 @@ class Duties:
             nudge=scheduler.stir,
             leads=leads,
             shadow=shadow,
+            pulse=scheduler.pulse,
         )
         self._upkeep = Upkeep(
             client,
@@ -91,6 +92,8 @@ class Duties:
             hold_seconds=settings.hold_seconds,
             writes=not shadow,
             tells_evictions=settings.preempt and not allowed,
+            aside=scheduler.aside,
+            pulse=scheduler.pulse,
         )
         scheduler.on_turn = self._took_turn
 
@@ -99,6 +102,10 @@ class Duties:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._evictor.run())
             group.create_task(self._upkeep.run())
+
+    def lost(self) -> None:
+        """This instance leads no longer: evictions that have not begun are given up."""
+        self._evictor.lost()
 
     def _took_turn(self, turn: FairTurn) -> None:
         self._upkeep.took_turn(turn)

@@ -21,6 +21,7 @@ from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, Promise, Wanted
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.outbox import together
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.records import Key
 
 REST = {Refusal.STOPPED: 5.0, Refusal.BUDGET: 5.0, Refusal.BUSY: 5.0, Refusal.OFF: 60.0}
@@ -83,6 +84,7 @@ class Evictor:
         nudge: Callable[[], None],
         leads: Callable[[], bool] = lambda: True,
         shadow: bool = False,
+        pulse: Pulse | None = None,
     ) -> None:
         self._holds = holds
         self._evictions = evictions
@@ -92,6 +94,7 @@ class Evictor:
         self._nudge = nudge
         self._leads = leads
         self._shadow = shadow
+        self._pulse = pulse or Pulse(clock)
         self._wants_preemption = holds.policy.preempt
         self._queue: asyncio.Queue[list[Case] | Wanted] = asyncio.Queue()
         self._busy = False
@@ -154,16 +157,29 @@ class Evictor:
         """Carry out cases until cancelled."""
         while True:
             work = await self._queue.get()
-            if isinstance(work, Wanted):
-                await self._let_go(work)
-                continue
-            try:
-                await self._carry_out_all(work)
-            finally:
-                self._busy = False
-                self._holds.yielding = set()
-                self._renew()
-                self._nudge()
+            with self._pulse.under_way("evictions"):
+                if isinstance(work, Wanted):
+                    await self._let_go(work)
+                    continue
+                try:
+                    await self._carry_out_all(work)
+                finally:
+                    self._done()
+
+    def lost(self) -> None:
+        """This instance leads no longer: what has not begun is given up, and nothing is promised on its account."""
+        while not self._queue.empty():
+            work = self._queue.get_nowait()
+            if not isinstance(work, Wanted):
+                for case in work:
+                    self._holds.withdraw(case.job)
+                self._done()
+
+    def _done(self) -> None:
+        self._busy = False
+        self._holds.yielding = set()
+        self._renew()
+        self._nudge()
 
     async def _carry_out_all(self, cases: Sequence[Case]) -> None:
         """In order; each was chosen as if those before it had happened, so that after a refusal the rest is dropped."""
@@ -182,8 +198,8 @@ class Evictor:
 
     async def _carry_out(self, case: Case, cases: Sequence[Case]) -> bool:
         if case.gain is None or not case.gain.better:
-            self._measures.useless.inc()
-            log.error("an eviction that betters nothing is not carried out", beneficiary=case.job)
+            self._measures.skipped.inc()
+            log.error("preemption skipped: it would not improve the allocation", beneficiary=case.job)
             self._rest("job", case.job, BARRED)
             return False
         if not case.victims:

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.queue.books import Books
+from fairlead.live.queue.faulty import Faulty
 from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Cover
-from fairlead.model.columns import Int
+from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import QueueState, queue_state
 
@@ -37,6 +38,8 @@ class Fairness:
         """The job that the last turn kept room for."""
         self._covers = covers
         self._held: dict[str, Promise] = {}
+        self.faulty = Faulty(books)
+        """Jobs and queues that make a turn fail."""
 
     @property
     def promises(self) -> Mapping[str, Promise]:
@@ -44,19 +47,26 @@ class Fairness:
         return {**self._held, **self.books.intents}
 
     def overdue(self, now: float) -> bool:
-        """Whether a gang that was begun should be complete by now, and may not be."""
+        """Whether a gang that was begun should be complete by now, and may not be; `now` is of the books' clock."""
         deadline = self.next_deadline()
         return deadline is not None and deadline <= now
 
     def next_deadline(self) -> float | None:
-        """When the next gang that was begun should be complete, in seconds of the wall clock."""
+        """When the next gang that was begun should be complete, in seconds of the books' clock."""
         return min((promise.at + self.deadline for promise in self.books.intents.values()), default=None)
 
     def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         """Whether these pods may simply be placed if all of them fit: no bound, promise or gang speaks against it.
 
-        `parked`: others wait already, for whom room might have to be kept.
+        `parked`: others wait already, for whom room might have to be kept. Where that cannot be told, a turn has to:
+        it finds the job that fails and sets it aside (docs/decisions/0201).
         """
+        try:
+            return self._calm(due, parked=parked)
+        except Exception:
+            return False
+
+    def _calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         if self._held or self.books.intents or self.reserved or self.books.bounded:
             return False
         if parked and self.policy.reserve_after is not None:
@@ -97,7 +107,10 @@ class Fairness:
 
     def look(self, nodes: NodeState, now: float) -> FairTurn:
         """Who would deserve and get what by sums alone; nothing is granted, nobody is evicted."""
-        jobs = self.books.jobs()
+        return self.faulty.guarded(lambda: self._look(nodes, now))
+
+    def _look(self, nodes: NodeState, now: float) -> FairTurn:
+        jobs = self.faulty.jobs()
         rows = [self.row(job, None, ()) for job in jobs]
         state = self.tables(rows, nodes, jobs, None)
         policy = replace(self.policy, preempt=False)
@@ -121,7 +134,7 @@ class Fairness:
         """
         return queue_state(
             jobs=[row.wanted for row in rows],
-            queues=self.books.queues,
+            queues=self.faulty.queues(),
             weights=self.books.weights,
             past={},
             whole=_offered(nodes, Counter(usage(holders)) + self._coming(nodes)),
@@ -145,5 +158,5 @@ class Fairness:
 
 def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
     open_rows = ~nodes.unschedulable
-    free: Int = (nodes.allocatable[open_rows] - nodes.used[open_rows]).sum(axis=0)
-    return {name: max(0, int(amount) + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}
+    free = totals(nodes.allocatable[open_rows] - nodes.used[open_rows])
+    return {name: max(0, amount + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}

@@ -1,4 +1,4 @@
-"""Gangs that are being started, from the first bind to the last; and those that have to be given up."""
+"""Gangs that have been started, from the first bind to the last; and those that have to be given up."""
 
 from collections.abc import Callable, Iterable
 
@@ -8,7 +8,7 @@ from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.groups import moment
 from fairlead.live.queue.intents import RESOURCES, End, Intents
-from fairlead.live.queue.turn import Grant, LiveJob, Place, Promise, Source
+from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
 from fairlead.live.queue.turning import bare
 from fairlead.live.scheduler.decide import Outcome
 from fairlead.live.scheduler.records import Key, PodRecord
@@ -22,39 +22,6 @@ def gathers(outcome: Outcome, now: float) -> bool:
     if outcome.finding is None or outcome.finding.reason is not GANG_ABOVE_REPLICAS:
         return False
     return now - max(moment(pod.created) for pod in outcome.waiting) < GATHERING
-
-
-class Starting:
-    """Collects the pods of gangs that begin, or go on, while decisions are acted on; then all are sent together."""
-
-    def __init__(self, books: Books, intents: Intents) -> None:
-        self._books = books
-        self._intents = intents
-        self._begun: dict[str, tuple[LiveJob, list[Place]] | None] = {}
-
-    def takes(self, pod: PodRecord, node: str) -> bool:
-        """Take the pod if it is part of a gang that is not complete; to be asked before it counts as placed."""
-        if not (pod.marks.group or pod.marks.native):
-            return False
-        key = self._books.job_of(pod)
-        if key not in self._begun:
-            job = self._books.job(key)
-            self._begun[key] = (job, []) if job is not None and _starts(job) else None
-        gang = self._begun[key]
-        if gang is not None:
-            gang[1].append((pod, node))
-        return gang is not None
-
-    def begin(self) -> None:
-        """Record the gangs, then bind them."""
-        for gang in self._begun.values():
-            if gang is not None:
-                self._intents.begin(Grant(job=gang[0], places=tuple(gang[1])))
-
-
-def _starts(job: LiveJob) -> bool:
-    """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
-    return job.source != Source.WORKLOAD and job.min_member > 1 and job.running < job.min_member
 
 
 class Gangs:
@@ -78,10 +45,6 @@ class Gangs:
         self._recorder = recorder
         self._open: dict[str, tuple[Promise, set[Key]]] = {}
 
-    def starting(self) -> Starting:
-        """For one round of acting."""
-        return Starting(self._books, self._intents)
-
     def check(self) -> None:
         """Look at intents that are new to us, those of an earlier leader among them."""
         if not self._leads():
@@ -103,8 +66,17 @@ class Gangs:
             self._open[job][1].discard(pod.key)
             self._close(job)
 
+    def lost(self) -> None:
+        """This instance leads no longer: another follows the gangs now."""
+        self._open.clear()
+
+    def drop(self, jobs: Iterable[str]) -> None:
+        """End these intents: nothing of them is bound, and what they name does not fit any more."""
+        for job in jobs:
+            self._end(job)
+
     def expire(self, before: float, released: Iterable[LiveJob]) -> None:
-        """Intents older than that end, complete or not; people are told of gangs that are given up."""
+        """Intents seen before that moment end, complete or not; people are told of gangs that are given up."""
         given_up = {job.key: job for job in released}
         for job, promise in list(self._books.intents.items()):
             if promise.at <= before:
@@ -124,7 +96,8 @@ class Gangs:
     def _end(self, job: str) -> None:
         """The intent counts no longer, from now on; the server is told."""
         self._open.pop(job, None)
-        del self._books.intents[job]
+        if self._books.intents.pop(job, None) is None:
+            return
         kind, namespace, name = job.split("/", 2)
         group = self._books.groups.get((Source(kind), namespace, name))
         if group is not None:

@@ -1,11 +1,11 @@
 """Gangs are recorded before they are bound: a bound pod cannot be moved, so what began must be brought to its end.
 
-The annotation on the PodGroup names the node of every pod. Whoever leads next finds it, binds what is still missing,
+The annotation on the PodGroup names the node of every pod. The next leader finds it, binds what is still missing,
 and takes it away when all are bound or gone.
 """
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,12 +13,15 @@ import msgspec
 import structlog
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.patches import JsonPatch
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, Resource
 from fairlead.live.queue.groups import INTENT
-from fairlead.live.queue.turn import Grant, Place, Promise, Source
+from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
+from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.model.errors import InputError
 
 IN_FLIGHT = 8
 PAUSE = 2.0
@@ -29,16 +32,16 @@ log = structlog.get_logger("queue")
 
 
 class _Intent(msgspec.Struct, frozen=True):
-    """What the annotation holds: names without their common beginning, by node."""
+    """What the annotation holds: names without their common beginning, by node. `at` is for people to read."""
 
     at: float
     prefix: str
     nodes: dict[str, list[str]]
 
 
-def written(places: Iterable[Place], at: float) -> str:
-    """The text of an intent."""
-    found = sorted((node, pod.metadata.name) for pod, node in places)
+def written(places: Mapping[Key, str], at: float) -> str:
+    """The text of an intent; `at` is in seconds of the wall clock."""
+    found = sorted((node, name) for (_, name), node in places.items())
     prefix = _common([name for _, name in found])
     nodes: dict[str, list[str]] = {}
     for node, name in found:
@@ -53,16 +56,32 @@ def _common(names: list[str]) -> str:
     return first[:same]
 
 
-def promised(job: str, namespace: str, text: str) -> Promise | None:
-    """The promise that an intent makes; None where it cannot be read."""
+def promised(job: str, namespace: str, text: str, seen: float) -> Promise:
+    """The promise that an intent makes; `InputError` where it cannot be read.
+
+    It counts from when this instance saw it (docs/decisions/0208): the clock of the machine that wrote it may be wrong.
+    """
     try:
         intent = msgspec.json.decode(text, type=_Intent)
-    except msgspec.DecodeError:
-        return None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {error}") from None
     places: Mapping[Key, str] = {
         (namespace, intent.prefix + name): node for node, names in intent.nodes.items() for name in names
     }
-    return Promise(job=job, places=places, at=intent.at, begun=True)
+    return Promise(job=job, places=places, at=seen, begun=True)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Begin:
+    """A gang to record on the PodGroup with this uid, and the pods to bind then.
+
+    `record` has these, and the places of an earlier intent that are still open.
+    """
+
+    job: LiveJob
+    uid: str
+    places: tuple[Place, ...]
+    record: Mapping[Key, str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,51 +105,52 @@ class Intents:
         bind: Callable[[PodRecord, str], None],
         refused: Callable[[PodRecord, str], None],
         wall: Callable[[], float],
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._bind = bind
         self._refused = refused
         self._wall = wall
-        self._queue: asyncio.Queue[Grant | End] = asyncio.Queue()
+        self.outbox: Outbox[Begin | End] = Outbox(
+            self._send, in_flight=IN_FLIGHT, name="intents", pulse=pulse, given_up=self._given_up
+        )
 
-    def begin(self, grant: Grant) -> None:
+    def begin(self, begin: Begin) -> None:
         """Record the gang and bind it."""
-        self._queue.put_nowait(grant)
+        self.outbox.put(begin)
 
     def end(self, end: End) -> None:
         """The gang is complete, or given up: the intent goes, if it is still the same one."""
-        self._queue.put_nowait(end)
+        self.outbox.put(end)
 
-    async def run(self) -> None:
-        """Write until cancelled."""
-        async with asyncio.TaskGroup() as tasks:
-            for _ in range(IN_FLIGHT):
-                tasks.create_task(self._work())
+    async def _send(self, work: Begin | End) -> None:
+        if isinstance(work, Begin):
+            await self._begin(work)
+        else:
+            await self._end(work)
 
-    async def _work(self) -> None:
-        while True:
-            work = await self._queue.get()
-            if isinstance(work, Grant):
-                await self._begin(work)
-            else:
-                await self._end(work)
-
-    async def _begin(self, grant: Grant) -> None:
-        job = grant.job
-        text = written(grant.places, self._wall())
+    async def _begin(self, begin: Begin) -> None:
+        job, term = begin.job, self._client.term
+        text = written(begin.record, self._wall())
         try:
             await self._client.patch(
                 RESOURCES[job.source],
                 job.name,
-                {"metadata": {"annotations": {INTENT: text}}},
+                {"metadata": {"uid": begin.uid, "annotations": {INTENT: text}}},
                 namespace=job.namespace,
             )
         except KubeError as error:
-            for pod, _ in grant.places:
-                self._refused(pod, f"its gang was not recorded: {error}")
+            self._not_begun(begin, f"its gang was not recorded: {error}")
             return
-        for pod, node in grant.places:
+        if self._client.term != term:
+            self._not_begun(begin, "the lease was lost while its gang was recorded")
+            return
+        for pod, node in begin.places:
             self._bind(pod, node)
+
+    def _not_begun(self, begin: Begin, why: str) -> None:
+        for pod, _ in begin.places:
+            self._refused(pod, why)
 
     async def _end(self, end: End) -> None:
         namespace, name = end.group
@@ -138,9 +158,15 @@ class Intents:
         patch = JsonPatch().test(end.text, *place).remove(*place).operations
         try:
             await self._client.patch(RESOURCES[end.source], name, patch, kind="json", namespace=namespace)
+        except NotLeadingError:
+            return  # whoever leads finds it
         except KubeError as error:
             if isinstance(error, ApiError) and (error.not_found or error.invalid):
                 return  # the group is gone, or another intent stands there by now
             log.warning("intent not taken away yet", group=f"{namespace}/{name}", why=str(error))
             await asyncio.sleep(PAUSE)
             self.end(end)
+
+    def _given_up(self, work: Begin | End) -> None:
+        if isinstance(work, Begin):
+            self._not_begun(work, "its gang was not recorded before this instance stopped leading")

@@ -86,7 +86,7 @@ def native_patch(group: NativePodGroup, job: LiveJob, finding: Finding | None, n
     return None if conditions is None else _versioned(group, {"conditions": conditions})
 
 
-def _versioned(group: PodGroup | NativePodGroup, status: dict[str, Any]) -> dict[str, Any]:
+def _versioned(group: PodGroup | NativePodGroup | Queue, status: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"resourceVersion": group.metadata.resource_version}, "status": status}
 
 
@@ -154,4 +154,4 @@ def queue_patch(queue: Queue, held: Mapping[str, int], phases: Counter[str]) -> 
     if dict(status.allocated) != amounts:
         gone: dict[str, str | None] = dict.fromkeys(status.allocated.keys() - amounts.keys())
         changed["allocated"] = gone | amounts
-    return {"status": changed} if changed else None
+    return _versioned(queue, changed) if changed else None

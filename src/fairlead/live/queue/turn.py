@@ -81,15 +81,15 @@ class LiveJob:
 class Promise:
     """Places kept for pods of a job: a gang that is being started, or room that others have to leave first.
 
-    While the pods wait, nobody else gets these places. `begun`: part of the gang may be bound already, so every pod
-    that fits goes ahead; otherwise all go at once or none.
+    While the pods wait, nobody else gets these places. `begun`: part of the gang may be bound already; if so, every
+    pod that fits goes ahead. Otherwise all go at once or none.
     """
 
     job: str
     places: Mapping[Key, str]
     """Pod → node."""
     at: float
-    """Seconds of the wall clock."""
+    """Seconds of this instance's own clock, which never goes back."""
     begun: bool = False
 
 
@@ -126,3 +126,5 @@ class FairTurn:
     """The key of the job that room is kept for."""
     released: tuple[LiveJob, ...] = ()
     """Gangs that were begun, could not be completed in time, and are given up."""
+    void: tuple[str, ...] = ()
+    """The keys of jobs whose intent counts no longer: nothing of it is bound, and not all of it fits."""

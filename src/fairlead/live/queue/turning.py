@@ -27,8 +27,12 @@ Places = dict[Key, str]
 
 
 def take_turn(fair: Fairness, site: Site, awake: Collection[str] | None, now: float) -> tuple[FairTurn, list[Outcome]]:
-    """Decide. Only jobs of `awake` (None: all) get anything; `now` is in seconds of the wall clock."""
-    return _Turn(fair, site, awake, now).run()
+    """Decide. Only jobs of `awake` (None: all) get anything; `now` is in seconds of the wall clock.
+
+    A job that makes the turn fail is left out of it and told so, and the turn is taken without it.
+    """
+    turn, outcomes = fair.faulty.guarded(lambda: _Turn(fair, site, awake, now).run())
+    return turn, [*outcomes, *fair.faulty.outcomes(awake, len(site.view.nodes.rows))]
 
 
 class _Turn:
@@ -37,7 +41,12 @@ class _Turn:
     def __init__(self, fair: Fairness, site: Site, awake: Collection[str] | None, now: float) -> None:
         self.fair = fair
         self.now = now
-        self.jobs = fair.books.jobs()
+        self.moment = fair.books.clock()
+        """The time that promises go by."""
+        self.unbound: set[int] = set()
+        """Jobs whose intent is recorded and of which nothing is bound: all of it goes, or nothing."""
+        self.void: list[str] = []
+        self.jobs = fair.faulty.jobs()
         self.nodes = site.view.nodes
         self.real = [fair.row(job, None, ()) for job in self.jobs]
         self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.real)]).tolist()
@@ -87,6 +96,7 @@ class _Turn:
             promises=tuple(promises),
             reserved=shared.reserved or "",
             released=tuple(self.jobs[number] for number in released),
+            void=tuple(self.void),
         )
         return turn, self._outcomes(turn)
 
@@ -109,7 +119,7 @@ class _Turn:
     def _overdue(self, job: LiveJob) -> bool:
         """Whether the gang was begun too long ago and is not complete."""
         begun = self.fair.books.intents.get(job.key)
-        if begun is None or self.now - begun.at < self.fair.deadline:
+        if begun is None or self.moment - begun.at < self.fair.deadline:
             return False
         return job.waiting > 0 and job.running < job.min_member
 
@@ -141,6 +151,8 @@ class _Turn:
             # What began and does not fit its node any more is decided anew, with all the others.
             if fitting:
                 self.going[number] = {pod.key: node for _, pod, node in fitting}
+            if promise.begun and not self.jobs[number].running:
+                self.unbound.add(number)
             return
         there = {pod.key for _, pod, _ in fitting}
         for role, pod, node in wanted:
@@ -182,11 +194,15 @@ class _Turn:
                 spots = shared.spots.get(self.first[number] + place, {})
                 found = [row for row in sorted(spots, key=lambda row: int(rank[row])) for _ in range(spots[row])]
                 places += [(pod, names[row]) for pod, row in zip(role.waiting, found, strict=False)]
-            if job.key in later:
-                promises.append(Promise(job=job.key, places={pod.key: node for pod, node in places}, at=self.now))
-                continue
             going = self.going.get(number, {})
             mine = [(pod, going[pod.key]) for role in job.roles for pod in role.waiting if pod.key in going]
+            if number in self.unbound and (job.key in later or len(mine) + len(places) < job.min_member):
+                # Nothing is bound, so nothing forces half a gang (docs/decisions/0207).
+                self.void.append(job.key)
+                mine, places = [], [*mine, *places] if job.key in later else []
+            if job.key in later:
+                promises.append(Promise(job=job.key, places={pod.key: node for pod, node in places}, at=self.moment))
+                continue
             if mine or places:
                 grants.append(Grant(job=job, places=(*mine, *places)))
         return grants, promises
@@ -204,9 +220,9 @@ class _Turn:
             if number in self.asleep and number not in self.going:
                 continue
             finding = because(reasons.NEXT_CYCLE) if job.key in coming else findings[job.key]
-            astray = self.fair.books.astray(job.key)
-            if astray:
-                finding = because(reasons.UNKNOWN_GROUP, group=astray)
+            astray = self.fair.books.why_astray(job.key)
+            if astray is not None:
+                finding = astray
             for place, role in enumerate(job.roles):
                 if not role.waiting:
                     continue

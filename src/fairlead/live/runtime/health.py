@@ -7,6 +7,8 @@ from contextlib import asynccontextmanager
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
+from fairlead.live.runtime.pulse import Pulse
+
 Content = Callable[[Mapping[str, str]], bytes]
 """Makes the JSON of a page from the query."""
 
@@ -16,16 +18,22 @@ async def health_server(
     listen: str,
     registry: CollectorRegistry,
     ready: Callable[[], bool],
+    pulse: Pulse,
     extra: Mapping[str, Content] | None = None,
 ) -> AsyncIterator[int]:
-    """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths."""
+    """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths.
+
+    What is stuck by the `pulse` is named by `/healthz` with code 500, and `/readyz` is not ready then.
+    """
     app = web.Application()
 
     async def healthz(request: web.Request) -> web.Response:
-        return web.Response(text="ok\n")
+        return _stuck(pulse, 500) or web.Response(text="ok\n")
 
     async def readyz(request: web.Request) -> web.Response:
-        return web.Response(text="ok\n") if ready() else web.Response(text="not synced\n", status=503)
+        if not ready():
+            return web.Response(text="not synced\n", status=503)
+        return _stuck(pulse, 503) or web.Response(text="ok\n")
 
     async def metrics(request: web.Request) -> web.Response:
         # Rendering thousands of series takes milliseconds, which the loop does not have.
@@ -44,6 +52,11 @@ async def health_server(
         yield int(runner.addresses[0][1])
     finally:
         await runner.cleanup()
+
+
+def _stuck(pulse: Pulse, status: int) -> web.Response | None:
+    found = pulse.stuck()
+    return web.Response(text=f"stuck: {', '.join(found)}\n", status=status) if found else None
 
 
 def _text(content: Content) -> Callable[[web.Request], Awaitable[web.Response]]:

@@ -12,6 +12,7 @@ from fairlead.kube.http import connect
 from fairlead.kube.lease import own_identity
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.rounds import Work
 
 
@@ -33,25 +34,36 @@ class Led(Protocol):
     def nudge(self) -> None:
         """It has just begun to lead."""
 
+    def lost(self) -> None:
+        """It leads no longer: what was decided and is not sent yet is given up."""
+
     async def run(self) -> None:
         """Work until cancelled; then what was begun is complete."""
 
 
-Make = Callable[[Client, Recorder | None, Callable[[], bool]], Led]
-"""Makes the component of a client, a recorder of Events (None: it records none) and the question whether it leads."""
+Make = Callable[[Client, Recorder | None, Callable[[], bool], Pulse], Led]
+"""Makes the component of a client, a recorder of Events (None: it records none), the question whether it leads, and
+the pulse at which it shows that it goes on."""
 
 
-async def run_led(process: Process, connection: Connection, make: Make, *, reporter: str) -> None:
-    """Serve until a signal says stop. `reporter` is who Events are from; empty, there are none."""
+async def run_led(
+    process: Process, connection: Connection, make: Make, *, reporter: str, monotonic: Callable[[], float]
+) -> None:
+    """Serve until a signal says stop. `reporter` is who Events are from; empty, there are none.
+
+    Events do not pass the fence: they tell what this instance did and decide nothing.
+    """
     client = connect(connection)
     try:
         recorder = Recorder(client, component=reporter, instance=own_identity()) if reporter else None
-        component = make(client, recorder, lambda: leadership())
-        leadership = Leadership(client, process, component.nudge)
+        pulse = Pulse(monotonic)
+        leadership = Leadership(client, process, pulse)
+        component = make(client.fenced(leadership.fence), recorder, leadership, pulse)
+        leadership.on_won, leadership.on_lost = component.nudge, component.lost
         # In the order of their end: what writes stops before the lease that lets it write is released.
         work: list[Work] = [component.run, leadership.run]
         if recorder is not None:
             work.append(recorder.run)
-        await serve(process, component.registry, lambda: component.synced, work, extra=component.pages)
+        await serve(process, component.registry, lambda: component.synced, work, pulse, extra=component.pages)
     finally:
         await client.close()

@@ -4,12 +4,19 @@ import asyncio
 from collections.abc import Awaitable, Callable, Iterable
 from typing import Generic, TypeVar
 
+import structlog
 from prometheus_client import Counter
 
 from fairlead.kube.errors import ApiError, KubeError
+from fairlead.live.runtime.pulse import Pulse
+
+DRAIN_SECONDS = 10.0
+"""How long the end of a component waits for calls that have begun."""
 
 T = TypeVar("T")
 R = TypeVar("R")
+
+log = structlog.get_logger("runtime")
 
 
 async def together(call: Callable[[T], Awaitable[R]], things: Iterable[T], *, in_flight: int) -> list[R]:
@@ -36,17 +43,41 @@ async def written(write: Awaitable[R], refusals: Counter) -> tuple[R | None, Kub
 class Outbox(Generic[T]):
     """`send` is called for each thing put in, for at most `in_flight` at once; it must see to its own failures.
 
-    At the end what has begun is completed and the rest is given up.
+    `given_up` is told of each thing that will not be sent. `name` is what a call that never ends is called.
     """
 
-    def __init__(self, send: Callable[[T], Awaitable[None]], *, in_flight: int) -> None:
+    def __init__(
+        self,
+        send: Callable[[T], Awaitable[None]],
+        *,
+        in_flight: int,
+        name: str,
+        pulse: Pulse,
+        given_up: Callable[[T], None] = lambda what: None,
+    ) -> None:
         self._send = send
         self._in_flight = in_flight
+        self._name = name
+        self._pulse = pulse
+        self._given_up = given_up
         self._queue: asyncio.Queue[T] = asyncio.Queue()
+        self._under_way = 0
+        self._quiet = asyncio.Event()
 
     def put(self, what: T) -> None:
         """Send this as soon as there is a place in flight."""
         self._queue.put_nowait(what)
+
+    @property
+    def waiting(self) -> int:
+        """Things not yet begun."""
+        return self._queue.qsize()
+
+    def clear(self) -> None:
+        """Give up what has not begun."""
+        things = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
+        for what in things:
+            self._given_up(what)
 
     async def run(self) -> None:
         """Send until cancelled."""
@@ -54,17 +85,28 @@ class Outbox(Generic[T]):
             for _ in range(self._in_flight):
                 group.create_task(self._work())
 
-    async def drain(self) -> None:
-        """Give up what has not begun, and wait until what has begun is complete."""
-        while not self._queue.empty():
-            self._queue.get_nowait()
-            self._queue.task_done()
-        await self._queue.join()
+    async def drain(self, within: float = DRAIN_SECONDS) -> None:
+        """Give up what has not begun, and wait until what has begun is complete, so many seconds at most.
+
+        Where the senders are gone nothing is under way, and it ends at once.
+        """
+        self.clear()
+        try:
+            async with asyncio.timeout(within):
+                while self._under_way:
+                    self._quiet.clear()
+                    await self._quiet.wait()
+        except TimeoutError:
+            log.warning("not waited for any longer", what=self._name, under_way=self._under_way, seconds=within)
 
     async def _work(self) -> None:
         while True:
             what = await self._queue.get()
+            self._under_way += 1
             try:
-                await self._send(what)
+                with self._pulse.under_way(self._name):
+                    await self._send(what)
             finally:
-                self._queue.task_done()
+                self._under_way -= 1
+                if not self._under_way:
+                    self._quiet.set()

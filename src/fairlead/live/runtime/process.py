@@ -2,16 +2,24 @@
 
 import asyncio
 import signal
-from collections.abc import Awaitable, Callable, Coroutine, Mapping
+import traceback
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import structlog
 from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
+from fairlead.kube.fence import Fence
 from fairlead.kube.lease import Elector, own_identity
 from fairlead.live.runtime.health import Content, health_server
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.rounds import Work
+
+LEASE_SECONDS = 60.0
+"""The campaign for the lease is stuck after so long without a turn."""
+END_SECONDS = 30.0
+"""How long the end of one piece of work is waited for."""
 
 log = structlog.get_logger("runtime")
 
@@ -26,9 +34,16 @@ class Process:
 
 
 class Leadership:
-    """Whether this instance leads. Without a lease it always does."""
+    """Whether this instance leads. Without a lease it always does, and there is no fence.
 
-    def __init__(self, client: Client, process: Process, on_won: Callable[[], None]) -> None:
+    While something is stuck by the `pulse` the lease is for others. Set `on_won` and `on_lost` before it runs.
+    """
+
+    def __init__(self, client: Client, process: Process, pulse: Pulse) -> None:
+        self.on_won: Callable[[], None] = lambda: None
+        self.on_lost: Callable[[], None] = lambda: None
+        self._name = process.lease_name
+        self._pulse = pulse
         self._elector: Elector | None = None
         if process.lease_name:
             self._elector = Elector(
@@ -36,12 +51,18 @@ class Leadership:
                 namespace=process.lease_namespace,
                 name=process.lease_name,
                 identity=own_identity(),
-                on_won=on_won,
-                on_lost=lambda: log.warning("lost the lease", lease=process.lease_name),
+                on_won=lambda: self.on_won(),
+                on_lost=self._lost,
+                fit=self._fit,
             )
 
     def __call__(self) -> bool:
         return self._elector is None or self._elector.leading
+
+    @property
+    def fence(self) -> Fence | None:
+        """What every write of elected work passes."""
+        return None if self._elector is None else self._elector.fence
 
     async def run(self) -> None:
         """Campaign until cancelled; then the lease is released."""
@@ -50,38 +71,84 @@ class Leadership:
         else:
             await self._elector.run()
 
+    def _lost(self) -> None:
+        log.warning("lost the lease", lease=self._name)
+        self.on_lost()
+
+    def _fit(self) -> bool:
+        self._pulse.beat("lease", LEASE_SECONDS)
+        stuck = self._pulse.stuck()
+        if stuck and self():
+            log.error("the lease is given back, for something is stuck", lease=self._name, stuck=stuck)
+        return not stuck
+
 
 async def serve(
     process: Process,
     registry: CollectorRegistry,
     ready: Callable[[], bool],
-    work: list[Callable[[], Coroutine[Any, Any, None]]],
+    work: Sequence[Work],
+    pulse: Pulse,
     *,
     extra: Mapping[str, Content] | None = None,
-    started: Callable[[int], Awaitable[None] | None] | None = None,
 ) -> None:
-    """Run all of `work` until SIGTERM or SIGINT, then cancel it and wait for its end.
-
-    Work is cancelled in the order given, each finished before the next: what writes comes before the lease that lets
-    it write.
-    """
+    """Run all of `work` until SIGTERM or SIGINT, then end it (`run_until`)."""
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for sign in (signal.SIGTERM, signal.SIGINT):
         loop.add_signal_handler(sign, stop.set)
-    async with health_server(process.listen, registry, ready, extra) as port:
+    async with health_server(process.listen, registry, ready, pulse, extra) as port:
         log.info("serving", port=port)
-        tasks = [asyncio.create_task(each()) for each in work]
-        waiting = asyncio.create_task(stop.wait())
-        try:
-            await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            waiting.cancel()
-            for task in tasks:
-                task.cancel()
-                await asyncio.gather(task, return_exceptions=True)
-        for task in tasks:
-            failure = None if task.cancelled() else task.exception()
-            if failure is not None:
-                raise failure
+        await run_until(stop.wait, work)
     log.info("stopped")
+
+
+async def run_until(done: Callable[[], Awaitable[object]], work: Sequence[Work]) -> None:
+    """Run all of `work` until `done` ends, or any of it does; then cancel it and wait for its end, in bounded time.
+
+    Work is cancelled in the order given, each finished before the next: what writes comes before the lease that lets
+    it write. Work that ends by itself has failed: its cause is logged and raised once everything has ended.
+    """
+    tasks = [asyncio.ensure_future(each()) for each in work]
+    waiting = asyncio.ensure_future(done())
+    try:
+        await asyncio.wait([waiting, *tasks], return_when=asyncio.FIRST_COMPLETED)
+        failed = _failed(tasks)
+        if failed is None and waiting.done():
+            failed = waiting.exception()
+        if failed is not None:
+            log.error("ends, for it has failed", cause=_cause(failed))
+    finally:
+        waiting.cancel()
+        for task in (*tasks, waiting):
+            task.cancel()
+            await asyncio.wait([task], timeout=END_SECONDS)
+            if not task.done():
+                log.error("does not end, and is not waited for", work=repr(task))
+    failed = failed or next(filter(None, map(_failure, tasks)), None)
+    if failed is not None:
+        raise failed
+
+
+class EndedError(Exception):
+    """Work that goes on until it is cancelled has ended without saying why."""
+
+
+def _failed(tasks: Sequence[asyncio.Future[None]]) -> BaseException | None:
+    """Why the first of the tasks that have ended did so."""
+    for task in tasks:
+        if task.done():
+            return _failure(task) or EndedError(f"{task} ended though nothing asked it to")
+    return None
+
+
+def _failure(task: asyncio.Future[None]) -> BaseException | None:
+    return None if not task.done() or task.cancelled() else task.exception()
+
+
+def _cause(failed: BaseException) -> str:
+    """The first failure inside groups of them, and where it was raised."""
+    while isinstance(failed, BaseExceptionGroup):
+        failed = failed.exceptions[0]
+    where = "".join(f" at {each.filename}:{each.lineno}" for each in traceback.extract_tb(failed.__traceback__)[-1:])
+    return f"{type(failed).__name__}: {failed}{where}"

@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from typing import Any
 
 from fairlead.kube.watch import Reflector
+from fairlead.live.runtime.pulse import IDLE_SECONDS, Pulse
 
 Work = Callable[[], Coroutine[Any, Any, None]]
 
@@ -12,8 +13,8 @@ Work = Callable[[], Coroutine[Any, Any, None]]
 class Rounds:
     """Watches, and a round of work after each change they or anybody else tells of with `wake`.
 
-    Changes within `gather` seconds make one round. Who does not lead follows the cluster all the same, so that it can
-    take over with all it needs known.
+    Changes within `gather` seconds make one round. An instance that does not lead follows the cluster all the same, so
+    that it can take over with all it needs known. The loop says at the `pulse` that it goes on, also while it is idle.
     """
 
     def __init__(
@@ -23,11 +24,13 @@ class Rounds:
         gather: float,
         leads: Callable[[], bool],
         monotonic: Callable[[], float],
+        pulse: Pulse,
     ) -> None:
         self._reflectors = tuple(reflectors)
         self._gather = gather
         self._leads = leads
         self._now = monotonic
+        self._pulse = pulse
         self._changed = asyncio.Event()
 
     @property
@@ -49,7 +52,8 @@ class Rounds:
         beside: Sequence[Work],
         drain: Callable[[], Coroutine[Any, Any, None]],
     ) -> None:
-        """Until cancelled; then `drain` completes what was begun, before anything else is stopped.
+        """Until cancelled, or until something fails; then `drain` completes what was begun, in bounded time, before
+        anything else is stopped.
 
         `begin` is called once all first lists are in; `one_round` after changes while leading, `idle` after changes
         otherwise; `due` tells when a round is wanted without a change. `beside` runs all the while.
@@ -62,24 +66,28 @@ class Rounds:
                     await each.synced.wait()
                 await begin()
                 while True:
-                    await self._wait(due())
+                    await self._wait(due)
                     await asyncio.sleep(self._gather)
                     self._changed.clear()
                     if self._leads():
                         await one_round()
                     else:
                         idle()
-            except asyncio.CancelledError:
-                await asyncio.shield(drain())
-                raise
             finally:
+                await asyncio.shield(drain())
                 for task in tasks:
                     task.cancel()
 
-    async def _wait(self, until: float | None) -> None:
-        """Until something changed, or that moment of the clock."""
-        try:
-            async with asyncio.timeout(None if until is None else max(until - self._now(), 0)):
-                await self._changed.wait()
-        except TimeoutError:
-            pass
+    async def _wait(self, due: Callable[[], float | None]) -> None:
+        """Until something changed, or what is due comes. The pulse is told at the beginning and now and then."""
+        while True:
+            self._pulse.beat("rounds")
+            until = due()
+            left = IDLE_SECONDS if until is None else min(until - self._now(), IDLE_SECONDS)
+            try:
+                async with asyncio.timeout(max(left, 0)):
+                    await self._changed.wait()
+                return
+            except TimeoutError:
+                if until is not None and self._now() >= until:
+                    return

@@ -1,11 +1,14 @@
 """Bindings, many in flight. A pod is bound once, by uid; what fails goes back to waiting."""
 
 import asyncio
+import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
+from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.records import PodRecord
 
 IN_FLIGHT = 48
@@ -26,7 +29,7 @@ class Binder:
     """Takes placements, writes them, and tells `on_failed` about each that the server refused.
 
     `took` is told the seconds of each bind that came through. While `may()` is false nothing is sent. `notes` are
-    annotations for the pod.
+    annotations for the pod. Binds wait in the `outbox`; one that is given up there has failed.
     """
 
     def __init__(
@@ -39,6 +42,7 @@ class Binder:
         notes: Callable[[PodRecord], Mapping[str, str]] = lambda pod: {},
         *,
         in_flight: int = IN_FLIGHT,
+        pulse: Pulse | None = None,
     ) -> None:
         self.tally = Tally()
         self._client = client
@@ -47,35 +51,30 @@ class Binder:
         self._took = took
         self._may = may
         self._notes = notes
-        self._queue: asyncio.Queue[tuple[PodRecord, str]] = asyncio.Queue()
-        self._width = in_flight
+        self.outbox: Outbox[tuple[PodRecord, str]] = Outbox(
+            lambda place: self._bind(*place),
+            in_flight=in_flight,
+            name="binds",
+            pulse=pulse or Pulse(time.monotonic),
+            given_up=lambda place: on_failed(place[0], "not sent before this instance stopped leading"),
+        )
 
     def bind(self, pod: PodRecord, node: str) -> None:
         """Bind the pod to the node as soon as there is a place in flight."""
-        self._queue.put_nowait((pod, node))
+        self.outbox.put((pod, node))
 
     @property
     def waiting(self) -> int:
         """Binds not yet sent."""
-        return self._queue.qsize()
+        return self.outbox.waiting
 
     async def run(self) -> None:
         """Send binds until cancelled."""
-        async with asyncio.TaskGroup() as group:
-            for _ in range(self._width):
-                group.create_task(self._work())
+        await self.outbox.run()
 
     async def drain(self) -> None:
-        """Wait until every bind so far has its answer."""
-        await self._queue.join()
-
-    async def _work(self) -> None:
-        while True:
-            pod, node = await self._queue.get()
-            try:
-                await self._bind(pod, node)
-            finally:
-                self._queue.task_done()
+        """Give up the binds not yet sent, and wait for the answers to the others, in bounded time."""
+        await self.outbox.drain()
 
     async def _bind(self, pod: PodRecord, node: str) -> None:
         if not self._may():

@@ -1,16 +1,48 @@
 """Cache and books held against fresh lists. What differs only because the cluster moves on does not differ for long."""
 
 import asyncio
+from collections.abc import Callable
+from contextlib import suppress
+from typing import TypeVar
+
+import msgspec
+import structlog
 
 from fairlead.kube.client import Client
-from fairlead.kube.resources import NODES, PODS
+from fairlead.kube.decode import decode
+from fairlead.kube.errors import AnswerError, KubeError
+from fairlead.kube.resources import NODES, PODS, Resource
 from fairlead.live.queue.books import Books
 from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.records import Records
+
+T = TypeVar("T")
 
 TRIES = 4
 PAUSE = 1.0
 """Seconds between two looks: longer than a watch event takes to arrive."""
+
+log = structlog.get_logger("scheduler")
+
+
+async def compare_every(
+    seconds: float, client: Client, cache: Cache, books: Books, measures: Measures, synced: Callable[[], bool]
+) -> None:
+    """Compare with fresh lists again and again; a server that cannot be asked is asked later."""
+    while True:
+        await asyncio.sleep(seconds)
+        if not synced():
+            continue
+        try:
+            found = await differences(client, cache, books)
+        except KubeError as error:
+            log.warning("not compared", why=str(error))
+            continue
+        measures.differences.set(len(found))
+        measures.checks.inc()
+        for line in found[:10]:
+            log.error("cache differs from a fresh list", what=line)
 
 
 async def differences(client: Client, cache: Cache, books: Books) -> list[str]:
@@ -25,11 +57,19 @@ async def differences(client: Client, cache: Cache, books: Books) -> list[str]:
     return sorted(found or ())
 
 
+async def _readable(client: Client, resource: Resource[T]) -> list[T]:
+    """The objects of a list that can be read: one that cannot is set aside by its watch, and hides no other."""
+    found = []
+    for raw in (await client.list(resource.of(msgspec.Raw))).items:
+        with suppress(AnswerError):
+            found.append(decode(bytes(raw), resource.shape, resource.label))
+    return found
+
+
 async def _look(client: Client, cache: Cache, books: Books) -> list[str]:
     records = Records()
     shared = {
-        resource: (await client.list(resource)).items if books.served(resource) else ()
-        for resource, _ in books.watched()
+        resource: await _readable(client, resource) if books.served(resource) else () for resource, _ in books.watched()
     }
     nodes = (await client.list(NODES)).items
     pods = [records.record(pod) for pod in (await client.list(PODS)).items]

@@ -3,9 +3,9 @@
 import asyncio
 import signal
 import time
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Mapping
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import msgspec
 import structlog
@@ -15,10 +15,14 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.http import connect
 from fairlead.kube.lease import own_identity
 from fairlead.live.queue.duties import Duties
-from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.pages import pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.rounds import Work
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.settings import DEFAULTS, Configuration
+
+PAGES = "127.0.0.1:8081"
 
 log = structlog.get_logger("scheduler")
 
@@ -31,13 +35,17 @@ async def run(
     kubeconfig: str,
     context: str,
     events: bool,
+    pages: str = PAGES,
 ) -> None:
-    """Serve until a signal says stop."""
-    client = connect(load(kubeconfig_path=kubeconfig, context=context))
+    """Serve until a signal says stop. `pages` is the address of `/explain` and `/snapshot`."""
+    bare = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
+        pulse = Pulse(time.monotonic)
+        leadership = Leadership(bare, process, pulse)
+        client = bare.fenced(leadership.fence)
         component = f"{options.name}-scheduler"
         recorder = (
-            Recorder(client, component=component, instance=own_identity()) if events and not options.shadow else None
+            Recorder(bare, component=component, instance=own_identity()) if events and not options.shadow else None
         )
         scheduler = Scheduler(
             client,
@@ -45,7 +53,8 @@ async def run(
             recorder=recorder,
             monotonic=time.monotonic,
             wall=time.time,
-            leads=lambda: leadership(),
+            leads=leadership,
+            pulse=pulse,
         )
         duties = Duties(
             client,
@@ -54,32 +63,38 @@ async def run(
             recorder=recorder,
             monotonic=time.monotonic,
             wall=time.time,
-            leads=lambda: leadership(),
+            leads=leadership,
         )
-        leadership = Leadership(client, process, scheduler.nudge)
-        work: list[Callable[[], Coroutine[Any, Any, None]]] = [
-            duties.run,
-            scheduler.run,
-            leadership.run,
-        ]
+
+        def lost() -> None:
+            duties.lost()
+            scheduler.lost()
+
+        leadership.on_won, leadership.on_lost = scheduler.nudge, lost
+        work: list[Work] = [duties.run, scheduler.run, leadership.run]
         if recorder:
             work.append(recorder.run)
 
-        def explain(query: Mapping[str, str]) -> bytes:
+        def explain(query: Mapping[str, str]) -> Callable[[], bytes]:
             namespace, _, name = query.get("pod", "").partition("/")
-            return msgspec.json.encode(scheduler.explain(namespace, name))
+            return partial(msgspec.json.encode, scheduler.explain(namespace, name))
 
         def write() -> None:
             file = Path(configuration.scheduler.snapshot_file)
-            try:
-                file.write_bytes(scheduler.snapshot())
-            except OSError as error:
-                log.error("snapshot not written", why=str(error))
-            else:
-                log.info("snapshot written", file=str(file))
+            loop.run_in_executor(None, _write, file, scheduler.snapshot())
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, write)
-        pages: dict[str, Content] = {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}
-        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, extra=pages)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR2, write)
+        async with pages_server(pages, {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}):
+            await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, pulse)
     finally:
-        await client.close()
+        await bare.close()
+
+
+def _write(file: Path, render: Callable[[], bytes]) -> None:
+    try:
+        file.write_bytes(render())
+    except OSError as error:
+        log.error("snapshot not written", why=str(error))
+    else:
+        log.info("snapshot written", file=str(file))

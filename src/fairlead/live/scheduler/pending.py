@@ -25,6 +25,7 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.NO_ROOM: frozenset({NODE, POD}),
     reasons.CORES_TAKEN: frozenset({NODE, POD}),
     reasons.PORT_TAKEN: frozenset({NODE, POD}),
+    reasons.DISK_TAKEN: frozenset({NODE, POD}),
     reasons.TOO_NEAR: frozenset({NODE, POD, EDIT}),
     reasons.NOT_NEAR: frozenset({NODE, BOUND, EDIT}),
     reasons.TOO_UNEVEN: frozenset({NODE, POD, BOUND}),
@@ -35,6 +36,7 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.NO_VOLUME: frozenset({NODE, VOLUME}),
     reasons.NO_STORAGE_ROOM: frozenset({NODE, VOLUME}),
     reasons.TOO_MANY_VOLUMES: frozenset({NODE, POD, VOLUME}),
+    reasons.FEATURE_MISSING: frozenset({NODE}),
 }
 STAGES: dict[Cure, frozenset[str]] = {
     Cure.ROOM: frozenset({NODE, POD, QUEUE, BUDGET}),
@@ -58,6 +60,8 @@ class _Parked:
     """Whose wishes tell which pods can help it; None where any may."""
     failures: int
     not_before: float
+    defect: bool
+    """Whether it could not be decided: then a change of its pods may help."""
 
 
 class Pending:
@@ -78,6 +82,8 @@ class Pending:
         wakes = frozenset({NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
         if outcome.finding is not None:
             wakes |= STAGES[outcome.finding.reason.cure]
+        if outcome.defect is not None:
+            wakes |= {VOLUME}
         if not outcome.rejected:
             # A node would take one by now: those placed later in the same turn changed what it says.
             wakes |= {BOUND}
@@ -90,6 +96,7 @@ class Pending:
             shape=group.shape if outcome.rejected else None,
             failures=failures,
             not_before=now + (again or wait),
+            defect=outcome.defect is not None,
         )
         if again is not None:
             self._awake.add(group.key)
@@ -111,15 +118,26 @@ class Pending:
             return False
         woken = [key for key in sleepers if about is None or self._concerns(about, self._parked[key])]
         for key in woken:
-            for each in self._parked[key].wakes:
-                self._asleep[each].pop(key, None)
-        self._awake.update(woken)
+            self._rouse(key)
         return bool(woken)
 
-    def holds(self, pod: PodRecord) -> bool:
-        """Whether the pod is parked: news of it that leave it in its group are no reason for a cycle."""
-        parked = self._parked.get(group_key(pod))
-        return parked is not None and pod.key in parked.members
+    def changed(self, pod: PodRecord) -> bool:
+        """The pod came or changed; True where that is a reason for a cycle.
+
+        It is none while the pod stays in a group that is parked, unless that could not be decided: it is awake then.
+        """
+        key = group_key(pod)
+        parked = self._parked.get(key)
+        if parked is None or pod.key not in parked.members:
+            return True
+        if parked.defect:
+            self._rouse(key)
+        return parked.defect
+
+    def _rouse(self, key: GroupKey) -> None:
+        for each in self._parked[key].wakes:
+            self._asleep[each].pop(key, None)
+        self._awake.add(key)
 
     def due(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
         """The waiting pods to look at: new ones, and those of groups that are awake and have waited long enough."""

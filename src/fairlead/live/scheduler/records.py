@@ -4,14 +4,16 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.kube.codec.disks import Attached, attached
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import Marks, marks_of
-from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
 from fairlead.kube.objects.meta import OwnerReference
-from fairlead.kube.objects.pod import Pod, PodSpec, Volume
+from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
-from fairlead.model.amounts import CPU
+from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
 from fairlead.model.errors import InputError
+from fairlead.model.faults import fault
 from fairlead.model.population import Resident, resident
 from fairlead.model.selectors import integer
 from fairlead.model.shape import Shape
@@ -61,6 +63,8 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     leaving: bool
     broken: str = ""
     claims: Claims = ()
+    attached: tuple[Attached, ...] = ()
+    """Disks that it names itself and that count in a driver's limit."""
     strategy: str = ""
     """What the workload asks to be levelled; empty is the scheduler's default."""
     priority_class: str = ""
@@ -83,9 +87,14 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         return self.metadata.namespace, self.metadata.name
 
     @property
+    def volumes(self) -> bool:
+        """Whether volumes say where it may run or count in a driver's limit."""
+        return bool(self.claims or self.attached)
+
+    @property
     def alone(self) -> bool:
-        """Whether it is decided on its own, because claims or cores are promised one pod at a time."""
-        return bool(self.claims or self.pieces)
+        """Whether it is decided on its own, because volumes or cores are promised one pod at a time."""
+        return bool(self.pieces) or self.volumes
 
     @property
     def holds_room(self) -> bool:
@@ -112,6 +121,11 @@ class Records:
         meta, spec = pod.metadata, pod.spec
         formed, seen, broken = self._formed(meta.namespace, meta.labels, spec)
         pieces = 0
+        disks: tuple[Attached, ...] = ()
+        try:
+            disks = attached(spec.volumes)
+        except ValueError as error:
+            broken = broken or str(error)
         if BIND_CPU in meta.annotations:
             try:
                 pieces = bound_cpu(meta.annotations[BIND_CPU], formed)
@@ -132,6 +146,7 @@ class Records:
             leaving=meta.deletion_timestamp is not None,
             broken=broken or _odd_strategy(meta.annotations.get(STRATEGY, "")),
             claims=claims_of(pod),
+            attached=disks,
             strategy=self._shared(meta.annotations.get(STRATEGY, "")),
             priority_class=self._shared(spec.priority_class_name),
             preempts=spec.preemption_policy != "Never",
@@ -145,15 +160,16 @@ class Records:
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
         try:
-            return *self._shapes.of(namespace, labels, spec), unsupported(spec)
-        except InputError as error:
-            formed = Shape(namespace=namespace, labels=tuple(sorted(labels.items())))
-            return formed, resident(formed), str(error)
+            formed, seen = self._shapes.of(namespace, labels, spec)
+            return formed, seen, unsupported(spec) or too_large(formed.request)
+        except Exception as error:
+            # Whatever is wrong with the spec, the pod may hold room on a node already (docs/decisions/0201).
+            formed = Shape(namespace=namespace, labels=tuple(sorted(labels.items())), request=_held(spec))
+            return formed, resident(formed), fault(error)
 
     def _request(self, pod: Pod, formed: Shape) -> Request:
         """What the pod takes: that of its shape, unless a resize is under way."""
-        resized = any(each.allocated_resources or each.resources for each in pod.status.container_statuses)
-        if not resized or pod.finished:
+        if pod.finished or not resized(pod.status):
             return formed.request
         try:
             return tuple(sorted(request_of_pod(pod).items()))
@@ -171,20 +187,26 @@ class Records:
         return self._texts.setdefault(text, text)
 
 
+def _held(spec: PodSpec) -> Request:
+    """What a pod takes whose spec cannot be read otherwise; where not even that can be told, all of its node."""
+    try:
+        return tuple(sorted(request(spec).items()))
+    except Exception:
+        return (CPU, BEYOND), (MEMORY, BEYOND), (PODS, 1)
+
+
+def check_held(pod: PodRecord) -> None:
+    """`InputError` where a pod on a node takes more than can be counted: the node counts as full."""
+    why = too_large(pod.request)
+    if why:
+        raise InputError("", f"{why}, and node {pod.node} counts as full")
+
+
 def unsupported(spec: PodSpec) -> str:
     """The constraint of the spec that is not implemented, empty where there is none."""
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
         return "dynamic resource claims are not implemented"
-    for volume in spec.volumes:
-        if _disk(volume):
-            return f"volume {volume.name}: in-tree disks are not implemented"
     return ""
-
-
-def _disk(volume: Volume) -> bool:
-    """A disk named in the pod itself: only one node may write to it, and nobody counts how many a node has."""
-    disks = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.azure_disk, volume.iscsi, volume.rbd
-    return any(disk is not None for disk in disks)
 
 
 def _odd_strategy(given: str) -> str:

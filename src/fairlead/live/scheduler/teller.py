@@ -1,9 +1,10 @@
 """Tells people: waiting pods why they wait (the PodScheduled condition), workloads and pods by Events.
 
-The condition is written once per message. Who was told nothing yet comes first; other words for the same pod, with
-numbers that change from turn to turn, are written now and then, and only the last of them. A workload's owner gets an
-Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made, for
-ten thousand of them say no more than a few of the workload do.
+The condition is written once per message, and only on a pod that still waits, in the version that is known: it cannot
+land after the bind (docs/decisions/0209). A pod that was told nothing yet comes first; other words for the same pod,
+with numbers that change from turn to turn, are written now and then, and only the last of them. A workload's owner gets
+an Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made,
+for ten thousand of them say no more than a few of the workload do.
 """
 
 import asyncio
@@ -13,10 +14,11 @@ from dataclasses import dataclass
 
 from fairlead.kube import moments
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.resources import PODS
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.decide import Outcome
 from fairlead.live.scheduler.records import PodRecord
 from fairlead.live.scheduler.words import REASON, summary
@@ -57,7 +59,10 @@ class Pace:
 
 
 class Teller:
-    """Remembers what each pod was told last, so that nothing is written twice."""
+    """Remembers what each pod was told last, so that nothing is written twice.
+
+    `waiting` gives a pod as it is known now; None where it is gone, bound or being bound.
+    """
 
     def __init__(
         self,
@@ -65,8 +70,12 @@ class Teller:
         recorder: Recorder | None,
         wall: Callable[[], float],
         monotonic: Callable[[], float],
+        waiting: Callable[[PodRecord], PodRecord | None] = lambda pod: pod,
+        pulse: Pulse | None = None,
     ) -> None:
         self._client = client
+        self._waiting = waiting
+        self._pulse = pulse or Pulse(monotonic)
         self._pace = Pace(monotonic)
         self._recorder = recorder
         self._wall = wall
@@ -119,6 +128,11 @@ class Teller:
         for each in (self._told, self._first, self._again):
             each.pop(uid, None)
 
+    def clear(self) -> None:
+        """Forget everything: another instance tells the pods now."""
+        for each in (self._told, self._first, self._again):
+            each.clear()
+
     async def run(self) -> None:
         """Write until cancelled."""
         async with asyncio.TaskGroup() as group:
@@ -128,8 +142,13 @@ class Teller:
     async def _work(self) -> None:
         while True:
             pod, why = await self._next()
+            now = self._waiting(pod)
+            if now is None:
+                self.gone(pod.metadata.uid)
+                continue
             self._told[pod.metadata.uid] = Told(why, self._clock())
-            await self._tell(pod, why)
+            with self._pulse.under_way("conditions"):
+                await self._tell(now, why)
 
     async def _next(self) -> tuple[PodRecord, str]:
         """Whom to tell next, and what, as soon as there is somebody."""
@@ -155,11 +174,12 @@ class Teller:
             "message": why,
             "lastTransitionTime": moments.whole(self._wall()),
         }
+        same = {"uid": pod.metadata.uid, "resourceVersion": pod.metadata.resource_version}
         try:
             await self._client.patch(
                 PODS,
                 pod.metadata.name,
-                {"metadata": {"uid": pod.metadata.uid}, "status": {"conditions": [condition]}},
+                {"metadata": same, "status": {"conditions": [condition]}},
                 kind="strategic",
                 namespace=pod.metadata.namespace,
                 subresource="status",
@@ -173,9 +193,10 @@ class Teller:
             )
 
     def _failed(self, pod: PodRecord, why: str, error: KubeError) -> None:
-        """The server did not take it: a pod that is gone or replaced needs no words, any other is told later."""
+        """The server did not take it: a pod that waits no longer needs no words, any other is told later."""
         uid = pod.metadata.uid
-        if isinstance(error, ApiError) and (error.not_found or error.conflict):
+        not_there = isinstance(error, ApiError) and error.not_found
+        if not_there or isinstance(error, NotLeadingError) or self._waiting(pod) is None:
             self.gone(uid)
         elif uid in self._told:
             self._told[uid] = Told("", self._clock())

@@ -43,7 +43,8 @@ class VolumeBinder:
         self._on_failed = on_failed
         self._patience = patience
         self._news = asyncio.Event()
-        self._tasks: set[asyncio.Task[None]] = set()
+        self._tasks: dict[str, tuple[PodRecord, Choices, asyncio.Task[None]]] = {}
+        """By uid of the pod."""
 
     def news(self) -> None:
         """Something about claims or volumes changed."""
@@ -54,16 +55,35 @@ class VolumeBinder:
         """Promise the claims to the node and see to their volumes."""
         for claim, volume in choices.items():
             self._storage.promise(pod.metadata.namespace, claim, node, volume)
-        task = asyncio.create_task(self._see_to(pod, node, choices))
-        self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        uid, task = pod.metadata.uid, asyncio.create_task(self._see_to(pod, node, choices))
+        self._tasks[uid] = pod, choices, task
+        task.add_done_callback(lambda task: self._ended(uid, task))
+
+    def give_up(self, pod: PodRecord) -> None:
+        """The pod does not go there after all: the wait ends without a word, and its claims are promised to no node."""
+        known = self._tasks.pop(pod.metadata.uid, None)
+        if known is not None:
+            _, choices, task = known
+            task.cancel()
+            for claim in choices:
+                self._storage.release(pod.metadata.namespace, claim)
+
+    def clear(self) -> None:
+        """Every wait ends: this instance leads no longer."""
+        for pod, _, _ in list(self._tasks.values()):
+            self.give_up(pod)
+            self._on_failed(pod, "its volumes were not there before this instance stopped leading")
+
+    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+        if uid in self._tasks and self._tasks[uid][2] is task:
+            del self._tasks[uid]
 
     async def run(self) -> None:
         """Until cancelled; then every wait ends, and what was promised is found again from what was written."""
         try:
             await asyncio.Event().wait()
         finally:
-            tasks = list(self._tasks)
+            tasks = [task for _, _, task in self._tasks.values()]
             for task in tasks:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)

@@ -19,6 +19,7 @@ from fairlead.kube.resources import (
 )
 from fairlead.live.runtime.led import run_led
 from fairlead.live.runtime.process import Process
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.storage.component import Options, StorageKeeper
 from fairlead.live.storage.decide import advise, outlook
 from fairlead.live.storage.known import Seen
@@ -32,11 +33,14 @@ T = TypeVar("T")
 async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
     """Serve until a signal says stop."""
 
-    def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool]) -> StorageKeeper:
-        return StorageKeeper(client, options, recorder=recorder, monotonic=time.monotonic, wall=time.time, leads=leads)
+    def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool], pulse: Pulse) -> StorageKeeper:
+        return StorageKeeper(
+            client, options, recorder=recorder, monotonic=time.monotonic, wall=time.time, leads=leads, pulse=pulse
+        )
 
     reporter = NAME if events and not options.shadow else ""
-    await run_led(process, load(kubeconfig_path=kubeconfig, context=context), make, reporter=reporter)
+    connection = load(kubeconfig_path=kubeconfig, context=context)
+    await run_led(process, connection, make, reporter=reporter, monotonic=time.monotonic)
 
 
 async def once(options: Options, *, kubeconfig: str, context: str) -> Report:

@@ -11,6 +11,7 @@ from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
 from fairlead.live.runtime.outbox import Outbox, written
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.storage.known import Known, Placement
 from fairlead.live.storage.measures import Measures
 
@@ -60,6 +61,7 @@ class Writer:
         *,
         leads: Callable[[], bool],
         fits: Callable[[Placement], bool],
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._known = known
@@ -67,7 +69,13 @@ class Writer:
         self._done = done
         self._leads = leads
         self._fits = fits
-        self.outbox: Outbox[Placement] = Outbox(self._send, in_flight=IN_FLIGHT)
+        self.outbox: Outbox[Placement] = Outbox(
+            self._send,
+            in_flight=IN_FLIGHT,
+            name="replicas",
+            pulse=pulse,
+            given_up=lambda placement: done(placement, None, None),
+        )
 
     async def _send(self, placement: Placement) -> None:
         newest, error = await written(self._write(placement), self._measures.refusals)

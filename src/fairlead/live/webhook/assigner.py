@@ -18,8 +18,10 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import OwnerReference, Raw
 from fairlead.kube.objects.tier import MarkedPod
-from fairlead.kube.resources import PODS
+from fairlead.kube.resources import PODS, REPLICA_SETS
 from fairlead.levels.tier.split import Policy, Target, target_of
+from fairlead.live.runtime.aside import WRITING, Aside
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.admit import Lookup, owner_of
 from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
@@ -47,6 +49,8 @@ class Assigner:
         *,
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
+        pulse: Pulse,
+        aside: Aside | None = None,
     ) -> None:
         self._client = client
         self._store = store
@@ -55,6 +59,8 @@ class Assigner:
         self._policy = policy
         self._pods = pods
         self._leads = leads
+        self._aside = aside or Aside()
+        self._pulse = pulse
         self._news = asyncio.Event()
         self._places = asyncio.Semaphore(IN_FLIGHT)
 
@@ -66,6 +72,7 @@ class Assigner:
     async def run(self) -> None:
         """Assign whenever something is pending, until cancelled."""
         while True:
+            self._pulse.beat("assigner", CALL_SECONDS)
             try:
                 async with asyncio.timeout(LOOK_AGAIN_SECONDS):
                     await self._news.wait()
@@ -84,8 +91,11 @@ class Assigner:
             if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
                 pending[controller.uid] = controller, pod
         for controller, pod in pending.values():
+            self._pulse.beat("assigner", CALL_SECONDS)
+            about = REPLICA_SETS.refer(controller.name, namespace=pod.metadata.namespace, uid=controller.uid)
             try:
-                await self._assign(controller, pod)
+                with self._aside.around(about, WRITING, KubeError, BeatenError):
+                    await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:
                 log.warning("pods wait for their tier", replica_set=controller.name, error=str(error))
                 self._news.set()

@@ -4,12 +4,12 @@ reviews ──► server ──► mutator ──► (owners' cache) ──► v
                           │
                           └──► counter ──► ledger, list, compare-and-swap
 watches ──► owners, memory
-elected  ──► janitor; assigner (gated mode)
+elected  ──► janitor; assigner (gated mode); repair. What these write passes the fence of the lease.
 """
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +19,7 @@ from fairlead.kube.admission.review import Request
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.lease import Elector, own_identity, steady_clock
+from fairlead.kube.lease import own_identity, steady_clock
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
@@ -27,8 +27,12 @@ from fairlead.kube.retry import Backoff, Retry
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
+from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.health import health_server
+from fairlead.live.runtime.process import Leadership, Process, run_until
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.live.runtime.rounds import Work
 from fairlead.live.settings import Configuration
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
@@ -62,27 +66,42 @@ class Webhook:
         self._client = client
         quick = Client(client.transport, retry=COUNT_RETRY, timeout=COUNT_TIMEOUT)
         gated = settings.mode == "gated"
-        identity = own_identity()
-        self._recorder = Recorder(client, component="fairlead-webhook", instance=identity)
-        self._elector = Elector(client, namespace=settings.namespace, name="fairlead-webhook", identity=identity)
-        self._owners = Owners(client)
+        self._recorder = Recorder(client, component="fairlead-webhook", instance=own_identity())
+        self._pulse = Pulse(steady_clock)
+        process = Process(listen=settings.health, lease_namespace=settings.namespace, lease_name="fairlead-webhook")
+        self._leads = leads = Leadership(client, process, self._pulse)
+        elected = client.fenced(leads.fence)
+        self.aside = Aside(self.measures.registry, self._recorder)
+        told = self.aside.watched
+        self._owners = Owners(client, told)
         memory = Memory(steady_clock, lapse=settings.lapse_seconds)
         store = LedgerStore(quick, settings.namespace)
         self._counter = Counter(quick, store, self._owners, memory, tier.policy(), clock=steady_clock)
-        self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER)
-        self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace)
+        self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER, aside=told)
+        self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace, aside=told)
+        kept = LedgerStore(quick.fenced(leads.fence), settings.namespace)
         self._assigner = Assigner(
-            client, store, self._owners, tier.rules(), tier.policy(), pods=self._marked, leads=self._leads
+            elected,
+            kept,
+            self._owners,
+            tier.rules(),
+            tier.policy(),
+            pods=self._marked,
+            leads=leads,
+            pulse=self._pulse,
+            aside=self.aside,
         )
         self._janitor = Janitor(
-            client,
-            store,
+            elected,
+            kept,
             self._owners,
             memory,
             ledgers=lambda: self._ledgers.objects.values(),
             pods=self._marked,
-            leads=self._leads,
+            leads=leads,
             counts=not gated,
+            aside=self.aside,
+            pulse=self._pulse,
         )
         mutator = Mutator(
             self._owners,
@@ -96,7 +115,7 @@ class Webhook:
             report=self._report,
         )
         evictions = Evictions(
-            client,
+            elected,
             namespace=configuration.evictions.namespace,
             switch=configuration.evictions.switch,
             allowed=configuration.evictions.allowed and not settings.shadow,
@@ -104,50 +123,53 @@ class Webhook:
             clock=time.time,
         )
         self._repair = Repair(
-            client,
+            elected,
             evictions,
             self._recorder,
             tier.rules(),
             tier.policy(),
-            leads=self._leads,
+            leads=leads,
             clock=steady_clock,
             period=configuration.repair.period_seconds,
             back=configuration.repair.back,
+            aside=self.aside,
+            pulse=self._pulse,
         )
         self._repairs = configuration.evictions.allowed
         endpoints = {"/mutate": mutator.answer, "/validate": _validated}
-        self._server = AdmissionServer(endpoints, self.measures, budget=settings.budget_seconds)
-        self._certificate = Certificate(self._source())
+        self._server = AdmissionServer(
+            endpoints, self.measures, budget=settings.budget_seconds, clients=settings.client_names
+        )
+        self._certificate = Certificate(self._source(), settings.client_authority)
         self._gated = gated
         self.measures.conflicts.set_function(lambda: self._counter.conflicts)
         self.measures.writes.set_function(lambda: self._counter.writes)
-        self.measures.leading.set_function(lambda: float(self._leads()))
+        self.measures.leading.set_function(lambda: float(leads()))
 
     async def run(self, stop: asyncio.Event, started: Callable[[int, int], None] = lambda port, health: None) -> None:
         """Serve until `stop` is set; then go on for the time of the drain, telling everybody to leave."""
         await self._certificate.refresh()
-        work: list[Coroutine[Any, Any, Any]] = [each.run() for each in self._caches]
-        work += [self._recorder.run(), self._elector.run(), self._janitor.run(), self._renew()]
+        # In the order of their end: what writes as the elected one stops before the lease is released.
+        work: list[Work] = [self._janitor.run]
         if self._gated:
-            work.append(self._assigner.run())
+            work.append(self._assigner.run)
         if self._repairs:
-            work.append(self._repair.run())
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(each) for each in work]
-            try:
-                async with (
-                    health_server(self.settings.health, self.measures.registry, lambda: self.ready) as health,
-                    self._server.listening(self.settings.listen, self._certificate.context) as port,
-                ):
-                    started(port, health)
-                    log.info("serving", port=port, mode=self.settings.mode)
-                    await stop.wait()
-                    self._server.draining = True
-                    log.info("draining", seconds=self.settings.drain_seconds)
-                    await asyncio.sleep(self.settings.drain_seconds)
-            finally:
-                for task in tasks:
-                    task.cancel()
+            work.append(self._repair.run)
+        work += [self._leads.run, self._renew, self._recorder.run, *(each.run for each in self._caches)]
+        await run_until(lambda: self._serve(stop, started), work)
+
+    async def _serve(self, stop: asyncio.Event, started: Callable[[int, int], None]) -> None:
+        registry = self.measures.registry
+        async with (
+            health_server(self.settings.health, registry, lambda: self.ready, self._pulse) as health,
+            self._server.listening(self.settings.listen, self._certificate.context) as port,
+        ):
+            started(port, health)
+            log.info("serving", port=port, mode=self.settings.mode)
+            await stop.wait()
+            self._server.draining = True
+            log.info("draining", seconds=self.settings.drain_seconds)
+            await asyncio.sleep(self.settings.drain_seconds)
 
     @property
     def ready(self) -> bool:
@@ -175,15 +197,13 @@ class Webhook:
     async def _renew(self) -> None:
         """Look for a new certificate now and then; a bad one is said and not used."""
         while True:
+            self._pulse.beat("certificate", CALL_SECONDS)
             await asyncio.sleep(CERTIFICATE_SECONDS)
             try:
                 if await self._certificate.refresh():
                     log.info("a new certificate is in use")
             except FairleadError as error:
                 log.error("the certificate could not be renewed", error=str(error))
-
-    def _leads(self) -> bool:
-        return self._elector.leading
 
     def _marked(self) -> list[MarkedPod]:
         return list(self._pods.objects.values())

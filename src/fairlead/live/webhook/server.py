@@ -6,7 +6,7 @@ with `Connection: close` to be left.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 from typing import Any
@@ -15,9 +15,10 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from fairlead.kube.admission.review import Request, decode
+from fairlead.kube.admission.review import Request, Review, decode
 from fairlead.live.webhook.measures import Measures
 from fairlead.model.errors import FairleadError, InputError
+from fairlead.model.faults import fault, way_to
 
 MOST_BYTES = 8 * 2**20
 """Reviews carry an object twice at most, and the API server stores none above 1.5 MiB."""
@@ -28,12 +29,23 @@ log = structlog.get_logger("webhook")
 
 
 class AdmissionServer:
-    """Serves the endpoints. `budget` bounds the seconds of one request, its body included."""
+    """Serves the endpoints. `budget` bounds the seconds of one request, its body included.
 
-    def __init__(self, endpoints: Mapping[str, Answer], measures: Measures, *, budget: float) -> None:
+    With `clients` only those are answered whose certificate has one of these names.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Answer],
+        measures: Measures,
+        *,
+        budget: float,
+        clients: Collection[str] = (),
+    ) -> None:
         self._endpoints = endpoints
         self._measures = measures
         self._budget = budget
+        self._clients = frozenset(clients)
         self.draining = False
 
     def app(self) -> web.Application:
@@ -69,8 +81,11 @@ class AdmissionServer:
 
     async def _outcome(self, request: web.Request) -> tuple[int, bytes]:
         """Status and body. Only what the API server or we do wrong is a 500; what the caller sends is a 4xx."""
+        if self._clients and not self._clients & _names(request):
+            return 403, b"the client's certificate has none of the names in webhook.clientNames\n"
         if request.content_type != "application/json":
             return 415, b"expected Content-Type: application/json\n"
+        review: Review | None = None
         try:
             async with asyncio.timeout(self._budget):
                 review = decode(await request.read())
@@ -84,4 +99,22 @@ class AdmissionServer:
         except FairleadError as error:
             log.warning("request failed", path=request.path, error=str(error))
             return 500, f"{error}\n".encode()
+        except Exception as error:
+            # A defect ends with the object that was sent (docs/decisions/0201).
+            log.error("a defect", path=request.path, object=_named(review), what=fault(error), way=way_to(error))
+            return 500, f"{fault(error)}\n".encode()
         return 200, msgspec.json.encode(answer)
+
+
+def _names(request: web.Request) -> set[str]:
+    """The names in the certificate that the client shows: its common name and its DNS names."""
+    certificate = (request.transport.get_extra_info("peercert") if request.transport else None) or {}
+    subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+    return subject | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}
+
+
+def _named(review: Review | None) -> str:
+    """The object that a review is about, as far as it is known."""
+    if review is None:
+        return "unknown"
+    return f"{review.request.namespace or ''}/{review.request.name or ''}".strip("/") or review.request.uid

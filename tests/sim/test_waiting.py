@@ -1,0 +1,106 @@
+"""Those that wait: in order, by queue and namespace, without the needs that no node can meet."""
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from fairlead.engine.parts import Tiers
+from fairlead.model.columns import ints
+from fairlead.model.shape import Shape
+from fairlead.model.workload import Workload
+from fairlead.sim.events import Arrival
+from fairlead.sim.jobs import Job
+from fairlead.sim.policy import SimPolicy
+from fairlead.sim.waiting import Waiting
+
+PAIR = ("", "shop")
+NOTHING = np.zeros(1, dtype=np.int64)
+
+
+def job(name: str, cpu: int, replicas: int, *, at: int = 0, tiered: bool = False, priority: int = 0) -> Job:
+    """A job of the namespace shop that waits since `at`."""
+    workload = Workload(
+        kind="Deployment",
+        namespace="shop",
+        name=name,
+        replicas=replicas,
+        priority=priority,
+        tiered=tiered,
+        shape=Shape(namespace="shop", request=(("cpu", cpu),)),
+    )
+    made = Job(Arrival(at_ms=at, workload=workload), SimPolicy(name="p"), Tiers(), ints([cpu]))
+    made.asked = replicas
+    made.wait(at, replicas)
+    return made
+
+
+def waiting(*jobs: Job) -> Waiting:
+    """All of them wait."""
+    found = Waiting()
+    for each in jobs:
+        found.lack(each, each.lacking)
+        found.add(each)
+    return found
+
+
+def names(found: Mapping[tuple[str, str], list[Job]]) -> list[str]:
+    """The names of the jobs of the one pair."""
+    return [each.workload.name for each in found.get(PAIR, [])]
+
+
+def test_what_is_left_is_all_that_lacks_without_those_that_are_named() -> None:
+    """Six cores in all; without a job of two, four."""
+    small, large = job("small", 1, 2), job("large", 2, 2)
+    found = waiting(small, large)
+    assert found.rest(PAIR, {}, (), NOTHING).tolist() == [6]
+    assert found.rest(PAIR, {small.key: small}, (), NOTHING).tolist() == [4]
+
+
+def test_a_need_that_is_full_counts_neither_in_the_sum_nor_among_the_named() -> None:
+    """The job that needs what no node has is left out once, not taken off what others lack."""
+    small, large = job("small", 1, 2), job("large", 2, 2)
+    assert large.needs is not None
+    found = waiting(small, large)
+    assert found.rest(PAIR, {}, {large.needs}, NOTHING).tolist() == [2]
+    assert found.rest(PAIR, {large.key: large}, {large.needs}, NOTHING).tolist() == [2]
+
+
+def test_tiered_jobs_have_no_single_need_and_always_count() -> None:
+    """They may go to nodes of either tier, so no need of theirs is full."""
+    tiered, small = job("tiered", 2, 2, tiered=True), job("small", 1, 2)
+    assert tiered.needs is None
+    assert small.needs is not None
+    found = waiting(tiered, small)
+    assert found.rest(PAIR, {tiered.key: tiered}, {small.needs}, NOTHING).tolist() == [0]
+    assert names(found.first(9, (), {small.needs})) == ["tiered"]
+
+
+def test_first_come_first_by_priority_then_time_then_name() -> None:
+    """The first two of four, and not those that were tried already."""
+    jobs = [job("late", 1, 1, at=9), job("b", 1, 1), job("a", 1, 1), job("urgent", 2, 1, at=9, priority=1)]
+    found = waiting(*jobs)
+    assert names(found.first(9, (), ())) == ["urgent", "a", "b", "late"]
+    assert names(found.first(2, (), ())) == ["urgent", "a"]
+    assert names(found.first(2, {jobs[3].key, jobs[2].key}, ())) == ["b", "late"]
+
+
+def test_a_job_counts_once_however_often_it_begins_to_wait() -> None:
+    """Added twice it is one; gone twice it is none."""
+    one, two = job("one", 1, 3), job("two", 1, 1)
+    found = waiting(one, two)
+    found.add(one)
+    assert (len(found), len(list(found)), found.by_namespace) == (2, 2, {"shop": 4})
+    found.discard(one)
+    found.discard(one)
+    assert (len(found), [each.key for each in found]) == (1, [two.key])
+
+
+def test_replicas_that_start_are_those_that_waited_longest() -> None:
+    """And those that are given up are the ones that waited shortest."""
+    each = job("a", 1, 2, at=10)
+    each.wait(20, 3)
+    assert each.start(30, 3) == [(20, 2), (10, 1)]
+    each.wait(40, 2)
+    each.give_up(3)
+    assert each.since == 20
+    assert each.start(50, 9) == [(30, 1)]

@@ -1,0 +1,58 @@
+"""A pytest plugin: records how long each test takes, or runs only the chosen tests in their order.
+
+Chosen tests are named in a file and not on the command line, so a test whose name depends on changed code is left out
+instead of ending the run.
+"""
+
+import json
+import os
+import resource
+from pathlib import Path
+
+import pytest
+
+CHOSEN = "FAIRLEAD_MUTANTS_CHOSEN"
+"""The variable that names a file with one test a line."""
+SECONDS = "FAIRLEAD_MUTANTS_SECONDS"
+"""The variable that names the file to write seconds by test to."""
+MEMORY = "FAIRLEAD_MUTANTS_MEMORY"
+"""The variable that bounds the address space of a run, in bytes: beyond it a test fails and the machine stays well."""
+MEASURED = "FAIRLEAD_MUTANTS_MEASURED"
+"""The variable that names the settings of coverage for processes that tests start."""
+
+_seconds: dict[str, float] = {}
+
+
+def pytest_configure() -> None:
+    """Bounds this process and the ones it starts."""
+    if MEMORY in os.environ:
+        bound = int(os.environ[MEMORY])
+        resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
+
+
+def pytest_runtest_setup() -> None:
+    """Processes that a test starts are measured; set no earlier, for workers of pytest-xdist measure themselves."""
+    if MEASURED in os.environ:
+        os.environ["COVERAGE_PROCESS_START"] = os.environ[MEASURED]
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Keeps the chosen tests, in the order of the file."""
+    if CHOSEN not in os.environ:
+        return
+    names = Path(os.environ[CHOSEN]).read_text(encoding="utf-8").splitlines()
+    order = {name: at for at, name in enumerate(names)}
+    config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in order])
+    items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+
+
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Adds up set-up, call and teardown."""
+    _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Writes the seconds, in the process that hears of all tests."""
+    if SECONDS in os.environ and not hasattr(session.config, "workerinput"):
+        Path(os.environ[SECONDS]).write_text(json.dumps(_seconds), encoding="utf-8")
