@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo test pure cluster-tests proof mutants lint fix types bench cluster docs clean
+.PHONY: help setup demo page test-install test pure cluster-tests proof mutants lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -30,13 +30,24 @@ demo: setup ## the plan of examples/shop, no cluster needed
 	@# Exit code 1 only says that some replicas wait, as they do in this example.
 	@$(BIN)/fairlead plan -f examples/shop || test $$? -eq 1
 
+BUNDLE := src/fairlead/web/static/app.js
+
+page: $(BUNDLE) ## the page of `fairlead ui`, bundled into the package (needs Node.js 20 and npm)
+
+$(BUNDLE): page/package-lock.json page/build.mjs page/tsconfig.json $(shell find page/src -type f)
+	@command -v npm >/dev/null || { echo "page: NOT BUILT, there is no npm; everything but \`fairlead ui\` and --html works without it"; exit 1; }
+	@cd page && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error && npm run --silent check && npm run --silent build
+
+test-install: setup ## what is tested as people install it: the page in a browser
+	@tools/test-install $(BIN)
+
 test: setup lint types ## everything CI runs: checks, pure tests with coverage, tests on a real API server
 	@$(MAKE) --no-print-directory pure
 	@$(MAKE) --no-print-directory cluster-tests
 	@$(BIN)/python -m tools.retries $(RETRIED) --shown
 
 pure: setup ## the tests that need no API server, in parallel, with branch coverage
-	@$(BIN)/pytest -m "not cluster and not proof" -n 2 --dist worksteal --cov --cov-report=
+	@$(BIN)/pytest -m "not cluster and not proof and not page" -n 2 --dist worksteal --cov --cov-report=
 	@echo "coverage of what decides (model, kernel, levels, engine): 95 % or more"
 	@$(BIN)/coverage report --include='$(DECIDING)' --fail-under=95
 	@echo "coverage of what acts (live, kube): 90 % or more"
@@ -57,7 +68,7 @@ lint: setup ## style, import contracts, spelling
 	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo "run: make fix"; exit 1; }
 	@$(BIN)/ruff check --quiet src tests bench tools
 	@$(BIN)/lint-imports --no-cache
-	@$(BIN)/codespell src tests docs bench examples README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
+	@$(BIN)/codespell src tests docs bench examples page/src README.md ARCHITECTURE.md CONTRIBUTING.md CHANGELOG.md
 
 fix: setup ## format and repair what can be repaired
 	@$(BIN)/ruff format src tests bench tools
@@ -76,4 +87,4 @@ docs: setup ## check that every documented command runs and every reason is docu
 	@$(BIN)/pytest -q tests/arch tests/docs
 
 clean: ## remove what make created here (the control plane's cache stays)
-	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .import_linter_cache build dist src/*.egg-info
+	rm -rf $(VENV) .mypy_cache .ruff_cache .pytest_cache .hypothesis .coverage .import_linter_cache build dist src/*.egg-info src/fairlead/web/static page/node_modules

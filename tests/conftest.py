@@ -6,6 +6,7 @@
 """
 
 import os
+from importlib.util import find_spec
 
 from hypothesis import HealthCheck, Phase, settings
 
@@ -19,3 +20,6 @@ settings.register_profile(
     "mutants", parent=settings.get_profile("small"), phases=[Phase.explicit, Phase.reuse, Phase.generate]
 )
 settings.load_profile(os.environ.get("FAIRLEAD_HYPOTHESIS", "small"))
+
+# The tests in a browser need Playwright, which only `make test-install` installs.
+collect_ignore = [] if find_spec("playwright") else ["page"]

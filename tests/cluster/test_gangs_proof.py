@@ -18,9 +18,8 @@ from typing import Any
 import pytest
 from tools.controlplane.api import Api
 
-from fairlead.sim.chart import Line, chart
-from fairlead.sim.page import STYLE
 from tests.cluster import volcano
+from tests.cluster.chart import STYLE, Line, chart
 from tests.cluster.gangs import Evicted, Gang, Key, Land, Sight, cases, distances, evictions, standing
 from tests.cluster.test_fairness import CLASSES, Running, running
 from tests.cluster.test_gangs import kill_in_the_middle

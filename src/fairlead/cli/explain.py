@@ -54,25 +54,11 @@ def command(
         _print(_live_pod(what.removeprefix("pod/"), kubeconfig, context), output)
         return EXIT_OK
     from fairlead.cli.plan import read
-    from fairlead.engine import explain
     from fairlead.engine.plan import plan
-    from fairlead.engine.why_not import why_not as whynot
-    from fairlead.kube.manifests.pods import pod_lines
+    from fairlead.kube.manifests.answers import explain_answer
 
     found, view = read(sources, strict=False, live=collected(kubeconfig, context) if cluster else ())
-    decided = plan(view)
-    told: tuple[str, ...] = ()
-    if what.startswith("pod/"):
-        told, what = pod_lines(found, decided, what.removeprefix("pod/"))
-    volume = explain.volume_name(decided, what)
-    if why_not:
-        lines = (*told, *whynot(decided, what, why_not))
-    elif what.startswith("node/"):
-        lines = explain.node_lines(decided, what.removeprefix("node/"))
-    elif volume is not None:
-        lines = explain.volume_lines(decided, volume)
-    else:
-        lines = (*told, *explain.workload_lines(decided, what))
+    lines = explain_answer(found, plan(view), what, why_not)
     _print(lines, output)
     return EXIT_OK
 

@@ -10,10 +10,11 @@ import click
 if TYPE_CHECKING:
     from fairlead.kube.manifests.reading import Manifest
 
+KUBECONFIG_OPTION = click.option(
+    "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."
+)
 CLUSTER_OPTIONS = (
-    click.option(
-        "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."
-    ),
+    KUBECONFIG_OPTION,
     click.option(
         "--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one."
     ),

@@ -14,6 +14,7 @@ COMMANDS = {
     "snapshot": "Save a live cluster as a file that plan reads.",
     "explain": "Say why a workload, a node or a volume is as it is.",
     "diff": "Compare two plans or two sets of manifests.",
+    "ui": "Show a plan, a live cluster or a simulation as a page in the browser.",
     "simulate": "Let a scenario happen to a cluster in memory, under policies side by side.",
     "divide": "Divide replicas over clusters by weight (fleet).",
     "share": "Share a cluster between queues, namespaces and jobs (queue).",

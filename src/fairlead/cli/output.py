@@ -3,9 +3,12 @@
 import json
 import sys
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+
+from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -48,3 +51,12 @@ def yaml_text(record: Any) -> str:
     import yaml
 
     return yaml.dump(record, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()
+
+
+def write_file(path: str, text: str) -> None:
+    """Write what an option such as `--html` asks for, and say so on standard error."""
+    try:
+        Path(path).write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise InputError(path, (error.strerror or str(error)).lower()) from None
+    click.echo(f"fairlead: wrote {path}", err=True)

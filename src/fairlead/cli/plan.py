@@ -1,13 +1,13 @@
 """`fairlead plan`: manifests through all five levels, as one report."""
 
 import gc
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.model.errors import InputError
 from fairlead.model.progress import Told, nobody
@@ -29,6 +29,7 @@ Examples:
   fairlead plan -f examples/shop
   fairlead plan -f nodes.yaml -f apps/ -o json
   fairlead plan -f examples/shop -o manifests
+  fairlead plan -f examples/shop --html plan.html
   fairlead plan -f examples/shop --drain west-od-1
   fairlead plan -f examples/shop --scale shop/web=50 --add-nodes 3 --like west-spot-1
   fairlead plan --cluster --context production
@@ -49,6 +50,7 @@ Examples:
 @click.option("--scale", multiple=True, metavar="WORKLOAD=N", help="What if: this workload has N replicas.")
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
+@click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
 @click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
 @output_option("manifests")
 def command(
@@ -63,6 +65,7 @@ def command(
     scale: tuple[str, ...],
     weight: tuple[str, ...],
     upgrade: bool,
+    html: str,
     strict: bool,
     output: str | None,
 ) -> int:
@@ -72,16 +75,23 @@ def command(
     does not stop the plan: it is named on standard error. The what-if options change the manifests before planning and
     show the answer beside the present.
     """
+    from fairlead.engine.changes import Changes
+    from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
 
     if not sources and not cluster:
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
+    asked = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
     live = collected(kubeconfig, context) if cluster else []
     with progress() as told:
         found, view = read(sources, strict=strict, live=live, told=told)
-        changed = _what_if(view, drain, lose, add_nodes, like, scale, weight)
+        changed = apply(view, asked)
         decided = plan(view, told=told)
         then = plan(changed, told=told) if changed is not view else decided
+    if html:
+        from fairlead.web.saved import plan_file
+
+        write_file(html, plan_file(found, changed, then, ", ".join(sources) or "the cluster"))
     form = chosen(output)
     if form == "manifests":
         return _manifests(found, then)
@@ -94,7 +104,9 @@ def command(
 
         draw(console(), decided, found)
     else:
-        record = _record(decided, found)
+        from fairlead.kube.manifests.answers import plan_answer
+
+        record = plan_answer(decided, found)
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
@@ -106,16 +118,11 @@ def read(
 
     What is broken is told on standard error, and ends the command where it must.
     """
-    from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.reading import read_manifests
-    from fairlead.kube.manifests.sites import snapshot
+    from fairlead.kube.manifests.view import viewed
 
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
-    manifests, errors = read_manifests(sources, told, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
-    found = catalogue([*live, *manifests], told)
-    found.errors[:0] = errors
-    view = snapshot(found, told=told)
+    found, view = viewed(sources, live, told, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)
     if found.errors and (strict or not found.objects):
@@ -128,17 +135,6 @@ def read(
     return found, view
 
 
-def _record(decided: "Plan", found: "Catalogue") -> dict[str, Any]:
-    from fairlead.engine.record import plan_record
-
-    record = plan_record(decided)
-    if found.ignored:
-        record["ignored"] = dict(sorted(found.ignored.items()))
-    if found.errors:
-        record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
-    return record
-
-
 def _manifests(found: "Catalogue", decided: "Plan") -> int:
     """The objects that carrying out the plan would write."""
     from fairlead.kube.manifests.written import written
@@ -148,63 +144,16 @@ def _manifests(found: "Catalogue", decided: "Plan") -> int:
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
-def _what_if(
-    view: "Snapshot",
-    drain: tuple[str, ...],
-    lose: tuple[str, ...],
-    add_nodes: int | None,
-    like: str,
-    scale: tuple[str, ...],
-    weight: tuple[str, ...],
-) -> "Snapshot":
-    """The snapshot with every change that was asked for; the same one where there is none."""
-    from fairlead.engine import whatif
-
-    if bool(add_nodes) != bool(like):
-        raise InputError("--add-nodes", "goes together with --like, which names the node to copy")
-    for node in drain:
-        view = whatif.drained(view, node.removeprefix("node/"))
-    for each in lose:
-        view = whatif.lost(view, *_pair("--lose", each))
-    if add_nodes:
-        view = whatif.extended(view, add_nodes, like.removeprefix("node/"))
-    for each in scale:
-        name, count = _pair("--scale", each)
-        view = whatif.scaled(view, name, _whole("--scale", count))
-    for each in weight:
-        name, count = _pair("--weight", each)
-        view = whatif.weighted(view, name.removeprefix("ns/"), _whole("--weight", count))
-    return view
-
-
-def _pair(option: str, text: str) -> tuple[str, str]:
-    name, sign, value = text.partition("=")
-    if not (name and sign and value):
-        raise InputError(option, f"{text!r}; expected NAME=VALUE")
-    return name, value
-
-
-def _whole(option: str, text: str) -> int:
-    from fairlead.model.selectors import integer
-
-    number = integer(text)
-    if number is None:
-        raise InputError(option, f"{text!r} is not a whole number")
-    return number
-
-
 def _beside(now: "Plan", then: "Plan", form: str) -> int:
     """The changed plan beside the present one."""
-    from fairlead.engine.compare import compare
-    from fairlead.engine.record import plan_record
+    from fairlead.engine.compare import beside
 
-    record = compare(plan_record(now), plan_record(then))
+    record = beside(now, then)
     if form == "table":
         from fairlead.cli.changes import draw_changes
 
         draw_changes(console(), record, "now", "then")
     else:
-        record["plan"] = plan_record(then)
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if then.unplaced else EXIT_OK
 

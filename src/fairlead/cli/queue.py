@@ -4,7 +4,7 @@ import asyncio
 import sys
 import time
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -16,7 +16,7 @@ from fairlead.model.errors import InputError
 if TYPE_CHECKING:
     from fairlead.cli.share_manifests import Problem
     from fairlead.kube.manifests.catalogue import Catalogue
-    from fairlead.levels.queue.result import Amounts, JobRow, Sharing
+    from fairlead.levels.queue.result import Amounts, Sharing
     from fairlead.model.columns import Int
 
 NO_QUEUES = (
@@ -48,6 +48,8 @@ def command(name: str, kubeconfig: str, context: str, watch: bool, output: str |
 
     It decides as the scheduler does, on the objects of the cluster now. NAME shows one queue.
     """
+    from fairlead.engine.records_queue import sharing_record, waits
+
     form = chosen(output)
     while True:
         found, served = asyncio.run(_read(kubeconfig, context))
@@ -59,10 +61,10 @@ def command(name: str, kubeconfig: str, context: str, watch: bool, output: str |
                 click.clear()
             _table(view)
         else:
-            record = report(view)
+            record = sharing_record(view.decision, view.weights)
             click.echo(json_text(record, one_line=watch) if form == "json" else yaml_text(record))
         if not watch:
-            return EXIT_UNPLACED if any(map(_waits, view.decision.jobs)) else EXIT_OK
+            return EXIT_UNPLACED if any(map(waits, view.decision.jobs)) else EXIT_OK
         try:
             time.sleep(SECONDS)
         except KeyboardInterrupt:
@@ -168,60 +170,6 @@ def _only(decision: "Sharing", name: str) -> "Sharing":
         jobs=jobs,
         unplaced=sum(job.pending for job in jobs),
     )
-
-
-def _waits(job: "JobRow") -> int:
-    """Replicas that are not on a node, whether it is their turn or not."""
-    return job.pending + job.admitted - job.running
-
-
-def report(view: View) -> dict[str, Any]:
-    """The answer as plain values. `starts` are replicas whose turn it is now."""
-    decision = view.decision
-    return {
-        "queues": [
-            {
-                "name": queue.name,
-                "weight": view.weights[queue.name],
-                **_amounts(queue.deserved, queue.allocated, queue.requested),
-                "distance": float(queue.distance),
-                "reason": queue.finding.code if queue.finding is not None else None,
-                "namespaces": [
-                    {
-                        "name": row.namespace,
-                        "weight": row.weight,
-                        **_amounts(row.fair, row.allocated, row.requested),
-                        "distance": float(row.distance),
-                    }
-                    for row in decision.namespaces
-                    if row.queue == queue.name
-                ],
-            }
-            for queue in decision.queues
-        ],
-        "waiting": [
-            {
-                "job": job.name,
-                "queue": job.queue,
-                "namespace": job.namespace,
-                "running": job.running,
-                "waiting": _waits(job),
-                "starts": job.admitted - job.running,
-                "reason": job.finding.code if job.finding is not None else None,
-                "message": job.finding.sentence if job.finding is not None else None,
-                "cure": job.finding.reason.cure.value if job.finding is not None else None,
-            }
-            for job in decision.jobs
-            if _waits(job)
-        ],
-        "pending": sum(map(_waits, decision.jobs)),
-    }
-
-
-def _amounts(deserved: "Amounts", used: "Amounts", asked: "Amounts") -> dict[str, dict[str, str]]:
-    from fairlead.model.amounts import quantities
-
-    return {"deserved": quantities(deserved), "used": quantities(used), "asked": quantities(asked)}
 
 
 def _table(view: View) -> None:

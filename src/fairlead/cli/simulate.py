@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import read
 from fairlead.model.errors import InputError
@@ -55,33 +55,37 @@ def command(
     Placing asks the same functions as `fairlead plan`. The same scenario and seed give the same numbers everywhere.
     Ctrl-C prints what there is so far.
     """
-    from fairlead.sim.report import record
+    from fairlead.sim.film import Film
     from fairlead.sim.run import run
 
-    told = _story(scenario, trace, seed, until)
-    chosen_policies = _policies(policies)
+    told = story_of(scenario, trace, seed, until)
+    chosen_policies = policies_of(policies)
     runs: list[Run] = []
+    films = {policy.name: Film(told) for policy in chosen_policies} if html else {}
     for policy in chosen_policies:
         with progress() as drawn:
-            runs.append(run(told, policy, partial(_follow, drawn, policy.name, told.until_ms)))
+            told_so_far = partial(follow, drawn, policy.name, told.until_ms)
+            runs.append(run(told, policy, told_so_far, film=films.get(policy.name)))
         if runs[-1].interrupted:
             break
     _print(told, runs, chosen(output))
     if html:
-        from fairlead.sim.page import page
+        from fairlead.web.saved import simulation_file
 
-        _write(html, page(record(told, runs)))
+        write_file(html, simulation_file(told, runs, films))
     if runs[-1].interrupted:
         click.echo("fairlead: interrupted; the numbers end where the simulation was", err=True)
         return EXIT_INTERRUPTED
     return EXIT_OK
 
 
-def _follow(drawn: Told, name: str, until_ms: int, now: int) -> None:
+def follow(drawn: Told, name: str, until_ms: int, now: int) -> None:
+    """Draw how far a run is."""
     drawn(name, now, until_ms)
 
 
-def _story(source: str, trace: str, seed: int | None, until: str) -> "Story":
+def story_of(source: str, trace: str, seed: int | None, until: str) -> "Story":
+    """The scenario of a file, ready to run."""
     from fairlead.sim.moments import milliseconds
     from fairlead.sim.scenario import scenario_of
     from fairlead.sim.story import story
@@ -146,7 +150,8 @@ def _site(sources: tuple[str, ...]) -> "Site":
     return view.sites[0]
 
 
-def _policies(names: tuple[str, ...]) -> "list[SimPolicy]":
+def policies_of(names: tuple[str, ...]) -> "list[SimPolicy]":
+    """The policies by name or file, each once."""
     from fairlead.sim.policy import STRATEGIES, named, policy_of
 
     result: list[SimPolicy] = []
@@ -176,11 +181,3 @@ def _print(told: "Story", runs: "list[Run]", form: str) -> None:
     else:
         result = record(told, runs)
         click.echo(json_text(result) if form == "json" else yaml_text(result))
-
-
-def _write(path: str, text: str) -> None:
-    try:
-        Path(path).write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(path, (error.strerror or str(error)).lower()) from None
-    click.echo(f"fairlead: wrote {path}", err=True)

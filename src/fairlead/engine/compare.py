@@ -4,7 +4,16 @@ from collections import Counter
 from collections.abc import Mapping
 from typing import Any
 
+from fairlead.engine.plan import Plan
+from fairlead.engine.record import plan_record
+
 Record = Mapping[str, Any]
+
+
+def beside(now: Plan, then: Plan) -> dict[str, Any]:
+    """A changed plan beside the present one: the differences, and under `plan` the changed plan itself."""
+    after = plan_record(then)
+    return {**compare(plan_record(now), after), "plan": after}
 
 
 def compare(before: Record, after: Record) -> dict[str, Any]:

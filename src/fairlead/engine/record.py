@@ -19,7 +19,7 @@ from fairlead.model.snapshot import Site
 def plan_record(plan: Plan) -> dict[str, Any]:
     """Everything the plan decided, level by level."""
     return {
-        "fleet": [_divided(each) for each in plan.divided],
+        "fleet": [divided_record(each) for each in plan.divided],
         "sites": [site_record(each) for each in plan.sites],
         "storage": {name: storage_record(each) for name, each in plan.storage.items()},
         "unplaced": plan.unplaced,
@@ -31,7 +31,8 @@ def finding_record(finding: Finding) -> dict[str, Any]:
     return {"reason": finding.code, "message": finding.sentence, "cure": finding.reason.cure.value}
 
 
-def _divided(each: Divided) -> dict[str, Any]:
+def divided_record(each: Divided) -> dict[str, Any]:
+    """One workload that the fleet divides."""
     division = each.division
     return {
         "workload": each.workload.title,
@@ -54,7 +55,7 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
         "cluster": plan.site.name,
         "nodes": len(names),
         "openNodes": int((~plan.after.unschedulable).sum()),
-        "workloads": [_path(path, plan.site, names) for path in plan.paths],
+        "workloads": [path_record(path, plan.site) for path in plan.paths],
         "queues": [
             {
                 "queue": row.name,
@@ -97,7 +98,9 @@ def served(plan: SitePlan) -> tuple[float, float]:
     return found[0], found[1]
 
 
-def _path(path: Path, site: Site, names: tuple[str, ...]) -> dict[str, Any]:
+def path_record(path: Path, site: Site) -> dict[str, Any]:
+    """One workload on one site: what runs, what may start, where it goes."""
+    names = site.nodes.names
     there = site.present.get(path.workload.key)
     return {
         "workload": path.workload.title,

@@ -46,6 +46,8 @@ class Eviction:
     tier: str
     node: int
     count: int
+    beneficiary: str
+    """The key of the job that gets the room."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +86,13 @@ class Contest:
             now=now_ms // 1000,
         )
         evictions = tuple(
-            Eviction(parts[each.role][0], parts[each.role][1].tier, int(state.running.node[each.row]), each.count)
+            Eviction(
+                parts[each.role][0],
+                parts[each.role][1].tier,
+                int(state.running.node[each.row]),
+                each.count,
+                each.beneficiary,
+            )
             for each in sharing.victims
         )
         return Answer(evictions, tuple(self._grants(sharing, jobs, parts, now_ms)))

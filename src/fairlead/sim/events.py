@@ -55,3 +55,14 @@ class Story:
     arrivals: tuple[Arrival, ...] = ()
     scales: tuple[Scale, ...] = ()
     outages: tuple[Outage, ...] = ()
+
+    def marks(self) -> list[tuple[int, str]]:
+        """What happens from outside, apart from arrivals, in a few words, by time."""
+        found: list[tuple[int, str]] = []
+        for outage in self.outages:
+            one = len(outage.rows) == 1
+            found.append((outage.at_ms, "1 node goes" if one else f"{len(outage.rows)} nodes go"))
+            if outage.back_ms is not None:
+                found.append((outage.back_ms, "1 node is back" if one else f"{len(outage.rows)} nodes are back"))
+        found += [(scale.at_ms, f"{scale.title} has {scale.replicas} replicas") for scale in self.scales]
+        return sorted(each for each in found if each[0] < self.until_ms)

@@ -10,10 +10,12 @@ from fairlead.engine.evenness import fairness
 from fairlead.kernel.imbalance import jain
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
+from fairlead.model.queuestate import PODS
 from fairlead.sim.cluster import Cluster
 from fairlead.sim.turns import Turns
 
 SAMPLES = 240
+MOST_SHARES = 24
 MILLION = 10**6
 
 
@@ -27,12 +29,25 @@ class Series:
     fairness: list[float] = field(default_factory=list)
     waiting: list[int] = field(default_factory=list)
     nodes: list[int] = field(default_factory=list)
+    resources: dict[str, list[float]] = field(default_factory=dict)
+    """Of each resource the part that is used; pods are no resource here."""
+    shares: dict[tuple[str, str], "Shares"] = field(default_factory=dict)
+    """By ("queue", name) or ("namespace", name); only the first `MOST_SHARES` are followed."""
+
+
+@dataclass(slots=True)
+class Shares:
+    """By resource, the parts of the whole that a queue or namespace has and deserves."""
+
+    used: dict[str, list[float]]
+    deserved: dict[str, list[float]]
 
 
 class Measures:
     """Follows one run. `advance` is told the time before anything changes, so that every sum is exact."""
 
-    def __init__(self, until_ms: int) -> None:
+    def __init__(self, until_ms: int, *, shared: bool = False) -> None:
+        """`shared`: what queues and namespaces have and deserve is sampled too, which costs a sharing each time."""
         self.series = Series()
         self.evictions = 0
         self.preemptions = 0
@@ -41,6 +56,7 @@ class Measures:
         self.placed = 0
         self.arrived = 0
         self.now = 0
+        self._shared = shared
         self._every = max(until_ms // SAMPLES, 1)
         self._next = 0
         self._used = 0
@@ -109,6 +125,34 @@ class Measures:
         self.series.fairness.append(round(_fairness(cluster, turns, waiting), 4))
         self.series.waiting.append(sum(waiting.values()))
         self.series.nodes.append(int((~cluster.state.unschedulable).sum()))
+        self._sample_resources(cluster)
+        if self._shared:
+            self._sample_shares(cluster, turns)
+
+    def _sample_resources(self, cluster: Cluster) -> None:
+        for column, name in enumerate(cluster.state.resources):
+            if name != PODS and cluster.state.allocatable[:, column].any():
+                self.series.resources.setdefault(name, []).append(_part(cluster, column, cluster.used[column]))
+
+    def _sample_shares(self, cluster: Cluster, turns: Turns) -> None:
+        """What each queue and namespace has and deserves; one that comes later has had and deserved nothing before."""
+        names, shares = self.series.resources, self.series.shares
+        before = len(self.series.time_s) - 1
+        standing = {(each.kind, each.name): each for each in turns.standing(cluster.state)}
+        for key in standing:
+            if key not in shares and len(shares) < MOST_SHARES:
+                shares[key] = Shares({name: [0.0] * before for name in names}, {name: [0.0] * before for name in names})
+        for key, own in shares.items():
+            now = standing.get(key)
+            for name in names:
+                column = cluster.state.resources.index(name)
+                own.used[name].append(_part(cluster, column, now.used.get(name, 0) if now else 0))
+                own.deserved[name].append(_part(cluster, column, now.deserved.get(name, 0) if now else 0))
+
+
+def _part(cluster: Cluster, column: int, amount: int) -> float:
+    whole = int(cluster.whole[column])
+    return round(int(amount) / whole, 4) if whole else 0.0
 
 
 def _waits(counts: dict[int, int]) -> dict[str, float]:

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.sim.events import Story
+from fairlead.sim.measure import Series
 from fairlead.sim.run import Run
 
 
@@ -17,6 +18,7 @@ def record(told: Story, runs: Sequence[Run]) -> dict[str, Any]:
         "arrivals": len(told.arrivals),
         "outages": sum(len(outage.rows) for outage in told.outages if outage.at_ms < told.until_ms),
         "interrupted": any(each.interrupted for each in runs),
+        "events": [{"at": at_ms / 1000, "label": label} for at_ms, label in told.marks()],
         "policies": [{**each.record, "series": _series(each)} for each in runs],
     }
 
@@ -30,4 +32,14 @@ def _series(each: Run) -> dict[str, Any]:
         "fairness": series.fairness,
         "waiting": series.waiting,
         "nodes": series.nodes,
+        "resources": series.resources,
+        **({"shares": _shares(series)} if series.shares else {}),
     }
+
+
+def _shares(series: Series) -> list[dict[str, Any]]:
+    """Parts of the whole, by resource, of each queue and namespace that was followed."""
+    return [
+        {"kind": kind, "name": name, "used": own.used, "deserved": own.deserved}
+        for (kind, name), own in series.shares.items()
+    ]

@@ -15,6 +15,7 @@ from fairlead.model.shape import Shape
 from fairlead.sim.cluster import Batch, Cluster
 from fairlead.sim.contest import Contest, Eviction, Grant, counts_of
 from fairlead.sim.events import Arrival, Outage, Scale, Story
+from fairlead.sim.film import Film
 from fairlead.sim.jobs import Job, needs_like
 from fairlead.sim.measure import Measures, Series
 from fairlead.sim.policy import SimPolicy
@@ -43,9 +44,12 @@ class Run:
     interrupted: bool
 
 
-def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None) -> Run:
-    """Let everything in the story happen under one policy. Ctrl-C ends it early with what there is."""
-    loop = _Loop(story, policy)
+def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None, *, film: Film | None = None) -> Run:
+    """Let everything in the story happen under one policy. Ctrl-C ends it early with what there is.
+
+    `film` keeps the run for replay.
+    """
+    loop = _Loop(story, policy, film)
     interrupted = False
     try:
         loop.until_the_end(progress)
@@ -57,14 +61,14 @@ def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None) 
 class _Loop:
     """The state of one run."""
 
-    def __init__(self, story: Story, policy: SimPolicy) -> None:
-        self.story, self.policy, self.tiers = story, policy, Tiers()
+    def __init__(self, story: Story, policy: SimPolicy, film: Film | None = None) -> None:
+        self.story, self.policy, self.tiers, self.film = story, policy, Tiers(), film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
         self.cluster = Cluster(story.nodes, story.population, policy, neighbourly=neighbourly)
         self.turns = Turns(story.nodes.resources, story.queues, story.weights)
         self.contest = Contest(self.turns, policy)
-        self.measures = Measures(story.until_ms)
+        self.measures = Measures(story.until_ms, shared=film is not None)
         self.jobs: dict[str, Job] = {}
         self.waiting = Waiting()
         self.fresh: dict[str, Job] = {}
@@ -90,7 +94,7 @@ class _Loop:
         steps = 0
         while self._events and self._events[0][0] < self.story.until_ms:
             now = self._events[0][0]
-            self.measures.advance(now, self.cluster, self.turns, self.waiting.by_namespace)
+            self._advance(now)
             while self._events and self._events[0][0] == now:
                 _, kind, _, what = heappop(self._events)
                 self._happen(now, kind, what)
@@ -98,8 +102,18 @@ class _Loop:
             steps += 1
             if steps % 64 == 0:
                 progress(now)
-        self.measures.advance(self.story.until_ms, self.cluster, self.turns, self.waiting.by_namespace)
+        self._advance(self.story.until_ms)
         progress(self.story.until_ms)
+
+    def _advance(self, now: int) -> None:
+        """Nothing has changed until now: the measures and the film are told."""
+        self.measures.advance(now, self.cluster, self.turns, self.waiting.by_namespace)
+        if self.film is not None:
+            self.film.advance(now, self.cluster, self.jobs)
+
+    def _note(self, job: Job, evicted_for: str = "", count: int = 0) -> None:
+        if self.film is not None:
+            self.film.note(self.measures.now, job, evicted_for=evicted_for, count=count)
 
     def finish(self) -> dict[str, Any]:
         """The record; what still waits counts with the time it has waited so far."""
@@ -147,6 +161,7 @@ class _Loop:
         self.waiting.lack(job, count)
         self.waiting.add(job)
         self.fresh[job.key] = job
+        self._note(job)
 
     def _scale(self, now: int, scale: Scale) -> None:
         job = self.jobs.get(scale.title)
@@ -182,6 +197,7 @@ class _Loop:
         job.holds(batch, count, -1)
         self.turns.hold(job, -count)
         self._freed += 1
+        self._note(job)
 
     def _end(self, batch: Batch) -> None:
         if batch.number not in self.cluster.batches:
@@ -192,6 +208,7 @@ class _Loop:
         job.asked -= count
         self.turns.ask(job, -count)
         self.measures.completed += count
+        self._note(job)
         self._settle(job)
 
     def _settle(self, job: Job) -> None:
@@ -288,6 +305,7 @@ class _Loop:
                 left -= gone
                 self.measures.preemptions += gone
                 self._lost(now, job, batch, gone)
+                self._note(job, eviction.beneficiary, gone)
 
     def _granted(self, grant: Grant, now: int) -> int:
         """Start what is granted, where it was said; how many did."""
@@ -344,6 +362,7 @@ class _Loop:
         job.holds(batch, count, 1)
         self.turns.hold(job, count)
         self.waiting.lack(job, -count)
+        self._note(job)
         again = min(job.evicted, count)
         job.evicted -= again
         self.measures.moves += again

@@ -4,8 +4,9 @@ What already runs is one row for each queue and namespace, because the order of 
 that wait, a queue and namespace shows its first `WINDOW` jobs in order, and the rest as one row that raises its demand.
 """
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -13,7 +14,7 @@ from fairlead.engine.parts import Part
 from fairlead.engine.queueing import DEFAULT, share_site
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import Queue
+from fairlead.model.queuestate import Amounts, Queue
 from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
 from fairlead.sim.jobs import Job
@@ -22,6 +23,16 @@ from fairlead.sim.waiting import Pair, Waiting
 WINDOW = 40
 HELD, REST = "held", "rest"
 """Kinds of the rows that stand for many; no real workload has such a kind."""
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """What a queue or namespace (`kind`) has and deserves."""
+
+    kind: str
+    name: str
+    used: Amounts
+    deserved: Amounts
 
 
 class Turns:
@@ -86,6 +97,30 @@ class Turns:
             for job, row in zip(shown, sharing.jobs, strict=False)
             if row.admitted > row.running
         ]
+
+    def standing(self, nodes: NodeState) -> list[Standing]:
+        """What each queue that is asked for anything, and each namespace, has and deserves."""
+        rows: list[tuple[Workload, Sequence[Part]]] = []
+        for pair, asked in self.asked.items():
+            held = self.held.get(pair, self._nothing())
+            for kind, amounts, running in ((HELD, held, 1), (REST, np.maximum(asked - held, 0), 0)):
+                if amounts.any():
+                    rows.append(self._row(pair, kind, amounts, running))
+        sharing = share_site(nodes, rows, self.queues, self.weights)
+        fair: dict[str, Counter[str]] = {}
+        for space in sharing.namespaces:
+            fair.setdefault(space.namespace, Counter()).update(space.fair)
+        queues = [
+            Standing("queue", row.name, self._holds(0, row.name), row.deserved)
+            for row in sharing.queues
+            if any(row.requested.values())
+        ]
+        return [*queues, *(Standing("namespace", name, self._holds(1, name), own) for name, own in fair.items())]
+
+    def _holds(self, place: int, name: str) -> Amounts:
+        """What is held by all pairs of a queue (place 0) or namespace (place 1)."""
+        total = sum((held for pair, held in self.held.items() if (pair[place] or DEFAULT) == name), self._nothing())
+        return dict(zip(self.resources, total.tolist(), strict=True))
 
     def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> tuple[Workload, Sequence[Part]]:
         queue, namespace = pair

@@ -11,7 +11,24 @@ STEPS_H = (1 / 60, 5 / 60, 1 / 6, 1 / 4, 1 / 2, 1, 2, 3, 4, 6, 12, 24, 48, 168)
 MOST_STEPS = 6
 """Hours between two marks of the time axis, and how many there may be."""
 COLOURS = 6
-"""How many line colours the page's style has; further lines begin again, with dashes."""
+"""How many line colours the style has; further lines begin again, with dashes."""
+
+STYLE = """
+:root { color-scheme: light dark; --ink: #1c2733; --soft: #5b6b7b; --ground: #fbfbf9; --grid: #dfe3e6;
+  --c0: #0b6fb8; --c1: #d1581a; --c2: #26804a; --c3: #8a44b5; --c4: #a8842c; --c5: #b32d5e; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e7ecf1; --soft: #9aa9b8; --ground: #14191f; --grid: #2d3640;
+  --c0: #5db2f2; --c1: #f2935c; --c2: #67c98d; --c3: #c490ea; --c4: #dcbb66; --c5: #f07ba6; } }
+body { margin: 2rem auto; max-width: 60rem; padding: 0 1rem; color: var(--ink); background: var(--ground);
+  font: 16px/1.5 system-ui, sans-serif; }
+h1 { font-size: 1.5rem; margin-bottom: 0; } h2 { font-size: 1.1rem; margin: 2rem 0 0; }
+p { color: var(--soft); margin: 0 0 .5rem; }
+table { border-collapse: collapse; margin: 1.5rem 0; } th, td { padding: .3rem 1rem .3rem 0; text-align: right; }
+th:first-child { text-align: left; font-weight: normal; color: var(--soft); }
+tr { border-bottom: 1px solid var(--grid); }
+svg { width: 100%; height: auto; } svg text { font-size: 12px; fill: var(--soft); } .grid { stroke: var(--grid); }
+.line { fill: none; stroke-width: 2; } .dashed { stroke-dasharray: 6 4; }
+.key { display: inline-block; width: .8em; height: .8em; border-radius: 2px; margin-right: .4em; }
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

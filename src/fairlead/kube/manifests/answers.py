@@ -1,0 +1,43 @@
+"""The answers of `plan` and `explain` on manifests, as the command line prints them and the page shows them."""
+
+from typing import Any
+
+from fairlead.engine import explain
+from fairlead.engine.plan import Plan
+from fairlead.engine.record import plan_record
+from fairlead.engine.why_not import why_not as why_not_lines
+from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.manifests.pods import pod_lines
+
+
+def plan_answer(decided: Plan, found: Catalogue) -> dict[str, Any]:
+    """The record of the plan, with what was not read and what is broken."""
+    return {**plan_record(decided), **left_out(found)}
+
+
+def left_out(found: Catalogue) -> dict[str, Any]:
+    """Kinds that a plan does not read, and mistakes with their places; nothing where there are none."""
+    record: dict[str, Any] = {}
+    if found.ignored:
+        record["ignored"] = dict(sorted(found.ignored.items()))
+    if found.errors:
+        record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
+    return record
+
+
+def explain_answer(found: Catalogue, decided: Plan, what: str, why_not: str = "") -> tuple[str, ...]:
+    """Sentences about a workload, `node/NAME`, `pod/NAME`, `volume/NAME` or `volumes`.
+
+    With `why_not`, why it gets no (more) replicas on that node, cluster or NODE/DISK.
+    """
+    told: tuple[str, ...] = ()
+    if what.startswith("pod/"):
+        told, what = pod_lines(found, decided, what.removeprefix("pod/"))
+    if why_not:
+        return (*told, *why_not_lines(decided, what, why_not))
+    if what.startswith("node/"):
+        return explain.node_lines(decided, what.removeprefix("node/"))
+    volume = explain.volume_name(decided, what)
+    if volume is not None:
+        return explain.volume_lines(decided, volume)
+    return (*told, *explain.workload_lines(decided, what))

@@ -1,0 +1,22 @@
+"""Manifests from files, and objects that were read live, to the snapshot that a plan is made from."""
+
+from collections.abc import Callable, Sequence
+
+from fairlead.kube.manifests.catalogue import Catalogue, catalogue
+from fairlead.kube.manifests.reading import Manifest, read_manifests
+from fairlead.kube.manifests.sites import snapshot
+from fairlead.model.progress import Told, nobody
+from fairlead.model.snapshot import Snapshot
+
+
+def viewed(
+    sources: Sequence[str],
+    live: Sequence[Manifest] = (),
+    told: Told = nobody,
+    warn: Callable[[str], None] = lambda words: None,
+) -> tuple[Catalogue, Snapshot]:
+    """Everything the sources say; what is broken is among the catalogue's errors, in the order it was read."""
+    manifests, errors = read_manifests(sources, told, warn=warn)
+    found = catalogue([*live, *manifests], told)
+    found.errors[:0] = errors
+    return found, snapshot(found, told=told)

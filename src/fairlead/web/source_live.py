@@ -1,0 +1,132 @@
+"""Live clusters as a source: lists and watches of what a plan reads, planned again when something has changed."""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from fairlead.engine.plan import plan
+from fairlead.kube.client import Client
+from fairlead.kube.config import Connection
+from fairlead.kube.errors import ApiError
+from fairlead.kube.http import connect
+from fairlead.kube.manifests.catalogue import CLUSTER, KINDS, Catalogue
+from fairlead.kube.manifests.sites import snapshot
+from fairlead.kube.resources import ALL, NODES, Resource
+from fairlead.kube.watch import Reflector
+from fairlead.web.stage import Stage
+from fairlead.web.views import Look
+
+PAUSE_S = 0.5
+"""Changes that come together are planned together."""
+REST = 2.0
+"""After a plan that took long the next one waits for this many times as long, so that most of a core stays free."""
+
+MOST_TROUBLES = 2
+
+READ = tuple(each for each in ALL if KINDS.get((each.group, each.kind)) is each.shape)
+
+
+@dataclass(frozen=True, slots=True)
+class Followed:
+    """One cluster; `name` is empty where there is only one."""
+
+    name: str
+    connection: Connection
+
+
+class LiveSource:
+    """Follows every kind that a plan reads, in each cluster. Nodes are shown as soon as they are listed."""
+
+    live = True
+
+    def __init__(
+        self,
+        clusters: Sequence[Followed],
+        title: str,
+        *,
+        client: Callable[[Connection], Client] = connect,
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+    ) -> None:
+        self.title = title
+        self._clusters = tuple(clusters)
+        self._client = client
+        self._sleep = sleep
+        self._changed = asyncio.Event()
+        self._reflectors: list[Reflector[Any]] = []
+
+    async def run(self, stage: Stage) -> None:
+        """Follow until cancelled."""
+        clients = [self._client(each.connection) for each in self._clusters]
+        try:
+            async with asyncio.TaskGroup() as tasks:
+                for each, client in zip(self._clusters, clients, strict=True):
+                    for resource in sorted(READ, key=lambda one: one is not NODES):
+                        tasks.create_task(self._follow(client, resource, each.name).run())
+                tasks.create_task(self._show(stage))
+        finally:
+            for client in clients:
+                await client.close()
+
+    def _follow(self, client: Client, resource: Resource[Any], cluster: str) -> Reflector[Any]:
+        def marked(found: Any) -> Any:
+            if cluster:
+                found.metadata.annotations[CLUSTER] = cluster
+            return found
+
+        reflector: Reflector[Any] = Reflector(client, resource, lambda change: self._changed.set(), keep=marked)
+        self._reflectors.append(reflector)
+        return reflector
+
+    async def _show(self, stage: Stage) -> None:
+        await self._settled(stage, [each for each in self._reflectors if each.resource is NODES])
+        await stage.show(await self._look())
+        await self._settled(stage, self._reflectors)
+        loop = asyncio.get_running_loop()
+        while True:
+            self._changed.clear()
+            began = loop.time()
+            look = await self._look()
+            decided = await asyncio.to_thread(plan, look.view)
+            await stage.show(replace(look, decided=decided))
+            pause = PAUSE_S + REST * (loop.time() - began)
+            await self._news(stage)
+            await self._sleep(pause)
+
+    async def _settled(self, stage: Stage, reflectors: Sequence[Reflector[Any]]) -> None:
+        """Wait until each is listed or refused; what stands in the way meanwhile is shown."""
+        while not all(each.synced.is_set() or _refused(each) for each in reflectors):
+            if self._trouble() != stage.look.trouble:
+                await stage.show(replace(stage.look, trouble=self._trouble()))
+            await self._sleep(PAUSE_S / 10)
+
+    async def _news(self, stage: Stage) -> None:
+        """Wait for a change, of the cluster or of the connection to it."""
+        shown = stage.look.trouble
+        while not self._changed.is_set() and self._trouble() == shown:
+            try:
+                async with asyncio.timeout(PAUSE_S):
+                    await self._changed.wait()
+            except TimeoutError:
+                pass
+
+    def _trouble(self) -> str:
+        """What stands in the way, kind by kind."""
+        found = sorted(
+            {f"{each.resource.label}: {each.trouble}" for each in self._reflectors if each.trouble is not None}
+        )
+        more = f" (and {len(found) - MOST_TROUBLES} more kinds)" if len(found) > MOST_TROUBLES else ""
+        return "; ".join(found[:MOST_TROUBLES]) + more
+
+    async def _look(self) -> Look:
+        """What is known now; the lists are copied on the loop, where they change."""
+        found = Catalogue()
+        for each in self._reflectors:
+            found.objects[each.resource.shape] += each.objects.values()
+        view = await asyncio.to_thread(snapshot, found)
+        return Look(title=self.title, found=found, view=view, trouble=self._trouble())
+
+
+def _refused(reflector: Reflector[Any]) -> bool:
+    """Whether this kind may not be read here; the plan is made without it, and the page says so."""
+    return isinstance(reflector.trouble, ApiError) and reflector.trouble.status in (401, 403)

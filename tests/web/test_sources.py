@@ -1,0 +1,188 @@
+"""Live clusters and simulations as sources."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import Any
+
+import pytest
+import yaml
+
+from fairlead.kube.client import Client
+from fairlead.kube.config import Connection
+from fairlead.kube.fake.api import FakeApi
+from fairlead.kube.resources import DEPLOYMENTS, NODES, PODS
+from fairlead.model.errors import InputError
+from fairlead.sim.film import FRAMES, Film
+from fairlead.sim.policy import SimPolicy
+from fairlead.sim.run import run
+from fairlead.web.replay import Replay
+from fairlead.web.source_live import READ, Followed, LiveSource
+from fairlead.web.source_replay import ReplaySource
+from fairlead.web.stage import Stage
+from fairlead.web.views import VIEWS, Look
+from tests.sim.stories import told, workload
+from tests.web.looks import ROOT
+
+ALLOCATABLE = {"cpu": "4", "memory": "8Gi", "pods": "110"}
+
+
+def town(*nodes: str) -> FakeApi:
+    """A cluster with these nodes, of four cores each, and a deployment of six replicas of one core."""
+    api = FakeApi()
+    for name in nodes:
+        api.put(NODES, {"metadata": {"name": name}, "status": {"allocatable": ALLOCATABLE}})
+    template = {"spec": {"containers": [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]}}
+    body = {"metadata": {"name": "web", "namespace": "shop"}, "spec": {"replicas": 6, "template": template}}
+    api.put(DEPLOYMENTS, body)
+    return api
+
+
+class Watched(Stage):
+    """A stage that one can wait for."""
+
+    async def until(self, wanted: Callable[[Look], bool]) -> Look:
+        """The first look that is as wanted."""
+        while not wanted(self.look):
+            await self.newer(self.revision, 30)
+        return self.look
+
+
+@asynccontextmanager
+async def following(*apis: tuple[str, FakeApi]) -> AsyncIterator[Watched]:
+    """A stage fed by these clusters."""
+    transports = dict(apis)
+
+    async def at_once(seconds: float) -> None:
+        await asyncio.sleep(0)
+
+    def client(connection: Connection) -> Client:
+        return Client(transports[connection.server])
+
+    stage = Watched("test")
+    clusters = [Followed(name if len(apis) > 1 else "", Connection(server=name)) for name, _ in apis]
+    task = asyncio.create_task(LiveSource(clusters, "test", client=client, sleep=at_once).run(stage))
+    try:
+        yield stage
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+def waiting(look: Look) -> int | None:
+    """Replicas that wait, None before there is a plan."""
+    return look.decided.unplaced if look.decided is not None else None
+
+
+async def test_live_change_is_planned_and_told() -> None:
+    """A node that joins takes what waited; a pod that runs is seen on it."""
+    api = town("n1")
+    async with following(("one", api)) as stage:
+        await stage.until(lambda look: waiting(look) == 2)
+        api.put(NODES, {"metadata": {"name": "n2"}, "status": {"allocatable": ALLOCATABLE}})
+        look = await stage.until(lambda look: waiting(look) == 0)
+        assert VIEWS["map"](look)["sites"][0]["names"] == ["n1", "n2"]
+        pod = {"nodeName": "n2", "containers": [{"name": "c", "resources": {"requests": {"cpu": "3"}}}]}
+        api.put(PODS, {"metadata": {"name": "p", "namespace": "shop"}, "spec": pod})
+        await stage.until(lambda look: waiting(look) == 1)
+        assert [each["kind"] for each in stage.history.record()["changes"]]
+
+
+async def test_several_clusters_are_sites_of_one_page() -> None:
+    """Each object counts where it was read; no object of one is in another."""
+    async with following(("east", town("n1")), ("west", town("n1", "n2"))) as stage:
+        look = await stage.until(lambda look: waiting(look) is not None)
+        sites = VIEWS["overview"](look)["sites"]
+        assert [(site["cluster"], site["nodes"]) for site in sites] == [("east", 1), ("west", 2)]
+        assert waiting(look) == 2
+
+
+async def test_trouble_with_the_server_is_told_and_forgotten() -> None:
+    """What was known stays."""
+    api = town("n1")
+    async with following(("one", api)) as stage:
+        await stage.until(lambda look: waiting(look) == 2)
+        api.fail(status=500, method="GET", times=40)
+        api.end_watches(cut=True)
+        look = await stage.until(lambda look: bool(look.trouble))
+        assert look.view.sites[0].nodes.names == ("n1",)
+
+
+async def test_kind_that_may_not_be_read_is_told_and_left_out() -> None:
+    """The rest is planned."""
+    api = town("n1")
+    api.fail(status=403, method="GET", path="/apis/longhorn.io/v1beta2/volumes", times=1000)
+    async with following(("one", api)) as stage:
+        look = await stage.until(lambda look: waiting(look) == 2)
+        assert "volumes" in look.trouble
+
+
+def test_rights_of_the_component_are_to_read_what_a_plan_reads() -> None:
+    """deploy/ui allows every kind that is followed, and to write nothing."""
+    text = (ROOT / "deploy" / "ui" / "rbac.yaml").read_text()
+    role = next(each for each in yaml.safe_load_all(text) if each["kind"] == "ClusterRole")
+    allowed = {(group, kind) for rule in role["rules"] for group in rule["apiGroups"] for kind in rule["resources"]}
+    assert allowed == {(each.group, each.plural) for each in READ}
+    assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}
+
+
+def replay(**fields: Any) -> tuple[Replay, Film]:
+    """A short simulation under one policy."""
+    story = told(**fields)
+    film = Film(story)
+    policy = SimPolicy(name="communism")
+    return Replay(story, [run(story, policy, film=film)], {"communism": film}), film
+
+
+async def test_moment_of_a_simulation_can_be_planned() -> None:
+    """What runs then is there, what waits then waits, and the plan explains it."""
+    found, _ = replay(workloads=[workload("a", 12, duration="30m"), workload("b", 8, at="10m")])
+    early, late = await found.look("", 60), await found.look("communism", 15 * 60)
+    assert (waiting(early), waiting(late)) == (0, 4)
+    running = VIEWS["overview"](late)["replicas"]["running"]
+    assert running == 16
+    later = await found.look("", 40 * 60)
+    assert VIEWS["overview"](later)["replicas"] == {"asked": 8, "running": 8, "placed": 0, "waiting": 0}
+    with pytest.raises(InputError, match="was not simulated"):
+        await found.look("other", 0)
+
+
+async def test_lives_of_jobs_tell_waiting_and_running() -> None:
+    """From the first wait to the end."""
+    found, _ = replay(workloads=[workload("a", 16, duration="30m"), workload("b", 4, at="10m", duration="5m")])
+    jobs = {job["job"]: job["spans"] for job in found.record()["policies"][0]["jobs"]}
+    assert jobs["default/a"] == [[0.0, 16, 0], [1800.0, 0, 0]]
+    assert jobs["default/b"] == [[600.0, 0, 4], [1800.0, 4, 0], [2100.0, 0, 0]]
+
+
+async def test_evictions_name_the_job_they_are_for() -> None:
+    """By whom and for whom."""
+    story = told(
+        namespaces={"x": 1, "y": 3},
+        workloads=[
+            workload("low", 16, namespace="x", duration="50m"),
+            workload("high", 8, namespace="y", at="10m", duration="20m", priority=10),
+        ],
+    )
+    film = Film(story)
+    run(story, SimPolicy(name="p", preempt=True), film=film)
+    evicted = [each for job in film.jobs() for each in job["evictions"]]
+    assert {each["for"] for each in evicted} <= {"y/high"}
+    assert evicted
+
+
+def test_film_is_thinned_where_it_grows_too_large(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every second frame goes; moments are still found."""
+    monkeypatch.setattr("fairlead.sim.film.MOST_ROWS", 100)
+    _, film = replay(workloads=[workload(f"w{number}", 1) for number in range(4)])
+    assert film.every_ms > 3_600_000 // FRAMES
+    assert len(film.snapshot(film.place(59 * 60 * 1000)).sites[0].workloads) == 4
+
+
+async def test_replay_shows_its_first_moment() -> None:
+    """Before any other is asked for."""
+    found, _ = replay(workloads=[workload("a", 2, at="1m")])
+    stage = Stage("test")
+    await ReplaySource(found, "test").run(stage)
+    assert VIEWS["overview"](stage.look)["replicas"]["asked"] == 0
+    assert found.about()["policies"] == ["communism"]
