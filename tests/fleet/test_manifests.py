@@ -310,7 +310,8 @@ def test_binding_scheduled_by_somebody_else_is_known_but_drawn_anew() -> None:
     """Counts without weights: what runs is known, rule 2 is not asked."""
     clusters = {"clusters": [{"name": "west", "replicas": 6}]}
     ask = binding_ask(binding(divided(), spec=clusters), FLEET)
-    assert ask.prior == PriorDivision(mode=Mode.WEBSTER, replicas=6, counts={"west": 6})
+    runs = frozenset({"west"})
+    assert ask.prior == PriorDivision(mode=Mode.WEBSTER, replicas=6, counts={"west": 6}, targets=runs)
     assert binding_ask(binding(divided()), FLEET).prior is None
 
 

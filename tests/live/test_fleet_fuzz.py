@@ -16,6 +16,7 @@ from fairlead.live.fleet import decide as module
 from fairlead.live.fleet import report, words
 from fairlead.live.fleet.decide import Verdict, decide
 from fairlead.live.fleet.digest import ANNOTATION
+from tests.live.bindings import written
 
 NAMES = ("m1", "m2", "m3", "m4", "gone", "")
 ODD = (0, 1, 2, 7, -1, 2**31, 2**32 + 1, 2**53 + 1, 2**62 - 1, 2**62, 2**63 - 1, 2**64, 10**25)
@@ -201,30 +202,6 @@ def test_decided_binding_is_settled(body: dict[str, Any]) -> None:
         assert second is None
     elif second is not None:
         assert (second.reason, second.message) == (first.reason, first.message)
-
-
-def written(verdict: Verdict) -> ResourceBinding:
-    """The binding after both writes."""
-    body = msgspec.to_builtins(verdict.binding)
-    for patch in (
-        report.spec_patch(verdict, field=False),
-        report.status_patch(verdict, report.as_found(verdict.binding), 2, 1.8e9, field=False),
-    ):
-        body = merged(body, patch or {})
-    return msgspec.convert(body, ResourceBinding)
-
-
-def merged(body: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
-    """A merge patch (RFC 7396)."""
-    result = dict(body)
-    for name, value in patch.items():
-        if value is None:
-            result.pop(name, None)
-        elif isinstance(value, dict):
-            result[name] = merged(result.get(name) or {}, value)
-        else:
-            result[name] = value
-    return result
 
 
 @pytest.mark.parametrize("culprit", ["divide_all", "binding_ask"])

@@ -129,12 +129,23 @@ class PriorDivision:
     """The last accepted result: by which mode, of how many replicas, by which weights, with which counts.
 
     `counts` names every cluster that took part, those with 0 too. `replicas` need not be the sum of the counts.
+    `targets` are clusters that hold the workload without replicas: a ConfigMap, a definition, a namespace.
     """
 
     mode: Mode = Mode.STATIC
     replicas: int = 0
     weights: Mapping[str, int] = field(default_factory=lambda: _NONE)
     counts: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    targets: frozenset[str] = frozenset()
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The clusters that hold the workload now, with replicas or without (docs/decisions/0215)."""
+        return self.targets | {name for name, count in self.counts.items() if count > 0}
+
+
+NO_PRIOR = PriorDivision()
+"""Stands for a workload that was never divided: nothing runs anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

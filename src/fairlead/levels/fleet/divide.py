@@ -16,7 +16,7 @@ from fairlead.levels.fleet.spread import choose
 from fairlead.model.clusters import NO_LIMIT, ClusterTable
 from fairlead.model.columns import Codes, Int
 from fairlead.model.decision import Decision, Rejection, Trace
-from fairlead.model.division import Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision
+from fairlead.model.division import NO_PRIOR, Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision
 from fairlead.model.reasons import Finding, Reason, because
 
 _NONE: Mapping[str, int] = MappingProxyType({})
@@ -69,13 +69,13 @@ def _within(
     group: Affinity | None,
 ) -> Division:
     """One affinity group: filter, choose, divide, record."""
-    counts = prior.counts if prior else _NONE
-    column = filtered(clusters, policy, group, counts)
+    before = prior or NO_PRIOR
+    column = filtered(clusters, policy, group, before.running)
     unfiltered = not np.count_nonzero(column)
     finding = None if unfiltered and len(clusters) else _nobody(clusters, column, workload.replicas)
     notes: tuple[str, ...] = ()
     if finding is None and policy.spread:
-        selection = choose(clusters, np.flatnonzero(column == 0), policy, workload.replicas, counts)
+        selection = choose(clusters, np.flatnonzero(column == 0), policy, workload.replicas, before)
         finding, notes = selection.finding, selection.notes
         column = np.where((column == 0) & ~selection.chosen, np.uint8(CODES[reasons.NOT_CHOSEN]), column)
         unfiltered = not column.any()
@@ -83,7 +83,7 @@ def _within(
     if finding is None:
         shares = share_out(workload, chosen, policy, prior)
     else:
-        shares = _as_it_is(finding, chosen, policy, counts, workload.replicas)
+        shares = _as_it_is(finding, chosen, policy, before.counts, workload.replicas)
     return record(workload, clusters, policy, chosen, column, replace_notes(shares, notes), group)
 
 

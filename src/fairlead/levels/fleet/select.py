@@ -1,6 +1,6 @@
 """Which clusters may take part: the filters, in order, as a reason column."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 
 import numpy as np
 
@@ -16,22 +16,25 @@ CODES: Mapping[Reason, int] = {reason: place for place, reason in enumerate(reas
 
 
 def filtered(
-    clusters: ClusterTable, policy: DividePolicy, affinity: Affinity | None, counts: Mapping[str, int]
+    clusters: ClusterTable, policy: DividePolicy, affinity: Affinity | None, running: Collection[str]
 ) -> Codes:
-    """A code for each cluster, 0 where it passes; the first filter that fails is told. `counts` runs there now."""
+    """A code for each cluster, 0 where it passes; the first filter that fails is told.
+
+    `running` names the clusters that hold the workload now, with replicas or without: a taint that only keeps new
+    things away does not drive it out (docs/decisions/0215).
+    """
     column = np.zeros(len(clusters), dtype=np.uint8)
     if not clusters.traits and affinity is None:
         return column
     for row, name in enumerate(clusters.names):
         traits = clusters.traits_of(row)
-        running = counts.get(name, 0) > 0
         if traits.deleting:
             column[row] = CODES[reasons.DELETING]
         elif traits.evicting:
             column[row] = CODES[reasons.EVICTING]
         elif affinity is not None and not suits(affinity, name, traits):
             column[row] = CODES[reasons.AFFINITY_MISMATCH]
-        elif untolerated(traits.taints, policy.tolerations, running=running):
+        elif untolerated(traits.taints, policy.tolerations, running=name in running):
             column[row] = CODES[reasons.TAINT_NOT_TOLERATED]
     return column
 

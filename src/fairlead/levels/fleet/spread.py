@@ -5,7 +5,7 @@ be worth more than the best choice so far. With the usual few groups it ends by 
 looks at no more than `MOST_STATES` states and says so when it had to stop there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 from fairlead.levels.fleet import reasons
 from fairlead.model.clusters import NO_LIMIT, ClusterTable, Traits
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy, Mode, Spread, SpreadBy
+from fairlead.model.division import DividePolicy, Mode, PriorDivision, Spread, SpreadBy
 from fairlead.model.reasons import Finding, because
 
 MOST_STATES = 5_000
@@ -132,14 +132,15 @@ def _widest(state: _State, constraint: int) -> int:
 
 
 def choose(
-    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, counts: Mapping[str, int]
+    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, prior: PriorDivision
 ) -> Selection:
     """The clusters among `passing` that meet the spread constraints and are worth most.
 
-    Worth is the sum of: score, then replicas that run there already, then room. Ties fall to natural order.
+    Worth is the sum of: score, then replicas that run there already (one where the workload has none), then room.
+    Ties fall to natural order.
     Where the division needs room, the choice has room for all replicas; with `partial` it may have less.
     """
-    candidates = _candidates(clusters, passing, policy, replicas, counts)
+    candidates = _candidates(clusters, passing, policy, replicas, prior)
     limits = _limits(policy.spread, replicas if policy.needs_room and policy.mode is not Mode.DUPLICATED else 0)
     lacking = _lacking(candidates, policy.spread, limits)
     found, exact = (None, True) if lacking and not policy.partial else _search(candidates, limits)
@@ -163,9 +164,10 @@ def _unmet(exact: bool) -> Finding:
 
 
 def _candidates(
-    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, counts: Mapping[str, int]
+    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, prior: PriorDivision
 ) -> list[_Candidate]:
     """The clusters that can be chosen, best first. One without the trait that makes groups cannot be."""
+    running = prior.running
     grouping = [spread for spread in policy.spread if spread.by is not SpreadBy.CLUSTER]
     bits: list[dict[str, int]] = [{} for _ in grouping]
     base = min((int(clusters.score[row]) for row in passing.tolist()), default=0)
@@ -174,7 +176,8 @@ def _candidates(
     order = sorted(passing.tolist(), key=lambda row: int(clusters.rank[row]))
     result = []
     for row in order:
-        held = counts.get(clusters.names[row], 0)
+        name = clusters.names[row]
+        held = prior.counts.get(name, 0)
         room = int(clusters.capacity[row])
         limit = min(int(clusters.maximum[row]), NO_LIMIT if room < 0 else room + held)
         traits = clusters.traits_of(row)
@@ -183,9 +186,9 @@ def _candidates(
             for ids, spread in zip(bits, grouping, strict=True)
         )
         weighs = policy.mode not in (Mode.STATIC, Mode.WEBSTER) or clusters.weights[row] > 0
-        whole = policy.mode is not Mode.DUPLICATED or not policy.needs_room or limit >= replicas
+        whole = policy.mode is not Mode.DUPLICATED or not policy.needs_room or limit >= replicas or name in running
         if all(groups) and weighs and whole:
-            rank = (int(clusters.score[row]) - base) * unit + min(held, enough)
+            rank = (int(clusters.score[row]) - base) * unit + min(max(held, name in running), enough)
             result.append(_Candidate(row, groups, min(limit, enough), rank * unit + min(limit, enough)))
     return sorted(result, key=lambda each: -each.worth)
 

@@ -15,7 +15,7 @@ import numpy as np
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.levels.fleet.select import filtered
 from fairlead.model.clusters import ClusterTable
-from fairlead.model.division import Affinity, DividePolicy, DivisionAsk, SpreadBy, Ties
+from fairlead.model.division import NO_PRIOR, Affinity, DividePolicy, DivisionAsk, SpreadBy, Ties
 
 ANNOTATION = "fairlead.io/decided"
 SETTLED, SHORT = "s1", "r1"
@@ -47,8 +47,8 @@ def narrowed(ask: DivisionAsk) -> DivisionAsk:
     policy = ask.policy
     if len(policy.affinities) > 1 or policy.spread or not ask.clusters.traits:
         return ask
-    counts = ask.prior.counts if ask.prior else {}
-    column = filtered(ask.clusters, policy, policy.affinities[0] if policy.affinities else None, counts)
+    running = (ask.prior or NO_PRIOR).running
+    column = filtered(ask.clusters, policy, policy.affinities[0] if policy.affinities else None, running)
     if not len(column) or column.all():
         return ask
     rows = ask.clusters.take(np.flatnonzero(column == 0))
