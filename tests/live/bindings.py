@@ -40,11 +40,14 @@ def with_spec(found: ResourceBinding, **fields: Any) -> ResourceBinding:
 def written(verdict: Verdict, now: float = 1.8e9) -> ResourceBinding:
     """The binding after both writes."""
     body = msgspec.to_builtins(verdict.binding)
-    for patch in (
-        report.spec_patch(verdict, field=False),
-        report.status_patch(verdict, report.as_found(verdict.binding), 2, now, field=False),
-    ):
-        body = merged(body, patch or {})
+    generation = verdict.binding.metadata.generation
+    patch = report.spec_patch(verdict, field=False) or {}
+    if "spec" in patch:
+        generation += 1
+    found = report.as_found(verdict.binding)
+    body = merged(body, patch)
+    body = merged(body, report.status_patch(verdict, found, generation, now, field=False))
+    body["metadata"]["generation"] = generation
     return msgspec.convert(body, ResourceBinding)
 
 
@@ -59,3 +62,9 @@ def merged(body: dict[str, Any], patch: dict[str, Any]) -> dict[str, Any]:
         else:
             result[name] = value
     return result
+
+
+def with_annotations(found: ResourceBinding, said: dict[str, str]) -> ResourceBinding:
+    """The binding with these annotations beside its own."""
+    meta = msgspec.structs.replace(found.metadata, annotations={**found.metadata.annotations, **said})
+    return msgspec.structs.replace(found, metadata=meta)

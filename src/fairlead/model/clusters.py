@@ -22,7 +22,10 @@ _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What a policy may ask of a cluster. A cluster may cover several zones."""
+    """What a policy may ask of a cluster. A cluster may cover several zones.
+
+    `serves` tells whether the cluster serves the kind of the workload, or may do so.
+    """
 
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_LABELS)
     region: str = ""
@@ -31,6 +34,7 @@ class Traits:
     taints: tuple[Taint, ...] = ()
     deleting: bool = False
     evicting: bool = False
+    serves: bool = True
 
 
 NO_TRAITS = Traits()

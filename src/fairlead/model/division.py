@@ -35,10 +35,14 @@ class Sticky(StrEnum):
 
 
 class Reschedule(StrEnum):
-    """What a change of replicas does to those already placed."""
+    """What a new division does to replicas already placed."""
 
+    KEEP = "keep"
+    """Nothing asks for a new division: the prior stands while all its clusters pass, else as steady."""
     STEADY = "steady"
+    """The prior binds as far as the mode lets it."""
     FRESH = "fresh"
+    """The prior is forgotten."""
 
 
 class Ties(StrEnum):

@@ -32,6 +32,8 @@ from fairlead.model.errors import InputError
 from fairlead.model.selectors import Taint, Toleration
 
 ANNOTATION = "fairlead.io/divide"
+COMPLETE = "CompleteAPIEnablements"
+"""The condition by which a cluster tells whether its list of kinds is complete."""
 MOST = 2**48
 """Room beyond this is as good as none at all missing; it keeps sums exact."""
 _MOST_WEIGHT = 2**62
@@ -52,7 +54,8 @@ class Knobs(msgspec.Struct, forbid_unknown_fields=True, rename="camel", frozen=T
     """The annotation's content: what is beyond Karmada's own fields. `mode` chooses how static weights are rounded."""
 
     mode: Literal["static", "webster"] = "static"
-    sticky: Sticky = Sticky.SEED
+    sticky: Sticky = Sticky.MOST
+    rescheduling: Literal["steady", "fresh"] = "steady"
     ties: Ties = Ties.UID
     capacity_coefficient: float | None = None
     respect_room: bool = False
@@ -87,9 +90,15 @@ def mode_of(scheduling: ReplicaScheduling | None, static: Mode = Mode.STATIC) ->
     return Mode.DYNAMIC if preference is not None and preference.dynamic_weight else static
 
 
-def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = False) -> DividePolicy:
-    """The policy of a placement; `who` names its object in errors."""
+def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = False, observed: str = "") -> DividePolicy:
+    """The policy of a placement; `who` names its object in errors.
+
+    `observed` is the affinity group that holds the workload now: it is tried first, then those after it, then those
+    before. A fresh start begins with the first (docs/decisions/0218).
+    """
     one = () if placement.cluster_affinity is None else (placement.cluster_affinity,)
+    fresh = fresh or knobs.rescheduling == "fresh"
+    groups = one or _from(placement.cluster_affinities, "" if fresh else observed)
     coefficient = knobs.capacity_coefficient
     return DividePolicy(
         mode=mode_of(placement.replica_scheduling, Mode(knobs.mode)),
@@ -101,10 +110,17 @@ def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = Fal
         partial=knobs.partial,
         packed=knobs.packed,
         balance_residuals=knobs.balance_residuals,
-        affinities=tuple(affinity_of(each, who) for each in one or placement.cluster_affinities),
+        affinities=tuple(affinity_of(each, who) for each in groups),
         tolerations=tuple(_toleration(each) for each in placement.cluster_tolerations),
         spread=tuple(_spread(each, who) for each in placement.spread_constraints),
     )
+
+
+def _from(groups: tuple[ClusterAffinity, ...], observed: str) -> tuple[ClusterAffinity, ...]:
+    """The groups from the observed one on, those before it last."""
+    names = [each.affinity_name for each in groups]
+    start = names.index(observed) if observed in names else 0
+    return groups[start:] + groups[:start]
 
 
 def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
@@ -153,7 +169,19 @@ def _spread(given: SpreadConstraint, who: str) -> Spread:
     return Spread(by=by, label=given.spread_by_label, least=least, most=most)
 
 
-def traits_of(cluster: Cluster, *, evicting: bool = False) -> Traits:
+def serves(cluster: Cluster, api_version: str, kind: str) -> bool:
+    """Whether the cluster lists the kind. One that never reported its kinds, as in a manifest, may serve it."""
+    listed = cluster.status.api_enablements
+    reported = listed or any(each.type == COMPLETE for each in cluster.status.conditions)
+    if not kind or not reported:
+        return True
+    return any(
+        each.group_version == api_version and any(resource.kind == kind for resource in each.resources)
+        for each in listed
+    )
+
+
+def traits_of(cluster: Cluster, *, evicting: bool = False, serving: bool = True) -> Traits:
     """What a policy may ask of a Karmada cluster."""
     spec = cluster.spec
     return Traits(
@@ -164,6 +192,7 @@ def traits_of(cluster: Cluster, *, evicting: bool = False) -> Traits:
         taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect or "NoSchedule") for each in spec.taints),
         deleting=cluster.metadata.deletion_timestamp is not None,
         evicting=evicting,
+        serves=serving,
     )
 
 
@@ -195,9 +224,16 @@ def table_of(
     who: str,
     *,
     evicting: frozenset[str] = frozenset(),
+    api: tuple[str, str] = ("", ""),
 ) -> ClusterTable:
-    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported."""
-    traits = {each.metadata.name: traits_of(each, evicting=each.metadata.name in evicting) for each in clusters}
+    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported.
+
+    `evicting` names the clusters that the workload is leaving; `api` is the version and kind of the workload.
+    """
+    traits = {
+        each.metadata.name: traits_of(each, evicting=each.metadata.name in evicting, serving=serves(each, *api))
+        for each in clusters
+    }
     weights = weights_of(placement.replica_scheduling, traits, who)
     bounds = [knobs.clusters.get(name, Bound()) for name in traits]
     for name, bound in zip(traits, bounds, strict=True):

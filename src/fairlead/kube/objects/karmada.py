@@ -72,8 +72,10 @@ class ResourceSelector(Shape, frozen=True):
 
 
 class PropagationPolicySpec(Shape, frozen=True):
+    """`placement` is as in the binding: kept as it came."""
+
     resource_selectors: tuple[ResourceSelector, ...] = ()
-    placement: Placement = Placement()
+    placement: Raw = field(default_factory=dict)
     scheduler_name: str = ""
     priority: int = 0
 
@@ -124,11 +126,13 @@ class Suspension(Shape, frozen=True):
 
 
 class ResourceBindingSpec(Shape, frozen=True):
+    """`placement` is kept as it came, so that it can be recorded whole; `Placement` has the fields that are read."""
+
     resource: BoundResource = BoundResource()
     replicas: int = 0
     replica_requirements: ReplicaRequirements | None = None
     clusters: tuple[TargetCluster, ...] = ()
-    placement: Placement | None = None
+    placement: Raw | None = None
     graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
     reschedule_triggered_at: str | None = None
     suspension: Suspension | None = None
@@ -192,9 +196,13 @@ class ResourceSummary(Shape, frozen=True):
     allocatable_modelings: tuple[AllocatableModeling, ...] = ()
 
 
+class ApiResource(Shape, frozen=True):
+    kind: str = ""
+
+
 class ApiEnablement(Shape, frozen=True):
     group_version: str = ""
-    resources: tuple[Raw, ...] = ()
+    resources: tuple[ApiResource, ...] = ()
 
 
 class ClusterStatus(Shape, frozen=True):

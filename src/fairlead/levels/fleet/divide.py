@@ -16,7 +16,7 @@ from fairlead.levels.fleet.spread import choose
 from fairlead.model.clusters import NO_LIMIT, ClusterTable
 from fairlead.model.columns import Codes, Int
 from fairlead.model.decision import Decision, Rejection, Trace
-from fairlead.model.division import NO_PRIOR, Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision
+from fairlead.model.division import NO_PRIOR, Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule
 from fairlead.model.reasons import Finding, Reason, because
 
 _NONE: Mapping[str, int] = MappingProxyType({})
@@ -50,6 +50,10 @@ def divide(
     fit: the finding says why, and `unplaced` how many are left. Without `partial`, what does not fit as a whole
     leaves things as they are (what the prior has on clusters that still pass).
     """
+    if policy.reschedule is Reschedule.KEEP:
+        if (kept := standing(workload, clusters, policy, prior)) is not None:
+            return kept
+        policy = replace(policy, reschedule=Reschedule.STEADY)
     groups: tuple[Affinity | None, ...] = policy.affinities or (None,)
     refused: Division | None = None
     for group in groups:
@@ -59,6 +63,27 @@ def divide(
         refused = refused or division
     assert refused is not None  # there is at least one group
     return refused
+
+
+def standing(
+    workload: DivideWorkload, clusters: ClusterTable, policy: DividePolicy, prior: PriorDivision | None
+) -> Division | None:
+    """The prior as it is; None where one of its clusters is gone or no longer passes the first affinity group."""
+    if prior is None or not prior.running <= set(clusters.names):
+        return None
+    group = policy.affinities[0] if policy.affinities else None
+    column = filtered(clusters, policy, group, prior.running)
+    if any(column[clusters.row[name]] for name in prior.running):
+        return None
+    chosen = clusters if not column.any() else clusters.take(np.flatnonzero(column == 0))
+    counts = np.array([prior.counts.get(name, 0) for name in chosen.names], dtype=np.int64)
+    missing = _unplaced(workload, policy, chosen, total(counts))
+    details = {"room": total(counts), "replicas": workload.replicas, "missing": missing}
+    finding = because(reasons.INSUFFICIENT_ROOM, **details) if missing else None
+    stayed = {name: prior.counts.get(name, 0) for name in prior.running}
+    note = "nothing asks for a new division: the prior stands"
+    shares = Shares(counts=counts, finding=finding, kept=True, stayed=stayed, rule="kept", notes=(note,))
+    return record(workload, clusters, policy, chosen, column, shares, group)
 
 
 def _within(

@@ -29,10 +29,18 @@ SPREAD_UNMET = _reason("SpreadUnmet", "no choice of clusters meets the spread co
 DELETING = _reason("ClusterDeleting", "the cluster is being deleted", Cure.EDIT)
 EVICTING = _reason("ClusterEvicting", "the workload is being evicted from the cluster", Cure.EDIT)
 AFFINITY_MISMATCH = _reason("AffinityMismatch", "the cluster does not match the affinity of the policy", Cure.EDIT)
+KIND_NOT_SERVED = _reason("KindNotServed", "the cluster does not serve the kind of the workload", Cure.EDIT)
 TAINT_NOT_TOLERATED = _reason("TaintNotTolerated", "the cluster has a taint the policy does not tolerate", Cure.EDIT)
 NOT_CHOSEN = _reason("NotChosenBySpread", "the spread constraints are met better by other clusters", Cure.EDIT)
 
-FILTERS: tuple[Reason, ...] = (DELETING, EVICTING, AFFINITY_MISMATCH, TAINT_NOT_TOLERATED, NOT_CHOSEN)
+FILTERS: tuple[Reason, ...] = (
+    DELETING,
+    AFFINITY_MISMATCH,
+    KIND_NOT_SERVED,
+    TAINT_NOT_TOLERATED,
+    EVICTING,
+    NOT_CHOSEN,
+)
 """Why one cluster is out; a reason column holds the place in this tuple plus one, 0 where the cluster passes."""
 
 REASONS: tuple[Reason, ...] = (

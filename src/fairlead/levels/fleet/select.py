@@ -20,8 +20,8 @@ def filtered(
 ) -> Codes:
     """A code for each cluster, 0 where it passes; the first filter that fails is told.
 
-    `running` names the clusters that hold the workload now, with replicas or without: a taint that only keeps new
-    things away does not drive it out (docs/decisions/0215).
+    `running` names the clusters that hold the workload now, with replicas or without. Taints and unserved kinds keep
+    new things away and drive nothing out (docs/decisions/0215, 0216).
     """
     column = np.zeros(len(clusters), dtype=np.uint8)
     if not clusters.traits and affinity is None:
@@ -30,12 +30,14 @@ def filtered(
         traits = clusters.traits_of(row)
         if traits.deleting:
             column[row] = CODES[reasons.DELETING]
-        elif traits.evicting:
-            column[row] = CODES[reasons.EVICTING]
         elif affinity is not None and not suits(affinity, name, traits):
             column[row] = CODES[reasons.AFFINITY_MISMATCH]
-        elif untolerated(traits.taints, policy.tolerations, running=name in running):
+        elif name not in running and not traits.serves:
+            column[row] = CODES[reasons.KIND_NOT_SERVED]
+        elif name not in running and untolerated(traits.taints, policy.tolerations):
             column[row] = CODES[reasons.TAINT_NOT_TOLERATED]
+        elif traits.evicting:
+            column[row] = CODES[reasons.EVICTING]
     return column
 
 

@@ -41,7 +41,9 @@ GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
 BATCH = 1000
 """Bindings decided in a row before other tasks get their turn."""
-BACKOFF = Backoff(first=0.1, cap=30.0)
+BACKOFF = Backoff(first=0.5, cap=30.0)
+CONFLICTS = Backoff(first=0.05, cap=0.5)
+"""Another writer was faster: the binding is decided on what it wrote, as soon as the watch shows it."""
 HELD = 60.0
 """Seconds for which our own write is believed over a watch that has not shown it yet."""
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
@@ -83,6 +85,7 @@ class Fleet:
         self._writing: set[Key] = set()
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, float] = {}
+        self._refused: dict[Key, int] = {}
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
         self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
@@ -123,6 +126,7 @@ class Fleet:
                 "binding": "/".join(key).lstrip("/"),
                 "reason": each.reason,
                 "message": each.message,
+                "why": each.note,
                 "clusters": each.counts,
                 "written": not self.options.shadow,
             }
@@ -177,8 +181,7 @@ class Fleet:
         verdicts = decide(bindings, list(self._clusters.objects.values()), self._knobs)
         self.measures.seconds.observe(self._now() - began)
         for verdict in verdicts:
-            if verdict is not None:
-                self._act(verdict)
+            self._act(verdict)
 
     def _act(self, verdict: Verdict) -> None:
         known = self.verdicts.get(verdict.key)
@@ -192,7 +195,7 @@ class Fleet:
         if self.options.shadow:
             if known is None or (known.reason, known.counts) != (verdict.reason, verdict.counts):
                 self.measures.decisions.labels(verdict.reason).inc()
-                log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.message)
+                log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.note)
             return
         self.measures.decisions.labels(verdict.reason).inc()
         self._writing.add(verdict.key)
@@ -203,6 +206,7 @@ class Fleet:
         self._writing.discard(key)
         if newest is not None:
             self._failures.pop(key, None)
+            self._refused.pop(key, None)
             self._own[key] = (newest, self._now() + HELD)
             self._say(verdict)
             # What was seen while it was being written has had no turn yet.
@@ -212,9 +216,13 @@ class Fleet:
         if isinstance(error, ApiError) and error.not_found:
             return
         self._failures[key] = failures = self._failures.get(key, 0) + 1
-        if error is not None and not (isinstance(error, ApiError) and error.conflict):
+        conflict = isinstance(error, ApiError) and error.conflict
+        if error is not None and not conflict:
             log.warning("not written, tried again later", binding="/".join(key), why=str(error))
-        self._later[key] = self._now() + BACKOFF.wait(failures, self._client.jitter)
+        backoff = CONFLICTS if conflict else BACKOFF
+        self._later[key] = self._now() + backoff.wait(failures, self._client.jitter)
+        if not conflict:
+            self._refused[key] = verdict.binding.metadata.generation
         self._rounds.wake()
 
     def _say(self, verdict: Verdict) -> None:
@@ -226,7 +234,7 @@ class Fleet:
         )
         reason = "ScheduleBindingSucceed" if verdict.success else "ScheduleBindingFailed"
         kind: EventType = "Normal" if verdict.success else "Warning"
-        self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.message, kind=kind)
+        self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.note, kind=kind)
 
     def _mine(self, key: Key) -> ResourceBinding | None:
         """The newest state of a binding that is ours to schedule now."""
@@ -260,12 +268,16 @@ class Fleet:
         meta = change.object.metadata
         key = (meta.namespace, meta.name)
         if change.kind == "deleted":
-            for memory in (self.verdicts, self._failures, self._later, self._own):
+            for memory in (self.verdicts, self._failures, self._later, self._own, self._refused):
                 memory.pop(key, None)
             self._dirty.discard(key)
-        else:
-            self._dirty.add(key)
-            self._rounds.wake()
+            return
+        if self._refused.get(key, 0) != meta.generation:
+            # Another spec is another question; the status alone, which may be our own write, is not.
+            self._refused.pop(key, None)
+            self._later.pop(key, None)
+        self._dirty.add(key)
+        self._rounds.wake()
 
     def _on_cluster(self, change: Change[Cluster]) -> None:
         """Room wakes those who wait for it; anything else may matter to everybody."""
@@ -289,9 +301,10 @@ class Fleet:
 
 
 def _same(one: Cluster, other: Cluster) -> bool:
-    """Whether two states of a cluster differ in nothing but their status and versions."""
+    """Whether two states of a cluster differ in nothing but their room and versions."""
     meta, old = one.metadata, other.metadata
-    return (one.spec, meta.labels, meta.deletion_timestamp) == (other.spec, old.labels, old.deletion_timestamp)
+    apis = one.status.api_enablements == other.status.api_enablements
+    return apis and (one.spec, meta.labels, meta.deletion_timestamp) == (other.spec, old.labels, old.deletion_timestamp)
 
 
 def _newer(one: ResourceBinding, other: ResourceBinding) -> bool:
