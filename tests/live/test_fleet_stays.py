@@ -23,6 +23,10 @@ PLACEMENTS: dict[str, tuple[dict[str, Any], int]] = {
 }
 
 
+ROOMY = {"allocatable": {"pods": "20", "cpu": "8"}}
+LACKING = {"apiEnablements": [{"groupVersion": "v1", "resources": [{"kind": "Secret"}]}]}
+
+
 def decided(found: ResourceBinding, clusters: list[Cluster]) -> ResourceBinding:
     """The binding after one look at it."""
     (verdict,) = decide([found], clusters)
@@ -32,7 +36,7 @@ def decided(found: ResourceBinding, clusters: list[Cluster]) -> ResourceBinding:
 def placed(kind: str) -> ResourceBinding:
     """A binding of this kind on clusters that are well."""
     placement, replicas = PLACEMENTS[kind]
-    found = decided(binding("web", placement, replicas), [cluster(name) for name in NAMES])
+    found = decided(binding("web", placement, replicas), [cluster(name, resourceSummary=ROOMY) for name in NAMES])
     assert running(found)
     return found
 
@@ -55,7 +59,7 @@ def test_eviction_task_is_followed_and_its_cluster_not_chosen_again(kind: str) -
     gone = sorted(counts)[-1]
     left = [{"name": name, **({"replicas": n} if n else {})} for name, n in counts.items() if name != gone]
     task = {"fromCluster": gone, "producer": "TaintManager", "reason": "TaintUntolerated"}
-    clusters = [cluster(each, *(("NoExecute",) if each == gone else ())) for each in NAMES]
+    clusters = [cluster(each, *(("NoExecute",) if each == gone else ()), resourceSummary=ROOMY) for each in NAMES]
     after = running(decided(with_spec(before, clusters=left, gracefulEvictionTasks=[task]), clusters))
     assert gone not in after
     assert all(after.get(name, 0) >= n for name, n in counts.items() if name != gone)
@@ -81,7 +85,6 @@ def test_object_without_replicas_does_not_go_to_a_tainted_cluster() -> None:
     assert running(decided(binding("settings", {}), clusters)) == {"m1": 0}
 
 
-LACKING = {"apiEnablements": [{"groupVersion": "v1", "resources": [{"kind": "Secret"}]}]}
 SUMMARY = {"allocatable": {"pods": "20", "cpu": "8"}, "allocated": {"pods": "19"}}
 
 

@@ -75,7 +75,10 @@ class Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affinity:
-    """Which clusters may be chosen; every part that is given must hold. `name` is that of a group."""
+    """Which clusters may be chosen; every part that is given must hold. `name` is that of a group.
+
+    `overflow` are further clusters, in order, for what the room of the group's own does not hold.
+    """
 
     name: str = ""
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_LABELS)
@@ -83,6 +86,7 @@ class Affinity:
     fields: tuple[Expression, ...] = ()
     names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    overflow: tuple["Affinity", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -15,7 +15,7 @@ import numpy as np
 from fairlead.kube.manifests.placement import Knobs
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
-from fairlead.levels.fleet.select import filtered
+from fairlead.levels.fleet.select import passing
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.division import Affinity, DivisionAsk, Mode, SpreadBy
 
@@ -94,7 +94,7 @@ def _rows(ask: DivisionAsk, counts: Mapping[str, int], *, with_room: bool) -> li
     """The clusters that pass for at least one group, with what the division reads of them."""
     clusters, policy = ask.clusters, ask.policy
     groups: Sequence[Affinity | None] = policy.affinities or (None,)
-    columns = np.stack([filtered(clusters, policy, group, counts) == 0 for group in groups])
+    columns = np.stack([passing(clusters, policy, group, counts) == 0 for group in groups])
     labels = [each.label for each in policy.spread if each.by is SpreadBy.LABEL]
     rows = []
     for place in np.flatnonzero(columns.any(axis=0)).tolist():

@@ -14,7 +14,7 @@ from fairlead.kube.objects.affinity import Toleration as TolerationShape
 from fairlead.kube.objects.karmada import Cluster, ClusterAffinity, Placement, ReplicaScheduling, SpreadConstraint
 from fairlead.kube.objects.meta import LabelSelector, Requirement
 from fairlead.levels.fleet.match import OPERATORS, suits
-from fairlead.levels.fleet.room import PODS, Grade, room_of
+from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
 from fairlead.model.amounts import amount
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
@@ -99,6 +99,8 @@ def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = Fal
     one = () if placement.cluster_affinity is None else (placement.cluster_affinity,)
     fresh = fresh or knobs.rescheduling == "fresh"
     groups = one or _from(placement.cluster_affinities, "" if fresh else observed)
+    if placement.spread_constraints and any(each.overflow_affinities for each in groups):
+        raise InputError(f"{who}: overflowAffinities", "cannot be obeyed together with spreadConstraints")
     coefficient = knobs.capacity_coefficient
     return DividePolicy(
         mode=mode_of(placement.replica_scheduling, Mode(knobs.mode)),
@@ -137,6 +139,7 @@ def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
         fields=_expressions(fields, f"{who}: fieldSelector"),
         names=given.cluster_names,
         exclude=given.exclude,
+        overflow=tuple(affinity_of(each, who) for each in given.overflow_affinities),
     )
 
 
@@ -226,7 +229,8 @@ def table_of(
     evicting: frozenset[str] = frozenset(),
     api: tuple[str, str] = ("", ""),
 ) -> ClusterTable:
-    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported.
+    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported, and in
+    modes that divide by room there is none, as in Karmada.
 
     `evicting` names the clusters that the workload is leaving; `api` is the version and kind of the workload.
     """
@@ -235,6 +239,8 @@ def table_of(
         for each in clusters
     }
     weights = weights_of(placement.replica_scheduling, traits, who)
+    by_room = mode_of(placement.replica_scheduling) in (Mode.DYNAMIC, Mode.AGGREGATED)
+    silent = NO_ROOM if by_room else UNKNOWN
     bounds = [knobs.clusters.get(name, Bound()) for name in traits]
     for name, bound in zip(traits, bounds, strict=True):
         if bound.max is not None and bound.max < bound.min:
@@ -242,17 +248,18 @@ def table_of(
     return cluster_table(
         list(traits),
         weights=[weights[name] for name in traits],
-        capacity=[_room(each, request) for each in clusters],
+        capacity=[_room(each, request, silent) for each in clusters],
         minimum=[bound.min for bound in bounds],
         maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
         traits=list(traits.values()),
     )
 
 
-def _room(cluster: Cluster, request: Mapping[str, int]) -> int:
+def _room(cluster: Cluster, request: Mapping[str, int], silent: int) -> int:
+    """Whole replicas that still fit; `silent` where the cluster says nothing of its room."""
     summary = cluster.status.resource_summary
     if summary is None:
-        return UNKNOWN
+        return silent
     who = f"Cluster {cluster.metadata.name}: status.resourceSummary"
 
     def read(part: str) -> dict[str, int]:

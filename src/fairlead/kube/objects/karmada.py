@@ -28,6 +28,7 @@ class ClusterAffinity(Shape, frozen=True):
     field_selector: FieldSelector | None = None
     cluster_names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    overflow_affinities: tuple["ClusterAffinity", ...] = ()
 
 
 class StaticWeight(Shape, frozen=True):

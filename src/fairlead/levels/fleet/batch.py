@@ -44,7 +44,8 @@ def narrowed(ask: DivisionAsk) -> DivisionAsk:
     Without filters many questions fit one matrix. The answer is the same but for the clusters that were removed.
     """
     policy = ask.policy
-    if len(policy.affinities) > 1 or policy.spread or not ask.clusters.traits:
+    spills = any(each.overflow for each in policy.affinities)
+    if len(policy.affinities) > 1 or spills or policy.spread or not ask.clusters.traits:
         return ask
     running = (ask.prior or NO_PRIOR).running
     column = filtered(ask.clusters, policy, policy.affinities[0] if policy.affinities else None, running)

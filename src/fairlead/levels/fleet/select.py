@@ -7,7 +7,7 @@ import numpy as np
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.match import suits, untolerated
 from fairlead.model.clusters import ClusterTable
-from fairlead.model.columns import Codes, rows_where
+from fairlead.model.columns import Codes, Int, rows_where
 from fairlead.model.decision import Rejection
 from fairlead.model.division import Affinity, DividePolicy
 from fairlead.model.reasons import Reason
@@ -39,6 +39,30 @@ def filtered(
         elif traits.evicting:
             column[row] = CODES[reasons.EVICTING]
     return column
+
+
+def passing(clusters: ClusterTable, policy: DividePolicy, group: Affinity | None, running: Collection[str]) -> Codes:
+    """As `filtered`, where a cluster that passes for an overflow of the group passes too."""
+    column = filtered(clusters, policy, group, running)
+    for overflow in group.overflow if group else ():
+        column = np.where(filtered(clusters, policy, overflow, running) == 0, np.uint8(0), column)
+    return column
+
+
+def tiers_of(
+    clusters: ClusterTable, policy: DividePolicy, group: Affinity | None, running: Collection[str]
+) -> list[Int]:
+    """The rows of the group's own clusters, then those of each overflow: a cluster counts where it first appears.
+
+    Inside a tier in natural order; a tier without clusters is left out.
+    """
+    left = np.ones(len(clusters), dtype=bool)
+    tiers = []
+    for affinity in (group, *(group.overflow if group else ())):
+        rows = np.flatnonzero(left & (filtered(clusters, policy, affinity, running) == 0))
+        left[rows] = False
+        tiers.append(rows[np.argsort(clusters.rank[rows], kind="stable")])
+    return [rows for rows in tiers if len(rows)]
 
 
 def rejections(column: Codes, clusters: ClusterTable) -> tuple[Rejection, ...]:

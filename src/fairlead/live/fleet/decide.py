@@ -156,7 +156,7 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Verdi
     if finding is not None and division.rule == "refused":
         return _refused(binding, each, division, finding)
     workload = is_workload(binding)
-    counts = running(binding) if division.rule == "kept" else _counts(division, workload=workload)
+    counts = running(binding) if division.rule == "kept" else _counts(division, each.whole, workload=workload)
     note = words.placed(counts, workload=workload, note=division.trace.notes[-1] if division.trace.notes else "")
     if finding is not None:
         note = f"{note}; {words.refused(division, finding)}"
@@ -164,7 +164,7 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Verdi
     return Verdict(
         binding=binding,
         reason=words.reason_of(finding),
-        message=words.message_of(finding, each.ask.prior, division),
+        message=words.message_of(finding, each.whole, division),
         note=note,
         counts=counts,
         stored=last_result.record(division, binding.spec.replicas, each.ask.clusters),
@@ -175,10 +175,14 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Verdi
     )
 
 
-def _counts(division: Division, *, workload: bool) -> dict[str, int]:
-    """Clusters with replicas, or for an object without replicas every cluster that was chosen."""
+def _counts(division: Division, ask: DivisionAsk, *, workload: bool) -> dict[str, int]:
+    """Clusters with replicas, or for an object without replicas every cluster that was chosen.
+
+    In natural order; where an affinity may spill over, the preferred clusters come first.
+    """
     found = {name: n for name, n in division.placements.items() if n or (not workload and name in division.chosen)}
-    return {name: found[name] for name in natural_sorted(found)}
+    order = division.chosen if words.spills(ask) else natural_sorted(found)
+    return {name: found[name] for name in order if name in found}
 
 
 def _as_it_is(binding: ResourceBinding, counts: Mapping[str, int], written: str) -> bool:
@@ -190,7 +194,7 @@ def _as_it_is(binding: ResourceBinding, counts: Mapping[str, int], written: str)
 def _refused(binding: ResourceBinding, each: _Open, division: Division, finding: Finding) -> Verdict:
     """Nothing new is placed. What runs stays, unless no cluster is left that it may run on (docs/decisions/0217)."""
     nowhere = finding.reason is reasons.NO_CLUSTER_FITS
-    message = words.message_of(finding, each.ask.prior, division)
+    message = words.message_of(finding, each.whole, division)
     if nowhere:
         message = words.no_cluster_fits(each.whole, division)
     return Verdict(

@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.divide import Division
 from fairlead.levels.fleet.match import untolerated
-from fairlead.model.division import NO_PRIOR, DivisionAsk, PriorDivision
+from fairlead.model.division import NO_PRIOR, DivisionAsk
 from fairlead.model.order import natural_sorted
 from fairlead.model.reasons import Cure, Finding
 from fairlead.model.selectors import Taint
@@ -43,12 +43,19 @@ def reason_of(finding: Finding | None) -> str:
     return NO_CLUSTER_FIT if finding.reason in _NO_FIT else UNSCHEDULABLE
 
 
-def message_of(finding: Finding | None, prior: PriorDivision | None, division: Division) -> str:
+def spills(ask: DivisionAsk) -> bool:
+    """Whether an affinity of the policy may spill over to further clusters."""
+    return any(each.overflow for each in ask.policy.affinities)
+
+
+def message_of(finding: Finding | None, ask: DivisionAsk, division: Division) -> str:
     """What the condition says."""
     if finding is None:
         return SUCCEEDED
     if finding.reason is reasons.INSUFFICIENT_ROOM and division.rule == "refused":
-        held = sum((prior or NO_PRIOR).counts.get(name, 0) for name in division.chosen)
+        if spills(ask):
+            return "failed to assign replicas: Clusters available replicas are not enough to schedule."
+        held = sum((ask.prior or NO_PRIOR).counts.get(name, 0) for name in division.chosen)
         room = int(finding.details["room"]) - held
         why = f"failed to scale up: Clusters available replicas {room} are not enough to schedule."
         return f"failed to assign replicas: {why}"
