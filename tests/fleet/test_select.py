@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import Traits, cluster_table
 from fairlead.model.division import (
@@ -79,7 +80,7 @@ def test_no_cluster_left_after_filters_says_which_filters_took_them() -> None:
         "b": Traits(evicting=True),
         "c": Traits(taints=(Taint(key="broken"),)),
         "d": Traits(),
-        "e": Traits(serves=False),
+        "e": Traits(barred=reasons.KIND_NOT_SERVED),
     }
     division = chosen(DividePolicy(affinities=(Affinity(exclude=("d",)),)), fleet)
     assert division.finding is not None

@@ -10,6 +10,7 @@ import numpy as np
 from fairlead.model.columns import Int, distinct, frozen, ints
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_rank
+from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint
 
 UNKNOWN = -1
@@ -24,7 +25,7 @@ _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 class Traits:
     """What a policy may ask of a cluster. A cluster may cover several zones.
 
-    `serves` tells whether the cluster serves the kind of the workload, or may do so.
+    `barred` is why nothing new of the workload may come, where there is a reason; what is there stays.
     """
 
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_LABELS)
@@ -34,7 +35,7 @@ class Traits:
     taints: tuple[Taint, ...] = ()
     deleting: bool = False
     evicting: bool = False
-    serves: bool = True
+    barred: Reason | None = None
 
 
 NO_TRAITS = Traits()

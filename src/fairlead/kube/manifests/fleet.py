@@ -9,8 +9,9 @@ from fairlead.kube.decode import convert
 from fairlead.kube.errors import AnswerError
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.decided import stands
+from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.last_result import prior_of
-from fairlead.kube.manifests.placement import MOST, Knobs, affinity_of, knobs_of, policy_of, table_of
+from fairlead.kube.manifests.placement import MOST, Claims, Knobs, affinity_of, knobs_of, policy_of, table_of
 from fairlead.kube.moments import seconds
 from fairlead.kube.objects.karmada import (
     BoundResource,
@@ -25,6 +26,7 @@ from fairlead.kube.objects.karmada import (
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
 from fairlead.levels.fleet.match import suits
+from fairlead.levels.fleet.room import PODS
 from fairlead.model.amounts import amounts
 from fairlead.model.clusters import Traits
 from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule
@@ -61,7 +63,12 @@ def placement_of(raw: Raw | None, who: str) -> Placement:
         raise InputError(f"{who}: spec.placement", str(error)) from None
 
 
-def binding_ask(binding: ResourceBinding, clusters: Sequence[Cluster], knobs: Knobs | None = None) -> DivisionAsk:
+def binding_ask(
+    binding: ResourceBinding,
+    clusters: Sequence[Cluster],
+    knobs: Knobs | None = None,
+    neighbours: Neighbours = ALONE,
+) -> DivisionAsk:
     """The division a binding asks for. `InputError` where it has no placement or one that cannot be used.
 
     `knobs` are those of its policy, where they are known; the binding's own annotation comes first. Where nothing
@@ -71,32 +78,54 @@ def binding_ask(binding: ResourceBinding, clusters: Sequence[Cluster], knobs: Kn
     who = name_of(binding)
     if not 0 <= spec.replicas <= MOST:
         raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 to 2^48")
-    request = amounts(
-        spec.replica_requirements.resource_request if spec.replica_requirements else {},
-        f"{who}: spec.replicaRequirements.resourceRequest",
+    claims = Claims(
+        request=_request(spec.replica_requirements, f"{who}: spec.replicaRequirements"),
+        whole=_whole_set(binding),
+        evicting=frozenset(each.from_cluster for each in spec.graceful_eviction_tasks),
+        api=(spec.resource.api_version, spec.resource.kind),
+        neighbours=neighbours,
     )
     uid = spec.resource.uid or f"{spec.resource.namespace}/{spec.resource.name}"
     workload = DivideWorkload(name=who, replicas=spec.replicas, uid=uid, tie_uid=spec.resource.uid)
-    return _asked(workload, binding, clusters, request, knobs_for(binding, knobs), who)
+    return _asked(workload, binding, clusters, claims, knobs_for(binding, knobs), who)
+
+
+def _request(given: ReplicaRequirements | None, who: str) -> dict[str, int]:
+    return amounts(given.resource_request if given else {}, f"{who}.resourceRequest")
+
+
+def _whole_set(binding: ResourceBinding) -> dict[str, int]:
+    """What all components of a workload with several pod templates ask for together; empty for others."""
+    components = binding.spec.components
+    who = f"{name_of(binding)}: spec.components"
+    if len(components) < 2:
+        return {}
+    if binding.spec.replicas:
+        raise InputError(who, "stand beside spec.replicas; a set of components goes whole to a cluster")
+    whole: dict[str, int] = {PODS: 0}
+    for place, each in enumerate(components):
+        if not 0 <= each.replicas <= MOST:
+            raise InputError(f"{who}[{place}].replicas", f"{each.replicas}; expected 0 to 2^48")
+        asked = {PODS: 1, **_request(each.replica_requirements, f"{who}[{place}].replicaRequirements")}
+        for name, amount in asked.items():
+            whole[name] = whole.get(name, 0) + amount * each.replicas
+    return whole
 
 
 def _asked(
     workload: DivideWorkload,
     binding: ResourceBinding,
     clusters: Sequence[Cluster],
-    request: Mapping[str, int],
+    claims: Claims,
     knobs: Knobs,
     who: str,
 ) -> DivisionAsk:
-    spec = binding.spec
-    placement = placement_of(spec.placement, who)
-    evicting = frozenset(each.from_cluster for each in spec.graceful_eviction_tasks)
-    api = (spec.resource.api_version, spec.resource.kind)
+    placement = placement_of(binding.spec.placement, who)
     fresh = wants_fresh(binding)
     observed = binding.status.scheduler_observing_affinity_name
     ask = DivisionAsk(
         workload=workload,
-        clusters=table_of(clusters, placement, knobs, request, who, evicting=evicting, api=api),
+        clusters=table_of(clusters, placement, knobs, who, claims),
         policy=policy_of(placement, knobs, who, fresh=fresh, observed=observed),
         prior=prior_of(binding),
     )
@@ -135,7 +164,12 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     try:
         knobs = knobs_of(policy.metadata.annotations, who)
         binding = _bound(found, workload, policy)
-        return _asked(asked, binding, clusters, dict(workload.shape.request), knobs, who)
+        claims = Claims(
+            request=dict(workload.shape.request),
+            evicting=frozenset(each.from_cluster for each in binding.spec.graceful_eviction_tasks),
+            api=(binding.spec.resource.api_version, binding.spec.resource.kind),
+        )
+        return _asked(asked, binding, clusters, claims, knobs, who)
     except InputError as error:
         found.errors.append(error)
         return None

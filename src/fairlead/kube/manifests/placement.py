@@ -5,14 +5,24 @@ binding.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Literal
 
 import msgspec
 
+from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.objects.affinity import Toleration as TolerationShape
-from fairlead.kube.objects.karmada import Cluster, ClusterAffinity, Placement, ReplicaScheduling, SpreadConstraint
+from fairlead.kube.objects.karmada import (
+    Cluster,
+    ClusterAffinity,
+    Placement,
+    ReplicaScheduling,
+    ResourceSummary,
+    SpreadConstraint,
+)
 from fairlead.kube.objects.meta import LabelSelector, Requirement
+from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.match import OPERATORS, suits
 from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
 from fairlead.model.amounts import amount
@@ -29,6 +39,7 @@ from fairlead.model.division import (
     Ties,
 )
 from fairlead.model.errors import InputError
+from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint, Toleration
 
 ANNOTATION = "fairlead.io/divide"
@@ -40,6 +51,7 @@ _MOST_WEIGHT = 2**62
 _FIELDS = ("region", "zone", "provider")
 _SPREAD_FIELDS = ("cluster", *_FIELDS)
 
+_Sums = tuple[dict[str, int], dict[str, int], dict[str, int]]
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 
@@ -184,7 +196,7 @@ def serves(cluster: Cluster, api_version: str, kind: str) -> bool:
     )
 
 
-def traits_of(cluster: Cluster, *, evicting: bool = False, serving: bool = True) -> Traits:
+def traits_of(cluster: Cluster, *, evicting: bool = False, barred: Reason | None = None) -> Traits:
     """What a policy may ask of a Karmada cluster."""
     spec = cluster.spec
     return Traits(
@@ -195,8 +207,36 @@ def traits_of(cluster: Cluster, *, evicting: bool = False, serving: bool = True)
         taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect or "NoSchedule") for each in spec.taints),
         deleting=cluster.metadata.deletion_timestamp is not None,
         evicting=evicting,
-        serves=serving,
+        barred=barred,
     )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What a workload asks of a cluster besides its placement.
+
+    `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
+    """
+
+    request: Mapping[str, int] = field(default_factory=dict)
+    whole: Mapping[str, int] = field(default_factory=dict)
+    evicting: frozenset[str] = frozenset()
+    api: tuple[str, str] = ("", "")
+    neighbours: Neighbours = ALONE
+
+
+def barred_by(cluster: Cluster, claims: Claims) -> Reason | None:
+    """Why nothing new of the workload may come to the cluster."""
+    name, near = cluster.metadata.name, claims.neighbours.near
+    if not serves(cluster, *claims.api):
+        return reasons.KIND_NOT_SERVED
+    if near is not None and name not in near:
+        return reasons.FAR_FROM_GROUP
+    if name in claims.neighbours.apart:
+        return reasons.NEAR_GROUP
+    if not _holds(cluster, claims.whole):
+        return reasons.SET_WITHOUT_ROOM
+    return None
 
 
 def weights_of(scheduling: ReplicaScheduling | None, traits: Mapping[str, Traits], who: str) -> dict[str, int]:
@@ -223,19 +263,16 @@ def table_of(
     clusters: Sequence[Cluster],
     placement: Placement,
     knobs: Knobs,
-    request: Mapping[str, int],
     who: str,
-    *,
-    evicting: frozenset[str] = frozenset(),
-    api: tuple[str, str] = ("", ""),
+    claims: Claims,
 ) -> ClusterTable:
     """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported, and in
     modes that divide by room there is none, as in Karmada.
-
-    `evicting` names the clusters that the workload is leaving; `api` is the version and kind of the workload.
     """
     traits = {
-        each.metadata.name: traits_of(each, evicting=each.metadata.name in evicting, serving=serves(each, *api))
+        each.metadata.name: traits_of(
+            each, evicting=each.metadata.name in claims.evicting, barred=barred_by(each, claims)
+        )
         for each in clusters
     }
     weights = weights_of(placement.replica_scheduling, traits, who)
@@ -248,7 +285,7 @@ def table_of(
     return cluster_table(
         list(traits),
         weights=[weights[name] for name in traits],
-        capacity=[_room(each, request, silent) for each in clusters],
+        capacity=[_room(each, claims.request, silent) for each in clusters],
         minimum=[bound.min for bound in bounds],
         maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
         traits=list(traits.values()),
@@ -260,14 +297,32 @@ def _room(cluster: Cluster, request: Mapping[str, int], silent: int) -> int:
     summary = cluster.status.resource_summary
     if summary is None:
         return silent
+    return min(room_of(*_sums(cluster, summary, request), request, _grades(cluster)), MOST)
+
+
+def _holds(cluster: Cluster, whole: Mapping[str, int]) -> bool:
+    """Whether the sums of a cluster hold a whole set; one that says nothing of its room may."""
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return True
+    allocatable, allocated, allocating = _sums(cluster, summary, whole)
+    return all(
+        allocatable.get(name, 0) - allocated.get(name, 0) - allocating.get(name, 0) >= amount
+        for name, amount in whole.items()
+        if amount
+    )
+
+
+def _sums(cluster: Cluster, summary: ResourceSummary, request: Mapping[str, int]) -> _Sums:
+    """Allocatable, allocated and allocating amounts of pods and of what is requested."""
     who = f"Cluster {cluster.metadata.name}: status.resourceSummary"
 
     def read(part: str) -> dict[str, int]:
         given = getattr(summary, part)
-        return {name: amount(name, given[name], f"{who}.{part}.{name}") for name in (PODS, *request) if name in given}
+        names = dict.fromkeys((PODS, *request))
+        return {name: amount(name, given[name], f"{who}.{part}.{name}") for name in names if name in given}
 
-    sums = (read("allocatable"), read("allocated"), read("allocating"))
-    return min(room_of(*sums, request, _grades(cluster)), MOST)
+    return read("allocatable"), read("allocated"), read("allocating")
 
 
 def _grades(cluster: Cluster) -> list[Grade]:

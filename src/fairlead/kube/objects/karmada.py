@@ -56,12 +56,24 @@ class SpreadConstraint(Shape, frozen=True):
     max_groups: int = 0
 
 
+class GroupTerm(Shape, frozen=True):
+    group_by_label_key: str = ""
+
+
+class WorkloadAffinity(Shape, frozen=True):
+    """Which label makes groups; the groups themselves stand in the binding, named by Karmada's controllers."""
+
+    affinity: GroupTerm | None = None
+    anti_affinity: GroupTerm | None = None
+
+
 class Placement(Shape, frozen=True):
     cluster_affinity: ClusterAffinity | None = None
     cluster_affinities: tuple[ClusterAffinity, ...] = ()
     cluster_tolerations: tuple[Toleration, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
+    workload_affinity: WorkloadAffinity | None = None
 
 
 class ResourceSelector(Shape, frozen=True):
@@ -122,6 +134,23 @@ class GracefulEvictionTask(Shape, frozen=True):
     producer: str = ""
 
 
+class AffinityGroups(Shape, frozen=True):
+    affinity_group: str = ""
+    anti_affinity_group: str = ""
+
+
+class SchedulePriority(Shape, frozen=True):
+    priority: int = 0
+
+
+class Component(Shape, frozen=True):
+    """One pod template of a workload that has several."""
+
+    name: str = ""
+    replicas: int = 0
+    replica_requirements: ReplicaRequirements | None = None
+
+
 class Suspension(Shape, frozen=True):
     scheduling: bool = False
 
@@ -137,6 +166,9 @@ class ResourceBindingSpec(Shape, frozen=True):
     graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
     reschedule_triggered_at: str | None = None
     suspension: Suspension | None = None
+    components: tuple[Component, ...] = ()
+    workload_affinity_groups: AffinityGroups | None = None
+    schedule_priority: SchedulePriority | None = None
     scheduler_name: str = ""
 
 

@@ -32,8 +32,8 @@ def filtered(
             column[row] = CODES[reasons.DELETING]
         elif affinity is not None and not suits(affinity, name, traits):
             column[row] = CODES[reasons.AFFINITY_MISMATCH]
-        elif name not in running and not traits.serves:
-            column[row] = CODES[reasons.KIND_NOT_SERVED]
+        elif name not in running and traits.barred is not None:
+            column[row] = CODES[traits.barred]
         elif name not in running and untolerated(traits.taints, policy.tolerations):
             column[row] = CODES[reasons.TAINT_NOT_TOLERATED]
         elif traits.evicting:

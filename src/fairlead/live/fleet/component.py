@@ -16,6 +16,7 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
+from fairlead.kube.manifests.groups import Groups, groups_of
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
 from fairlead.kube.manifests.placement import Knobs, knobs_of
 from fairlead.kube.objects.karmada import Cluster, ResourceBinding
@@ -86,6 +87,7 @@ class Fleet:
         self._failures: dict[Key, int] = {}
         self._later: dict[Key, float] = {}
         self._refused: dict[Key, int] = {}
+        self._groups = Groups()
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
         self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
@@ -166,7 +168,12 @@ class Fleet:
         now = self._now()
         self._dirty |= {key for key, time in self._later.items() if time <= now}
         self._later = {key: time for key, time in self._later.items() if time > now}
-        due = sorted(key for key in self._dirty if key not in self._writing and key not in self._later)
+        if not self._clusters.served:
+            # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).
+            return
+        due = sorted(
+            (key for key in self._dirty if key not in self._writing and key not in self._later), key=self._turn
+        )
         for start in range(0, len(due), BATCH):
             batch = due[start : start + BATCH]
             self._dirty -= set(batch)
@@ -176,12 +183,24 @@ class Fleet:
         self.measures.bindings.set(len(ours))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
 
+    def _turn(self, key: Key) -> tuple[int, Key]:
+        """The higher schedule priority first."""
+        found = self._bindings[0 if key[0] else 1].objects.get(key)
+        priority = found.spec.schedule_priority if found is not None else None
+        return (-priority.priority if priority else 0, key)
+
     def _decide(self, bindings: list[ResourceBinding]) -> None:
         began = self._now()
-        verdicts = decide(bindings, list(self._clusters.objects.values()), self._knobs)
+        clusters = list(self._clusters.objects.values())
+        grouped = [each for each in bindings if any(groups_of(each))]
+        alone = [each for each in bindings if not any(groups_of(each))]
+        # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
+        for batch in (alone, *([each] for each in grouped)):
+            for verdict in decide(batch, clusters, self._knobs, self._groups.of):
+                if verdict.counts is not None:
+                    self._groups.put(verdict.binding, verdict.counts)
+                self._act(verdict)
         self.measures.seconds.observe(self._now() - began)
-        for verdict in verdicts:
-            self._act(verdict)
 
     def _act(self, verdict: Verdict) -> None:
         known = self.verdicts.get(verdict.key)
@@ -270,8 +289,13 @@ class Fleet:
         if change.kind == "deleted":
             for memory in (self.verdicts, self._failures, self._later, self._own, self._refused):
                 memory.pop(key, None)
-            self._dirty.discard(key)
+            self._dirty = (self._dirty | self._groups.members(change.object)) - {key}
+            self._groups.drop(key)
+            self._rounds.wake()
             return
+        if any(groups_of(change.object)) and key not in self._writing:
+            self._groups.put(change.object)
+            self._dirty |= self._groups.members(change.object)
         if self._refused.get(key, 0) != meta.generation:
             # Another spec is another question; the status alone, which may be our own write, is not.
             self._refused.pop(key, None)

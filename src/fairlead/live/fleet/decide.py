@@ -10,8 +10,10 @@ import structlog
 from fairlead.kube.manifests import last_result
 from fairlead.kube.manifests.decided import ANNOTATION, is_applied, is_workload, mark, running
 from fairlead.kube.manifests.fleet import binding_ask, knobs_for, wants_fresh
+from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.placement import Knobs
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.manifests.unread import unread
+from fairlead.kube.objects.karmada import Cluster, Placement, ResourceBinding
 from fairlead.kube.objects.meta import Condition
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.batch import divide_all, narrowed
@@ -77,10 +79,14 @@ class _Open:
 
 
 KnobsOf = Callable[[ResourceBinding], Knobs | None]
+NeighboursOf = Callable[[ResourceBinding], Neighbours]
 
 
 def decide(
-    bindings: Sequence[ResourceBinding], clusters: Sequence[Cluster], knobs_of: KnobsOf = lambda binding: None
+    bindings: Sequence[ResourceBinding],
+    clusters: Sequence[Cluster],
+    knobs_of: KnobsOf = lambda binding: None,
+    neighbours_of: NeighboursOf = lambda binding: ALONE,
 ) -> list[Verdict]:
     """A verdict for each binding, in order.
 
@@ -89,7 +95,7 @@ def decide(
     verdicts: list[Verdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
-        opened = _tried(_opened, place, binding, clusters, knobs_of)
+        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of)
         if isinstance(opened, Exception):
             verdicts[place] = _failed(binding, opened)
         else:
@@ -131,9 +137,15 @@ def way_to(error: Exception) -> list[str]:
     return [f"{each.filename.rpartition('/')[2]}:{each.lineno}" for each in traceback.extract_tb(error.__traceback__)]
 
 
-def _opened(place: int, binding: ResourceBinding, clusters: Sequence[Cluster], knobs_of: KnobsOf) -> _Open:
+def _opened(
+    place: int,
+    binding: ResourceBinding,
+    clusters: Sequence[Cluster],
+    knobs_of: KnobsOf,
+    neighbours_of: NeighboursOf,
+) -> _Open:
     knobs = knobs_for(binding, knobs_of(binding))
-    whole = binding_ask(binding, clusters, knobs)
+    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding))
     return _Open(place=place, knobs=knobs, whole=whole, ask=narrowed(whole))
 
 
@@ -160,6 +172,8 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Verdi
     note = words.placed(counts, workload=workload, note=division.trace.notes[-1] if division.trace.notes else "")
     if finding is not None:
         note = f"{note}; {words.refused(division, finding)}"
+    if ignored := unread(binding.spec.placement or {}, Placement):
+        note = f"{note}; fields of the placement that are not known here: {', '.join(ignored)}"
     written = mark(each.knobs, each.whole, counts, short=finding is not None)
     return Verdict(
         binding=binding,

@@ -26,6 +26,9 @@ _NO_FIT = (reasons.NO_CLUSTERS, reasons.NO_CLUSTER_FITS, reasons.SPREAD_UNMET, r
 _FILTERS = {
     reasons.AFFINITY_MISMATCH: "did not match the placement cluster affinity constraint",
     reasons.KIND_NOT_SERVED: "did not have the API resource",
+    reasons.FAR_FROM_GROUP: "did not match the workload affinity group",
+    reasons.NEAR_GROUP: "held a workload of the same anti-affinity group",
+    reasons.SET_WITHOUT_ROOM: "did not have room for all components together",
     reasons.EVICTING: "is in the process of eviction",
 }
 _CURES = {
