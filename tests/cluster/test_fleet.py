@@ -173,7 +173,7 @@ def test_killed_and_restarted_moves_nothing_and_labels_cause_no_write(
 
 
 def test_binding_is_told_what_became_of_it(api: Api, kubeconfig: Path, namespace: str, bindings: Bindings) -> None:
-    """Success with the placement that was applied; a bad one has a reason; suspended and foreign ones are left alone."""
+    """Success with the placement applied; a bad one has a reason; suspended and foreign ones are left alone."""
     placement = static(namespace, equal(namespace))
     nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
     bindings.create(

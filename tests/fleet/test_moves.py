@@ -1,6 +1,7 @@
 """How many replicas move that need not: the table of docs/levels/fleet.md, computed."""
 
 from collections.abc import Callable, Sequence
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -47,7 +48,7 @@ def placement(weights: dict[str, int]) -> dict[str, Any]:
 def moves(counts: Sequence[Counts]) -> int:
     """Replicas that clusters lost beyond those that were scaled away."""
     lost = 0
-    for before, after in zip(counts, counts[1:], strict=False):
+    for before, after in pairwise(counts):
         gone = sum(max(0, n - after.get(name, 0)) for name, n in before.items())
         lost += gone - max(0, sum(before.values()) - sum(after.values()))
     return lost

@@ -34,6 +34,7 @@ from fairlead.kube.watch import Change, Key, Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict, decide, way_to
 from fairlead.live.fleet.measures import Measures
+from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.rounds import Rounds
@@ -88,6 +89,8 @@ class Fleet:
         self._later: dict[Key, float] = {}
         self._refused: dict[Key, int] = {}
         self._groups = Groups()
+        self.comparison = Comparison()
+        self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
         self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
@@ -114,8 +117,10 @@ class Fleet:
 
     @property
     def pages(self) -> Mapping[str, Content]:
-        """The last verdicts."""
-        return {"/decisions": self.decisions}
+        """The last verdicts, and in shadow where another scheduler decided otherwise."""
+        if not self.options.shadow:
+            return {"/decisions": self.decisions}
+        return {"/decisions": self.decisions, "/differences": self.differences}
 
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
@@ -135,6 +140,10 @@ class Fleet:
             for key, each in sorted(self.verdicts.items())
         ]
         return msgspec.json.encode({"decisions": found})
+
+    def differences(self, query: Mapping[str, str] | None = None) -> bytes:
+        """Where another scheduler decided otherwise, as JSON."""
+        return msgspec.json.encode(self.comparison.as_record())
 
     async def run(self) -> None:
         """Schedule until cancelled; then the writes under way are finished."""
@@ -171,6 +180,7 @@ class Fleet:
         if not self._clusters.served:
             # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).
             return
+        self._compare()
         due = sorted(
             (key for key in self._dirty if key not in self._writing and key not in self._later), key=self._turn
         )
@@ -179,9 +189,17 @@ class Fleet:
             self._dirty -= set(batch)
             self._decide([found for key in batch if (found := self._mine(key)) is not None])
             await asyncio.sleep(0)
-        ours = [each for each in self._both() if each.spec.scheduler_name == self.options.name]
-        self.measures.bindings.set(len(ours))
+        self.measures.bindings.set(sum(map(self._ours, self._both())))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
+
+    def _compare(self) -> None:
+        """In shadow: every version that was seen, in order, so that none between question and answer is missed."""
+        seen, self._seen = self._seen, []
+        clusters = list(self._clusters.objects.values())
+        for binding in seen:
+            for verdict in decide([binding], clusters, self._knobs, self._groups.of):
+                if (found := self.comparison.look(verdict)) is not None:
+                    log.info("another scheduler decided otherwise", **found.as_record())
 
     def _turn(self, key: Key) -> tuple[int, Key]:
         """The higher schedule priority first."""
@@ -265,10 +283,14 @@ class Fleet:
             found = own
         else:
             self._own.pop(key, None)
+        return found if self._ours(found) else None
+
+    def _ours(self, found: ResourceBinding) -> bool:
+        """Whether a binding is ours to decide. A shadow looks at those of other schedulers too."""
         spec = found.spec
         suspended = spec.suspension is not None and spec.suspension.scheduling
-        ours = spec.scheduler_name == self.options.name and found.metadata.deletion_timestamp is None
-        return found if ours and not suspended else None
+        named = spec.scheduler_name == self.options.name or (self.options.shadow and bool(spec.scheduler_name))
+        return named and not suspended and found.metadata.deletion_timestamp is None
 
     def _knobs(self, binding: ResourceBinding) -> Knobs | None:
         """What the policy of a binding says beyond Karmada's fields; `InputError` where it cannot be read."""
@@ -291,6 +313,7 @@ class Fleet:
                 memory.pop(key, None)
             self._dirty = (self._dirty | self._groups.members(change.object)) - {key}
             self._groups.drop(key)
+            self.comparison.forget(key)
             self._rounds.wake()
             return
         if any(groups_of(change.object)) and key not in self._writing:
@@ -300,6 +323,8 @@ class Fleet:
             # Another spec is another question; the status alone, which may be our own write, is not.
             self._refused.pop(key, None)
             self._later.pop(key, None)
+        if self.options.shadow and self._ours(change.object):
+            self._seen.append(change.object)
         self._dirty.add(key)
         self._rounds.wake()
 
