@@ -17,7 +17,7 @@ from fairlead.kube.resources import (
     RESOURCE_QUOTAS,
     Resource,
 )
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import Fairness
@@ -164,7 +164,7 @@ class World:
         self.sinks[resource](Change("deleted", found))
 
     def _put(self, resource: Resource[Any], found: Any) -> None:
-        self.sinks[resource](Change("modified", found))
+        deliver(self.sinks[resource], Change("modified", found))
 
     def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[FairTurn, list[Outcome]]:
         """One turn; what is granted is assumed."""

@@ -10,6 +10,7 @@ from fairlead.live.queue.fits import Site, SnapshotFits
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.turn import Promise
 from fairlead.live.scheduler.words import message
+from fairlead.model.errors import InputError
 from tests.live.queue_world import NOW, World
 
 
@@ -362,10 +363,10 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
     world = World(1)
     places = [(world.pod(name), node) for name, node in zip(names, nodes, strict=True)]
     promise = promised("job", "ns", written(places, 12.5))
-    assert promise is not None
     assert promise.places == {("ns", name): node for name, node in zip(names, nodes, strict=True)}
     assert (promise.at, promise.begun) == (12.5, True)
-    assert promised("job", "ns", "{broken") is None
+    with pytest.raises(InputError, match="cannot be read"):
+        promised("job", "ns", "{broken")
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
@@ -52,7 +52,7 @@ def cache(*nodes: Node, pods: tuple[PodRecord, ...] = ()) -> Cache:
     """A cluster."""
     made = Cache()
     for each in nodes:
-        made.on_node(Change("added", each))
+        deliver(made.on_node, Change("added", each))
     for one in pods:
         made.on_pod(Change("added", one))
     return made

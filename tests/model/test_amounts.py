@@ -95,13 +95,13 @@ def test_nanos_of_infinity_is_refused() -> None:
         nanos(float("inf"))
 
 
-def test_in_unit_rounds_up_and_knows_its_limit() -> None:
-    """Half a byte takes a byte; 2^63 does not fit."""
+def test_in_unit_rounds_up_and_amount_knows_its_limit() -> None:
+    """Half a byte takes a byte; 2^63 is refused as an amount."""
     assert in_unit("0.5", 1) == 1
     assert in_unit("1500u", 1000) == 2
-    assert in_unit(INT64_MAX, 1) == INT64_MAX
+    assert amount("memory", INT64_MAX) == INT64_MAX
     with pytest.raises(InputError, match="too large"):
-        in_unit("8Ei", 1)
+        amount("memory", "8Ei")
 
 
 def test_amount_has_the_unit_of_its_resource() -> None:

@@ -47,6 +47,7 @@ def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"
     What cannot be used is told on standard error or takes the place of its answer; the others go on.
     """
     from fairlead.kube.manifests.catalogue import catalogue
+    from fairlead.kube.manifests.fleet import unreadable_clusters
     from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
     from fairlead.kube.objects.karmada import Cluster
 
@@ -62,6 +63,7 @@ def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"
         raise next(
             iter(found.errors), InputError(source, "has no Cluster of cluster.karmada.io; expected at least one")
         )
+    found.errors.extend(unreadable_clusters(found))
     asks = [*_bindings(found), *_workloads(found)]
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)

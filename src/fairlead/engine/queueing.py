@@ -6,6 +6,7 @@ from dataclasses import replace
 from fairlead.engine.parts import Part
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import share
+from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_sorted
 from fairlead.model.queuestate import Amounts, Held, Job, Queue, Role, queue_state
@@ -27,7 +28,7 @@ def share_site(
     """
     declared = {queue.name: queue for queue in queues}
     declared.setdefault(DEFAULT, Queue(name=DEFAULT))
-    whole = nodes.allocatable[~nodes.unschedulable].sum(axis=0).tolist()
+    whole = totals(nodes.allocatable[~nodes.unschedulable])
     ages = {created: float(age) for age, created in enumerate(sorted({workload.created for workload, _ in jobs}))}
     state = queue_state(
         jobs=[_job(workload, parts, ages[workload.created], nodes.resources) for workload, parts in jobs],

@@ -8,8 +8,8 @@ from fairlead.engine.evenness import evenness, fairness, node_use
 from fairlead.engine.plan import Divided, Plan
 from fairlead.engine.site import PartPath, Path, SitePlan, spots
 from fairlead.levels.disk.balance import Balance
-from fairlead.model.amounts import quantities
-from fairlead.model.columns import Int
+from fairlead.model.amounts import WHOLE, quantities
+from fairlead.model.columns import Int, ints, totals
 from fairlead.model.decision import trace_record
 from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Finding
@@ -81,7 +81,7 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
 def served(plan: SitePlan) -> tuple[float, float]:
     """How fairly the namespaces are served by what runs, and by what will run."""
     state = plan.before
-    whole = state.allocatable[~state.unschedulable].sum(axis=0)
+    whole = ints([min(amount, WHOLE) for amount in totals(state.allocatable[~state.unschedulable])])
     found = []
     for new in (False, True):
         held: dict[str, Int] = {}
@@ -89,8 +89,8 @@ def served(plan: SitePlan) -> tuple[float, float]:
         for path in plan.paths:
             request, space = dict(path.workload.shape.request), path.workload.namespace
             count = sum(part.part.running + new * part.placed for part in path.parts)
-            vector = np.array([count * request.get(name, 0) for name in state.resources], dtype=np.int64)
-            held[space] = held.get(space, 0) + vector
+            vector = ints([min(count * request.get(name, 0), WHOLE) for name in state.resources])
+            held[space] = np.minimum(held.get(space, 0) + vector, WHOLE)
             if path.unplaced if new else any(part.part.need for part in path.parts):
                 waiting.add(space)
         found.append(round(fairness(held, whole, state.resources, plan.site.weights, waiting), 4))

@@ -4,6 +4,7 @@ A null counts as absent, as it does in Go, where an empty list may come as `null
 into the shape; only where that fails are nulls taken out and the rest decoded again.
 """
 
+import re
 from functools import cache
 from typing import Any, TypeVar, cast
 
@@ -12,6 +13,10 @@ import msgspec
 from fairlead.kube.errors import AnswerError
 
 T = TypeVar("T")
+
+DEEPEST = 200
+"""Levels of nesting that are read; no field of any shape lies a tenth as deep."""
+_TOKENS = re.compile(rb'"(?:[^"\\]|\\.)*"|[{}\[\]]', re.DOTALL)
 
 
 @cache
@@ -26,7 +31,12 @@ def decode(body: bytes, shape: type[T], what: str) -> T:
         return cast(T, decoder(cast(Any, shape)).decode(body))
     except msgspec.ValidationError as error:
         return _without_nulls(body, shape, what, error)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except RecursionError as error:
+        flat = shallow(body)
+        if flat == body:
+            raise AnswerError(f"{what}: the answer is nested too deeply: {error}") from error
+        return decode(flat, shape, what)
+    except (msgspec.DecodeError, UnicodeDecodeError) as error:
         raise AnswerError(f"{what}: the answer is not JSON: {error}") from error
 
 
@@ -36,6 +46,28 @@ def convert(raw: Any, shape: type[T], what: str) -> T:
         return msgspec.convert(drop_nulls(raw), shape)
     except (msgspec.ValidationError, RecursionError) as error:
         raise AnswerError(f"{what}: unexpected answer: {error}") from error
+
+
+def shallow(body: bytes) -> bytes:
+    """The same JSON with everything nested deeper than DEEPEST put as null.
+
+    The API server takes objects ten times as deep as can be decoded here. One of them must not keep a whole list from
+    being read, and nothing that is read lies that deep.
+    """
+    parts: list[bytes] = []
+    depth = start = 0
+    for token in _TOKENS.finditer(body):
+        sign = token[0][:1]
+        if sign in b"{[":
+            depth += 1
+            if depth == DEEPEST + 1:
+                parts.append(body[start : token.start()])
+        elif sign in b"}]":
+            if depth == DEEPEST + 1:
+                parts.append(b"null")
+                start = token.end()
+            depth -= 1
+    return b"".join([*parts, body[start:]])
 
 
 def drop_nulls(value: Any) -> Any:

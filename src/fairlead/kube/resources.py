@@ -7,7 +7,7 @@ from urllib.parse import quote
 
 from fairlead.kube.objects import karmada, longhorn, volcano
 from fairlead.kube.objects.coordination import Event, Lease
-from fairlead.kube.objects.meta import Bare, Raw
+from fairlead.kube.objects.meta import Bare, ObjectReference, Raw
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import (
@@ -69,6 +69,10 @@ class Resource(Generic[T]):
     def of(self, shape: type[S]) -> "Resource[S]":
         """The same resource decoded into another shape."""
         return Resource(self.group, self.version, self.plural, self.kind, shape, self.namespaced)
+
+    def refer(self, name: str, *, namespace: str = "", uid: str = "") -> ObjectReference:
+        """Points at one object, for events."""
+        return ObjectReference(api_version=self.api_version, kind=self.kind, namespace=namespace, name=name, uid=uid)
 
     def path(self, *, namespace: str = "", name: str = "", subresource: str = "") -> str:
         """The path of one object, of a namespace's collection, or (neither given) of the whole collection.

@@ -4,7 +4,9 @@
          ▲                           ├─ 410 Gone ─────► list again; what differs from what was known is told
          └── wait ◄── unreachable ◄──┴─ 404 ──────────► not served (yet): nothing is known, look again later
 
-A change is told by a plain call, in order, on the loop; the callee must be quick and must not raise.
+A change is told by a plain call, in order, on the loop; the callee must be quick. What one object makes it raise ends
+with that object, and so does an object that cannot be read: it is set aside, told as such, and tried again when it
+changes (docs/decisions/0201).
 """
 
 import asyncio
@@ -21,9 +23,11 @@ from fairlead.kube import errors
 from fairlead.kube.client import PAGE, Client
 from fairlead.kube.decode import convert, decode, decoder
 from fairlead.kube.errors import AnswerError, ApiError, KubeError
-from fairlead.kube.objects.meta import Bare
+from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
+from fairlead.model.errors import InputError
+from fairlead.model.faults import fault
 
 log = logging.getLogger(__name__)
 
@@ -67,6 +71,19 @@ class Change(msgspec.Struct, Generic[L], frozen=True, gc=False):
     previous: L | None = None
 
 
+SetAside = Callable[[Resource[Any], Identified, Exception | None], None]
+"""Told of an object that cannot be read or taken, with what was raised; and of its recovery or its end, with None."""
+
+
+def deliver(sink: Callable[[Change[Obj]], None], change: Change[Obj]) -> Exception | None:
+    """Tell the sink of one change; what it raised, None where all is well."""
+    try:
+        sink(change)
+    except Exception as error:
+        return error
+    return None
+
+
 class Line(msgspec.Struct, Generic[L]):
     """One line of a watch."""
 
@@ -92,6 +109,7 @@ class Reflector(Generic[Obj]):
     `synced` is set once the first list is in (or the resource is known not to be served). `served` tells which.
     `trouble` is the last error since anything succeeded, None while all is well.
     `keep` makes of a decoded object what is remembered and told, where the whole of it would take too much memory.
+    `aside` is told of objects that cannot be read or taken; what was known of such an object before stays known.
     """
 
     def __init__(
@@ -104,6 +122,7 @@ class Reflector(Generic[Obj]):
         labels: str = "",
         fields: str = "",
         keep: Callable[[Any], Obj] | None = None,
+        aside: SetAside | None = None,
         page: int = PAGE,
         pace: Pace = PACE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
@@ -125,6 +144,8 @@ class Reflector(Generic[Obj]):
         self._jitter = jitter
         self._failures = 0
         self._keep = keep
+        self._aside = aside
+        self._faulty: set[Key] = set()
         self._objects: dict[Key, Obj] = {}
         self._line = decoder(cast(Any, Line)[resource.shape])
 
@@ -213,12 +234,12 @@ class Reflector(Generic[Obj]):
 
     def _take_listed(self, raw: bytes) -> Key:
         try:
-            found = decode(raw, self.resource.shape, self.resource.label)
-        except AnswerError as error:
+            kept = self._kept(decode(raw, self.resource.shape, self.resource.label))
+        except Exception as error:
             # One object that cannot be read must not hide the others. What was known of it stays.
-            self._unreadable(error)
-            return _key(decode(raw, Bare, self.resource.label))
-        kept = self._kept(found)
+            bare = decode(raw, Bare, self.resource.label)
+            self._unreadable(bare.metadata, error)
+            return _key(bare)
         self._put(kept)
         return _key(kept)
 
@@ -228,7 +249,9 @@ class Reflector(Generic[Obj]):
     def _forget(self, seen: set[Key]) -> None:
         for key in [key for key in self._objects if key not in seen]:
             gone = self._objects.pop(key)
-            self._sink(Change("deleted", gone, gone))
+            self._tell(Change("deleted", gone, gone))
+        for key in self._faulty - seen:
+            self._recovered(Bare(ObjectMeta(namespace=key[0], name=key[1])).metadata)
 
     async def _watch(self) -> bool:
         """Follow one stream to its end; False if it brought nothing."""
@@ -274,19 +297,30 @@ class Reflector(Generic[Obj]):
         try:
             found = convert(event.object, self.resource.shape, self.resource.label)
         except AnswerError as error:
-            self._unreadable(error)
-            if event.type == "DELETED":
-                self._drop(_key(bare), None)
+            self._lost(event.type, bare.metadata, error)
             self._seen(bare.metadata)
         else:
             self._apply(event.type, found)
 
     def _apply(self, kind: str, found: Any) -> None:
-        if kind in ("ADDED", "MODIFIED"):
-            self._put(self._kept(found))
-        elif kind == "DELETED":
-            self._drop(_key(found), self._kept(found))
+        try:
+            kept = self._kept(found) if kind in ("ADDED", "MODIFIED", "DELETED") else None
+        except Exception as error:
+            self._lost(kind, found.metadata, error)
+        else:
+            if kept is not None and kind == "DELETED":
+                self._drop(_key(found), kept)
+            elif kept is not None:
+                self._put(kept)
         self._seen(found.metadata)
+
+    def _lost(self, kind: str, metadata: Identified, error: Exception) -> None:
+        """News of an object that cannot be read: its end is news all the same."""
+        if kind == "DELETED":
+            self._drop((metadata.namespace, metadata.name), None)
+            self._recovered(metadata)
+        else:
+            self._unreadable(metadata, error)
 
     def _seen(self, metadata: Identified) -> None:
         self.version = metadata.resource_version or self.version
@@ -299,19 +333,47 @@ class Reflector(Generic[Obj]):
             old = None
         if old is None:
             self._objects[key] = found
-            self._sink(Change("added", found))
+            self._tell(Change("added", found))
         elif old.metadata.resource_version != found.metadata.resource_version:
             self._objects[key] = found
-            self._sink(Change("modified", found, old))
+            self._tell(Change("modified", found, old))
 
     def _drop(self, key: Key, last: Obj | None) -> None:
         old = self._objects.pop(key, None)
         if old is not None:
-            self._sink(Change("deleted", last if last is not None else old, old))
+            self._tell(Change("deleted", last if last is not None else old, old))
+        elif last is not None:
+            self._recovered(last.metadata)
 
-    def _unreadable(self, error: AnswerError) -> None:
+    def _tell(self, change: Change[Obj]) -> None:
+        error, metadata = deliver(self._sink, change), change.object.metadata
+        if error is None or change.kind == "deleted":
+            self._recovered(metadata)
+        if error is not None:
+            self._unreadable(metadata, error, gone=change.kind == "deleted")
+
+    def _unreadable(self, metadata: Identified, error: Exception, *, gone: bool = False) -> None:
+        """The object cannot be read or taken: it is left out, which people are told."""
+        if isinstance(error, AnswerError):
+            error = InputError(f"{self.resource.kind} {metadata.name}", f"cannot be read: {error.__cause__ or error}")
         self.unreadable += 1
-        log.error("left out, it cannot be read: %s", error)
+        if not gone:
+            self._faulty.add((metadata.namespace, metadata.name))
+        name = f"{metadata.namespace}/{metadata.name}".lstrip("/")
+        if self._aside is None:
+            log.error("%s %s is left out: %s", self.resource.kind, name, fault(error))
+        else:
+            self._aside(self.resource, metadata, error)
+            if gone:
+                self._aside(self.resource, metadata, None)
+
+    def _recovered(self, metadata: Identified) -> None:
+        """The object is read again, or gone."""
+        key = (metadata.namespace, metadata.name)
+        if key in self._faulty:
+            self._faulty.discard(key)
+            if self._aside is not None:
+                self._aside(self.resource, metadata, None)
 
 
 def _key(found: HasMetadata) -> Key:

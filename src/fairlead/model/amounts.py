@@ -2,10 +2,14 @@
 
 A quantity is held in the unit of its resource: cpu in thousandths of a core ("milli"), everything else in whole
 units (bytes, devices, pods). Parsing follows the API server: a value finer than the unit is rounded up, never down.
+
+Objects of a cluster may carry any amount, so what is read from them is bounded (docs/decisions/0200): what one object
+asks for saturates at `BEYOND`, what one object offers at `LARGEST`, and a sum at `WHOLE`. Nothing that is asked for
+beyond the bound fits anywhere, and no sum wraps.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from fairlead.model.errors import InputError
@@ -14,6 +18,12 @@ Quantity = str | int | float
 """What a user may write for an amount: `"100m"`, `"1.5Gi"`, `"1e3"`, `4` or `0.1`."""
 
 INT64_MAX = 2**63 - 1
+LARGEST = 2**53
+"""The largest amount that a node, a disk or a cluster can offer: 8Pi bytes, or nine trillion cores."""
+BEYOND = LARGEST + 1
+"""What stands for every larger request: more than anything can offer."""
+WHOLE = 2**60
+"""The largest sum, and the largest bound of a queue. Small enough that differences of sums stay within int64."""
 NANO = 10**9
 CPU = "cpu"
 MEMORY = "memory"
@@ -61,14 +71,14 @@ def nanos(value: Quantity) -> int:
 
 def in_unit(value: Quantity, per_whole: int) -> int:
     """The quantity counted in units of which `per_whole` make one (1000 for milli), rounded up."""
-    result = -(-nanos(value) * per_whole // NANO)
-    if abs(result) > INT64_MAX:
-        raise InputError("", f"{value!r} is too large; the largest amount is 2^63 − 1")
-    return result
+    return -(-nanos(value) * per_whole // NANO)
 
 
-def amount(resource: str, value: Quantity, path: str = "") -> int:
-    """The quantity as a non-negative integer in the unit of `resource`; `path` names the place in errors."""
+def exact(resource: str, value: Quantity, path: str = "") -> int:
+    """The quantity as a non-negative integer in the unit of `resource`, however large.
+
+    For what is only compared, never put in a column. `path` names the place in errors.
+    """
     try:
         result = in_unit(value, 1000 if resource == CPU else 1)
         if result < 0:
@@ -80,9 +90,34 @@ def amount(resource: str, value: Quantity, path: str = "") -> int:
     return result
 
 
+def amount(resource: str, value: Quantity, path: str = "") -> int:
+    """`exact` for what a person writes for Fairlead itself: an amount that no column can hold is refused."""
+    result = exact(resource, value, path)
+    if result > INT64_MAX:
+        raise InputError(path, f"{value!r} is too large; the largest amount is 2^63 − 1")
+    return result
+
+
 def amounts(values: Mapping[str, Quantity], path: str = "$") -> dict[str, int]:
     """Every quantity of a resource list, in the unit of its resource."""
     return {name: amount(name, value, f"{path}.{name}") for name, value in values.items()}
+
+
+def bounded(values: Mapping[str, Quantity], most: int, path: str = "$") -> dict[str, int]:
+    """Every quantity of a resource list of a cluster's object; a larger amount counts as `most`.
+
+    `most` is BEYOND for what is asked for, LARGEST for what is offered, WHOLE for the bounds of a queue.
+    """
+    return {name: min(exact(name, value, f"{path}.{name}"), most) for name, value in values.items()}
+
+
+def too_large(request: Iterable[tuple[str, int]]) -> str:
+    """What of a request is beyond every target, as a sentence; empty where nothing is."""
+    names = [name for name, value in request if value > LARGEST]
+    if not names:
+        return ""
+    most = ", ".join(f"{quantity(name, LARGEST)} {name}" for name in names)
+    return f"requests.{names[0]}: more than the largest amount that a node can offer ({most})"
 
 
 def is_bytes(resource: str) -> bool:

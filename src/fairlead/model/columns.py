@@ -37,6 +37,12 @@ def flags(values: ArrayLike) -> Bool:
     return frozen(np.array(values, dtype=np.bool_))
 
 
+def totals(rows: Int) -> list[int]:
+    """The exact sum of every column; halves are added apart, so that no sum wraps."""
+    high, low = (rows >> 32).sum(axis=0).tolist(), (rows & 0xFFFFFFFF).sum(axis=0).tolist()
+    return [(upper << 32) + lower for upper, lower in zip(high, low, strict=True)]
+
+
 def distinct(names: Sequence[str], path: str) -> tuple[str, ...]:
     """The names as a tuple; a name that comes twice is bad input, told with the place of its second use."""
     seen: set[str] = set()

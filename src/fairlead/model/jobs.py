@@ -4,7 +4,8 @@ Amounts are int64 in the unit of their resource (cpu in milli, bytes, pieces), o
 `resources`, the same tuple in every table of one problem. `UNSET` stands for "not given".
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 import numpy as np
 
@@ -30,6 +31,8 @@ class QueueTable:
     """[queue, resource]: kept for it even while it does not use it."""
     deserved: Int
     """[queue, resource]: what the user says it deserves; UNSET: by weight."""
+    faults: Mapping[int, str] = field(default_factory=dict)
+    """By row, why a queue cannot be read; such a queue is refused."""
 
     def __post_init__(self) -> None:
         for column in ("weight", "priority", "capability", "guarantee", "deserved"):

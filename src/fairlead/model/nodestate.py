@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.model.amounts import WHOLE
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.selectors import Taint
 
@@ -86,7 +87,8 @@ def node_state(records: Sequence[NodeRecord]) -> NodeState:
 def _matrix(lists: Sequence[Mapping[str, int]], resources: tuple[str, ...]) -> Int:
     if not lists:
         return ints(np.empty((0, len(resources))))
-    return ints([[each.get(name, 0) for name in resources] for each in lists]).reshape(len(lists), len(resources))
+    rows = [[min(each.get(name, 0), WHOLE) for name in resources] for each in lists]
+    return ints(rows).reshape(len(lists), len(resources))
 
 
 def _label_columns(records: Sequence[NodeRecord]) -> dict[str, LabelColumn]:

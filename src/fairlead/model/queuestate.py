@@ -1,11 +1,11 @@
 """Everything the queue level decides from, built from rows that are easy to write: jobs, roles, queues, nodes."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from fairlead.model.amounts import CPU, MEMORY, NANO, nanos
+from fairlead.model.amounts import CPU, MEMORY, NANO, WHOLE, nanos
 from fairlead.model.columns import Bool, Int, distinct, ints, lookup
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable, RunningTable
@@ -71,6 +71,8 @@ class Queue:
     capability: Amounts = field(default_factory=dict)
     guarantee: Amounts = field(default_factory=dict)
     deserved: Amounts = field(default_factory=dict)
+    fault: str = ""
+    """Why it cannot be used, where it cannot be read."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -113,7 +115,7 @@ def queue_state(
     namespaces = tuple(dict.fromkeys([*weights, *(job.namespace for job in jobs)]))
     nodes = sorted(free, key=natural_key) if free is not None else []
     table = _jobs(jobs, resources, [queue.name for queue in queues], namespaces, PODS in whole)
-    return QueueState(
+    made = QueueState(
         jobs=table,
         queues=_queues(queues, resources),
         namespaces=NamespaceTable(
@@ -121,9 +123,37 @@ def queue_state(
             weight=ints([weights.get(name, 1) for name in namespaces]),
             past=_matrix([past.get(name, {}) for name in namespaces], resources, 0),
         ),
-        whole=ints([whole.get(resource, 0) for resource in resources]),
+        whole=ints([min(whole.get(resource, 0), WHOLE) for resource in resources]),
         running=_running(jobs, lookup(nodes) if node_rows is None else node_rows, allowed),
         room=_room(jobs, nodes, free, resources) if free is not None else None,
+    )
+    return _summable(made)
+
+
+def _summable(state: QueueState) -> QueueState:
+    """The tables with amounts so small that no sum over jobs or queues passes int64 (docs/decisions/0200).
+
+    Nothing changes unless all together ask for more than WHOLE of a resource. Then no amount of that resource counts
+    for more than its part of WHOLE; whether nodes have room is decided by the amounts themselves, not by these.
+    """
+    jobs, queues, past = state.jobs, state.queues, state.namespaces.past
+    replicas = np.maximum(np.maximum(jobs.role_replicas, jobs.role_minimum), 1).astype(float)
+    asked = (jobs.role_request * replicas[:, None]).sum(axis=0)
+    for column in (jobs.min_resources, queues.guarantee, past):
+        asked = asked + column.astype(float).sum(axis=0)
+    if not (asked > WHOLE).any():
+        return state
+    parts = int(replicas.sum()) + len(jobs) + len(queues) + len(past) + 1
+    most = np.where(asked > WHOLE, WHOLE // parts, WHOLE)
+    return replace(
+        state,
+        jobs=replace(
+            jobs,
+            role_request=np.minimum(jobs.role_request, most),
+            min_resources=np.minimum(jobs.min_resources, most),
+        ),
+        queues=replace(queues, guarantee=np.minimum(queues.guarantee, most)),
+        namespaces=replace(state.namespaces, past=np.minimum(past, most)),
     )
 
 
@@ -169,6 +199,7 @@ def _queues(rows: Sequence[Queue], resources: Sequence[str]) -> QueueTable:
         capability=_matrix([row.capability for row in rows], resources, UNSET),
         guarantee=_matrix([row.guarantee for row in rows], resources, 0),
         deserved=_matrix([row.deserved for row in rows], resources, UNSET),
+        faults={number: row.fault for number, row in enumerate(rows) if row.fault},
     )
 
 

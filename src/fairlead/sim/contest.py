@@ -16,7 +16,7 @@ from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.model import queuestate
-from fairlead.model.columns import Bool, Int
+from fairlead.model.columns import Bool, Int, totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import Held, Queue, QueueState, Role, queue_state
 from fairlead.model.selectors import tolerated
@@ -111,7 +111,7 @@ class Contest:
     def _state(self, nodes: NodeState, jobs: Sequence[Job], waiting: int) -> QueueState:
         queues = {queue.name: queue for queue in self._turns.queues}
         queues.setdefault(DEFAULT, Queue(name=DEFAULT))
-        whole = nodes.allocatable[~nodes.unschedulable].sum(axis=0).tolist()
+        whole = totals(nodes.allocatable[~nodes.unschedulable])
         # Trying whom to evict is what costs, so only the first gang of each queue and namespace does in one round.
         first = {job.pair: job.key for job in reversed(jobs[:waiting]) if job.running < job.least}
         return queue_state(

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import LARGEST, bounded
 from fairlead.model.nodestate import NodeRecord
 from fairlead.model.selectors import Taint
 
@@ -34,7 +34,7 @@ def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
     """One node. A node that is not ready is treated as cordoned: nothing new should start there."""
     return NodeRecord(
         name=node.metadata.name,
-        allocatable=amounts(node.status.allocatable, f"Node {node.metadata.name}: status.allocatable"),
+        allocatable=bounded(node.status.allocatable, LARGEST, f"Node {node.metadata.name}: status.allocatable"),
         used=dict(used),
         labels=node.metadata.labels,
         taints=tuple(sorted((Taint(each.key, each.effect, each.value) for each in node.spec.taints), key=repr)),

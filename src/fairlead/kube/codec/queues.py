@@ -10,7 +10,8 @@ import msgspec
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import WHOLE, bounded
+from fairlead.model.errors import InputError
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import Held, Queue, weight_of
 
@@ -112,6 +113,14 @@ def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:
     return {namespace: weight_of(values) for namespace, values in written.items()}
 
 
+def check_weight(quota: ResourceQuota) -> None:
+    """`InputError` where the quota gives a weight that is none; it counts as 1 all the same."""
+    written = quota.spec.hard.get(WEIGHT)
+    if written is not None and written not in (1, "1") and weight_of([written]) == 1:
+        place = f"ResourceQuota {quota.metadata.name}: spec.hard.{WEIGHT}"
+        raise InputError(place, f"{written!r} is not a weight and counts as 1; expected a whole number of 1 or more")
+
+
 def queue_rows(queues: Sequence[VolcanoQueue]) -> list[Queue]:
     """The queues; what hangs below a root that is not there stands by itself."""
     return rooted([queue_row(each) for each in queues])
@@ -121,6 +130,11 @@ def rooted(rows: Sequence[Queue]) -> list[Queue]:
     """The rows; those below a root that is not there stand by themselves."""
     there = any(row.name == ROOT for row in rows)
     return [row if there or row.parent != ROOT else replace(row, parent="") for row in rows]
+
+
+def unreadable_queue(queue: VolcanoQueue, error: InputError) -> Queue:
+    """A queue that cannot be read: its jobs are told so, and nothing runs in it."""
+    return Queue(name=queue.metadata.name, fault=str(error))
 
 
 def queue_row(queue: VolcanoQueue) -> Queue:
@@ -133,7 +147,7 @@ def queue_row(queue: VolcanoQueue) -> Queue:
         parent=spec.parent,
         open=queue.status.state in ("", "Open"),
         reclaimable=spec.reclaimable is not False,
-        capability=amounts(spec.capability, f"{place}capability"),
-        guarantee=amounts(spec.guarantee.resource, f"{place}guarantee.resource"),
-        deserved=amounts(spec.deserved, f"{place}deserved"),
+        capability=bounded(spec.capability, WHOLE, f"{place}capability"),
+        guarantee=bounded(spec.guarantee.resource, WHOLE, f"{place}guarantee.resource"),
+        deserved=bounded(spec.deserved, WHOLE, f"{place}deserved"),
     )

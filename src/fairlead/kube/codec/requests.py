@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from fairlead.kube.objects.meta import Quantities
 from fairlead.kube.objects.pod import Container, ContainerStatus, Pod, PodSpec, Resources
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import BEYOND, bounded
 
 PODS = "pods"
 POD_LEVEL = ("cpu", "memory")
@@ -14,7 +14,7 @@ Amounts = dict[str, int]
 
 
 def request(spec: PodSpec, statuses: Iterable[ContainerStatus] = ()) -> Amounts:
-    """The amounts that placing one such pod takes on a node, one of `pods` among them.
+    """The amounts that placing one such pod takes on a node, one of `pods` among them; sums saturate at BEYOND.
 
     With the statuses of a running pod a resize under way counts with the larger of old and new, because the kubelet
     frees the old amount only when the new one is in force.
@@ -35,7 +35,7 @@ def request(spec: PodSpec, statuses: Iterable[ContainerStatus] = ()) -> Amounts:
     total = _most(total, peak)
     if spec.resources is not None:
         total |= {name: value for name, value in _asked(spec.resources).items() if _pod_level(name)}
-    total = _sum(total, amounts(spec.overhead, "overhead"))
+    total = _sum(total, bounded(spec.overhead, BEYOND, "overhead"))
     return {PODS: 1, **{name: value for name, value in total.items() if value > 0}}
 
 
@@ -50,12 +50,13 @@ def _container(container: Container, held: Mapping[str, ContainerStatus]) -> Amo
     if status is None:
         return asked
     current: Quantities = status.resources.requests if status.resources else {}
-    return _most(asked, amounts(status.allocated_resources, "allocatedResources"), amounts(current, "resources"))
+    allocated = bounded(status.allocated_resources, BEYOND, "allocatedResources")
+    return _most(asked, allocated, bounded(current, BEYOND, "resources"))
 
 
 def _asked(resources: Resources) -> Amounts:
     """Requests; where one is missing its limit stands in, as the API server would fill it in."""
-    return amounts({**resources.limits, **resources.requests}, "requests")
+    return bounded({**resources.limits, **resources.requests}, BEYOND, "requests")
 
 
 def _pod_level(name: str) -> bool:
@@ -63,7 +64,7 @@ def _pod_level(name: str) -> bool:
 
 
 def _sum(left: Amounts, right: Amounts) -> Amounts:
-    return {name: left.get(name, 0) + right.get(name, 0) for name in (*left, *right)}
+    return {name: min(left.get(name, 0) + right.get(name, 0), BEYOND) for name in (*left, *right)}
 
 
 def _most(*lists: Amounts) -> Amounts:

@@ -19,7 +19,7 @@ from fairlead.kube.objects.longhorn import (
     LonghornVolume,
 )
 from fairlead.kube.objects.meta import Condition
-from fairlead.model.amounts import INT64_MAX, amount
+from fairlead.model.amounts import BEYOND, LARGEST, exact
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
 from fairlead.model.errors import InputError
@@ -28,6 +28,9 @@ from fairlead.model.storage import Domain, Held, Locality, Volume
 
 REUSE_RETRIES = 5
 """A failed replica that was rebuilt in vain this often is given up."""
+
+MOST_REPLICAS = 20
+"""Longhorn's own bound on the replicas of a volume."""
 
 _LOCALITY = {"best-effort": Locality.PREFER, "strict-local": Locality.REQUIRE}
 
@@ -110,7 +113,7 @@ def _in_flight(
         if counted is None or name in counted:
             continue
         try:
-            size = amount("storage", spec.volume_size, f"Replica {name}: spec.volumeSize")
+            size = min(exact("storage", spec.volume_size, f"Replica {name}: spec.volumeSize"), BEYOND)
         except InputError as error:
             errors.append(error)
             continue
@@ -149,10 +152,9 @@ def _disk(
     node: LonghornNode, name: str, spec: DiskSpec, status: DiskStatus | None, charged: int, *, by_maximum: bool
 ) -> Disk:
     seen = status or DiskStatus()
-    # Amounts below 0 are no amounts; sums stay within the 64 bits of a column.
-    reserved, maximum = max(spec.storage_reserved, 0), max(seen.storage_maximum, 0)
-    available = max(seen.storage_available, 0)
-    scheduled = min(max(seen.storage_scheduled, 0) + charged, INT64_MAX)
+    reserved, maximum = _bytes(spec.storage_reserved), _bytes(seen.storage_maximum)
+    available = _bytes(seen.storage_available)
+    scheduled = _bytes(_bytes(seen.storage_scheduled) + charged)
     base = maximum if by_maximum else available
     usable = base - reserved - scheduled
     return Disk(
@@ -173,6 +175,11 @@ def _disk(
         block=(spec.disk_type or seen.disk_type) == "block",
         closed=_closed(node, spec, status),
     )
+
+
+def _bytes(given: int) -> int:
+    """An amount of a disk: one below 0 is none, and sums stay within the bound of an amount (decisions/0200)."""
+    return min(max(given, 0), LARGEST)
 
 
 def _closed(node: LonghornNode, spec: DiskSpec, status: DiskStatus | None) -> Closed:
@@ -208,9 +215,12 @@ def _volume(
     now: float | None,
 ) -> Volume:
     spec, name = volume.spec, volume.metadata.name
-    size = amount("storage", spec.size, f"Volume {name}: spec.size")
+    size = min(exact("storage", spec.size, f"Volume {name}: spec.size"), BEYOND)
     if size == 0:
         raise InputError(f"Volume {name}: spec.size", "is 0; expected the size of the volume in bytes")
+    if spec.number_of_replicas > MOST_REPLICAS:
+        found = f"{spec.number_of_replicas}; expected at most {MOST_REPLICAS}"
+        raise InputError(f"Volume {name}: spec.numberOfReplicas", found)
     ordered = sorted(replicas, key=lambda each: natural_key(each.metadata.name))
     waiting = [each for each in ordered if not each.spec.node_id]
     bound = waiting[0].spec.hard_node_affinity if waiting else ""

@@ -11,7 +11,16 @@ from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.decided import stands
 from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.last_result import prior_of
-from fairlead.kube.manifests.placement import MOST, Claims, Knobs, affinity_of, knobs_of, policy_of, table_of
+from fairlead.kube.manifests.placement import (
+    MOST,
+    Claims,
+    Knobs,
+    affinity_of,
+    knobs_of,
+    policy_of,
+    table_of,
+    unreadable,
+)
 from fairlead.kube.moments import seconds
 from fairlead.kube.objects.karmada import (
     BoundResource,
@@ -27,7 +36,7 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
 from fairlead.levels.fleet.match import suits
 from fairlead.levels.fleet.room import PODS
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import exact
 from fairlead.model.clusters import Traits
 from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule
 from fairlead.model.errors import InputError
@@ -91,7 +100,8 @@ def binding_ask(
 
 
 def _request(given: ReplicaRequirements | None, who: str) -> dict[str, int]:
-    return amounts(given.resource_request if given else {}, f"{who}.resourceRequest")
+    asked = given.resource_request if given else {}
+    return {name: exact(name, value, f"{who}.resourceRequest.{name}") for name, value in asked.items()}
 
 
 def _whole_set(binding: ResourceBinding) -> dict[str, int]:
@@ -146,6 +156,11 @@ def _moment(binding: ResourceBinding, field: str, text: str | None) -> float | N
         return None if text is None else seconds(text)
     except InputError as error:
         raise InputError(f"{name_of(binding)}: {field}", error.message) from None
+
+
+def unreadable_clusters(found: Catalogue) -> list[InputError]:
+    """What clusters report that cannot be read: they stay in the fleet, and their room counts as not known."""
+    return [error for each in found.of(Cluster) if (error := unreadable(each)) is not None]
 
 
 def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:

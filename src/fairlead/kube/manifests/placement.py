@@ -18,14 +18,13 @@ from fairlead.kube.objects.karmada import (
     ClusterAffinity,
     Placement,
     ReplicaScheduling,
-    ResourceSummary,
     SpreadConstraint,
 )
 from fairlead.kube.objects.meta import LabelSelector, Requirement
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.match import OPERATORS, suits
 from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
-from fairlead.model.amounts import amount
+from fairlead.model.amounts import exact
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
     Affinity,
@@ -293,19 +292,26 @@ def table_of(
 
 
 def _room(cluster: Cluster, request: Mapping[str, int], silent: int) -> int:
-    """Whole replicas that still fit; `silent` where the cluster says nothing of its room."""
-    summary = cluster.status.resource_summary
-    if summary is None:
+    """Whole replicas that still fit; `silent` where the cluster says nothing of its room.
+
+    Amounts that cannot be read say nothing; `unreadable` tells of them.
+    """
+    try:
+        sums = _sums(cluster, (PODS, *request))
+        return silent if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
+    except InputError:
         return silent
-    return min(room_of(*_sums(cluster, summary, request), request, _grades(cluster)), MOST)
 
 
 def _holds(cluster: Cluster, whole: Mapping[str, int]) -> bool:
     """Whether the sums of a cluster hold a whole set; one that says nothing of its room may."""
-    summary = cluster.status.resource_summary
-    if summary is None:
+    try:
+        sums = _sums(cluster, tuple(whole))
+    except InputError:
         return True
-    allocatable, allocated, allocating = _sums(cluster, summary, whole)
+    if sums is None:
+        return True
+    allocatable, allocated, allocating = sums
     return all(
         allocatable.get(name, 0) - allocated.get(name, 0) - allocating.get(name, 0) >= amount
         for name, amount in whole.items()
@@ -313,14 +319,35 @@ def _holds(cluster: Cluster, whole: Mapping[str, int]) -> bool:
     )
 
 
-def _sums(cluster: Cluster, summary: ResourceSummary, request: Mapping[str, int]) -> _Sums:
-    """Allocatable, allocated and allocating amounts of pods and of what is requested."""
+def readable(cluster: Cluster) -> None:
+    """Raises what reading the cluster as a row raises."""
+    table_of([cluster], Placement(), Knobs(), cluster.metadata.name, Claims())
+
+
+def unreadable(cluster: Cluster) -> InputError | None:
+    """What of the amounts that a cluster reports cannot be read; its room is then not known (decisions/0202)."""
+    try:
+        _sums(cluster)
+        _grades(cluster)
+    except InputError as error:
+        return error
+    return None
+
+
+def _sums(cluster: Cluster, names: Sequence[str] | None = None) -> _Sums | None:
+    """Allocatable, allocated and allocating of these resources (None: of all); None where nothing is reported.
+
+    Exactly, however large: they are only compared.
+    """
+    summary = cluster.status.resource_summary
+    if summary is None:
+        return None
     who = f"Cluster {cluster.metadata.name}: status.resourceSummary"
 
     def read(part: str) -> dict[str, int]:
-        given = getattr(summary, part)
-        names = dict.fromkeys((PODS, *request))
-        return {name: amount(name, given[name], f"{who}.{part}.{name}") for name in names if name in given}
+        given: Mapping[str, str | int | float] = getattr(summary, part)
+        read_of = given if names is None else [name for name in names if name in given]
+        return {name: exact(name, given[name], f"{who}.{part}.{name}") for name in read_of}
 
     return read("allocatable"), read("allocated"), read("allocating")
 
@@ -335,7 +362,7 @@ def _grades(cluster: Cluster) -> list[Grade]:
     return [
         Grade(
             nodes=counts.get(model.grade, 0),
-            least={each.name: amount(each.name, each.min, f"{who}.{each.name}.min") for each in model.ranges},
+            least={each.name: exact(each.name, each.min, f"{who}.{each.name}.min") for each in model.ranges},
         )
         for model in cluster.spec.resource_models
     ]

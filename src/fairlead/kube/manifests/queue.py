@@ -24,7 +24,7 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import Job, Queue, QueueState, Role, queue_state
@@ -183,7 +183,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
         namespace=meta.namespace,
         roles=reader.roles(alive, spec.min_task_member),
         min_member=1 if spec.min_member is None else spec.min_member,
-        min_resources=amounts(spec.min_resources, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources"),
+        min_resources=bounded(spec.min_resources, WHOLE, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources"),
         priority=reader.group_priority(spec.priority_class_name, pods),
         created=_created(meta),
         since=int(_created(meta) or UNSET),
@@ -220,7 +220,7 @@ def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, in
     if not reader.nodes:
         raise InputError("", "there is no Node among the manifests; expected at least one")
     free = {
-        node.metadata.name: amounts(node.status.allocatable, f"Node {node.metadata.name}: status.allocatable")
+        node.metadata.name: bounded(node.status.allocatable, LARGEST, f"Node {node.metadata.name}: status.allocatable")
         for node in reader.nodes
     }
     whole: dict[str, int] = defaultdict(int)
@@ -234,7 +234,7 @@ def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, in
         if node_name not in free:
             continue
         for name, amount in request_of_pod(pod).items():
-            free[node_name][name] = free[node_name].get(name, 0) - amount
+            free[node_name][name] = max(free[node_name].get(name, 0) - amount, -WHOLE)
             if id(pod) in strangers:
                 whole[name] -= 0 if node_name in closed else amount
             elif node_name in closed:

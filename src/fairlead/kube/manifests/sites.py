@@ -11,7 +11,7 @@ from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.disk import storage
-from fairlead.kube.manifests.fleet import division_ask
+from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
 from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node
@@ -39,6 +39,7 @@ def snapshot(found: Catalogue, rules: TierRules | None = None, told: Told = nobo
     """
     rules = rules or TierRules()
     reader = Reader(found, rules)
+    found.errors.extend(unreadable_clusters(found))
     names = sorted({cluster_of(each) for each in (*found.of(Node), *found.of(LonghornNode))}) or [""]
     divided: list[tuple[Workload, DivisionAsk]] = []
     homes: dict[str, list[Workload]] = {name: [] for name in names}

@@ -8,6 +8,8 @@ from fairlead.model.shape import Shape
 
 PARTS = 10**6
 """Use is counted in millionths of a node."""
+_MOST = 2**43
+"""More than any small whole; times PARTS it stays within int64."""
 
 
 def use(state: NodeState, shape: Shape) -> tuple[Int, Int]:
@@ -26,7 +28,6 @@ def use(state: NodeState, shape: Shape) -> tuple[Int, Int]:
 def _share(part: Int, whole: Int) -> Int:
     """Part over whole in millionths, without leaving int64 however many bytes there are."""
     large = whole >= PARTS * PARTS
-    share: Int = np.where(
-        large, part // np.maximum(whole // PARTS, 1), np.where(large, 0, part) * PARTS // np.maximum(whole, 1)
-    )
-    return share
+    small = np.where(large, 0, np.minimum(part, _MOST)) * PARTS // np.maximum(whole, 1)
+    share: Int = np.where(large, part // np.maximum(whole // PARTS, 1), small)
+    return np.minimum(share, _MOST)

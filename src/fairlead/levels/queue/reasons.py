@@ -9,6 +9,9 @@ def _reason(code: str, sentence: str, cure: Cure) -> Reason:
 
 UNKNOWN_QUEUE = _reason("UnknownQueue", "queue {queue} does not exist", Cure.EDIT)
 UNKNOWN_GROUP = _reason("UnknownGroup", "PodGroup {group} does not exist", Cure.EDIT)
+QUEUE_UNREADABLE = _reason("QueueUnreadable", "queue {queue} cannot be read: {why}", Cure.EDIT)
+GROUP_UNREADABLE = _reason("GroupUnreadable", "PodGroup {group} cannot be read: {why}", Cure.EDIT)
+SET_ASIDE = _reason("SetAside", "it could not be decided and waits for a change: {why}", Cure.EDIT)
 QUEUE_CLOSED = _reason("QueueClosed", "queue {queue} is not open", Cure.EDIT)
 QUEUE_NOT_LEAF = _reason("QueueNotLeaf", "queue {queue} has queues below it; jobs go to those", Cure.EDIT)
 UNKNOWN_PARENT = _reason("UnknownParent", "queue {queue} names the parent {parent}, which does not exist", Cure.EDIT)
@@ -77,6 +80,9 @@ UNFINISHED = _reason(
 REASONS: tuple[Reason, ...] = (
     UNKNOWN_QUEUE,
     UNKNOWN_GROUP,
+    QUEUE_UNREADABLE,
+    GROUP_UNREADABLE,
+    SET_ASIDE,
     QUEUE_CLOSED,
     QUEUE_NOT_LEAF,
     UNKNOWN_PARENT,

@@ -60,10 +60,15 @@ class QueueTree:
 
 
 def build(queues: QueueTable) -> QueueTree:
-    """The tree of the table; a queue of bad weight, with an unknown parent or in a cycle is refused, with its like."""
+    """The tree of the table. Refused, with what is below: queues that cannot be read, of bad weight, with an unknown
+    parent or in a cycle."""
     parents = _parents(queues)
-    refused: dict[int, Finding] = {}
+    refused = {
+        row: because(reasons.QUEUE_UNREADABLE, queue=queues.names[row], why=why) for row, why in queues.faults.items()
+    }
     for row, weight in enumerate(queues.weight.tolist()):
+        if row in refused:
+            continue
         if not 1 <= weight <= MOST_WEIGHT:
             refused[row] = because(
                 reasons.WEIGHT_OUT_OF_RANGE, queue=queues.names[row], weight=weight, most=MOST_WEIGHT

@@ -18,7 +18,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.manifests.groups import Groups, groups_of
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
-from fairlead.kube.manifests.placement import Knobs, knobs_of
+from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unreadable
 from fairlead.kube.objects.karmada import Cluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (
@@ -32,12 +32,14 @@ from fairlead.kube.resources import (
 from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Key, Reflector
 from fairlead.live.fleet import report
-from fairlead.live.fleet.decide import Verdict, decide, way_to
+from fairlead.live.fleet.decide import Verdict, decide
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
+from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.rounds import Rounds
+from fairlead.model.faults import way_to
 
 GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
@@ -93,14 +95,18 @@ class Fleet:
         self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads)
-        self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster)
+        self._known: dict[str, Cluster] = {}
+        """The clusters as they could last be read."""
+        self.aside = Aside(self.measures.registry, None if options.shadow else recorder)
+        told = self.aside.watched
+        self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster, aside=told)
         self._bindings = (
-            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding),
-            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding),
+            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding, aside=told),
+            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding, aside=told),
         )
         self._policies = (
-            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy),
-            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy),
+            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
+            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
         )
         reflectors = (self._clusters, *self._policies, *self._bindings)
         self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic)
@@ -195,7 +201,7 @@ class Fleet:
     def _compare(self) -> None:
         """In shadow: every version that was seen, in order, so that none between question and answer is missed."""
         seen, self._seen = self._seen, []
-        clusters = list(self._clusters.objects.values())
+        clusters = list(self._known.values())
         for binding in seen:
             for verdict in decide([binding], clusters, self._knobs, self._groups.of):
                 if (found := self.comparison.look(verdict)) is not None:
@@ -209,7 +215,7 @@ class Fleet:
 
     def _decide(self, bindings: list[ResourceBinding]) -> None:
         began = self._now()
-        clusters = list(self._clusters.objects.values())
+        clusters = list(self._known.values())
         grouped = [each for each in bindings if any(groups_of(each))]
         alone = [each for each in bindings if not any(groups_of(each))]
         # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
@@ -329,7 +335,22 @@ class Fleet:
         self._rounds.wake()
 
     def _on_cluster(self, change: Change[Cluster]) -> None:
-        """Room wakes those who wait for it; anything else may matter to everybody."""
+        """Room wakes bindings that wait for it; anything else may matter to all.
+
+        A cluster that cannot be read stays as it was known; one whose amounts cannot be read has no known room.
+        """
+        name = change.object.metadata.name
+        if change.kind == "deleted":
+            self._known.pop(name, None)
+        else:
+            readable(change.object)
+            self._known[name] = change.object
+        self._wake(change)
+        error = unreadable(change.object) if change.kind != "deleted" else None
+        if error is not None:
+            raise error
+
+    def _wake(self, change: Change[Cluster]) -> None:
         if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
             self._dirty |= {key for key, each in self.verdicts.items() if each.waits_for_room}
             self._rounds.wake()

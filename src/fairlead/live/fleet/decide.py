@@ -1,6 +1,5 @@
 """Bindings to verdicts: what each shall look like. Pure; nothing is written here."""
 
-import traceback
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
@@ -21,6 +20,7 @@ from fairlead.levels.fleet.divide import Division, divide
 from fairlead.live.fleet import words
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
+from fairlead.model.faults import place_of, way_to
 from fairlead.model.order import natural_sorted
 from fairlead.model.reasons import Cure, Finding
 
@@ -125,16 +125,6 @@ def _failed(binding: ResourceBinding, error: Exception) -> Verdict:
         return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=str(error), note=str(error))
     message = f"a defect of the scheduler, not of this binding: {place_of(error)}; nothing was changed"
     return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=message, note=message, defect=error)
-
-
-def place_of(error: Exception) -> str:
-    """What was raised and where: `OverflowError at one.py:41: too large`."""
-    return f"{type(error).__name__} at {way_to(error)[-1]}: {error}"
-
-
-def way_to(error: Exception) -> list[str]:
-    """The calls that led to what was raised, the innermost last: `decide.py:80`, `batch.py:33`."""
-    return [f"{each.filename.rpartition('/')[2]}:{each.lineno}" for each in traceback.extract_tb(error.__traceback__)]
 
 
 def _opened(

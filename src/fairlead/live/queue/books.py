@@ -4,17 +4,18 @@ Which job a pod belongs to is written on the pod; what that job may ask for is w
 before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
+from types import MappingProxyType
 from typing import Any
 
-import structlog
-
-from fairlead.kube.codec.queues import DEFAULT, ROOT, namespace_weights, queue_row, rooted
+from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import Queue as VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
+from fairlead.levels.queue import reasons
+from fairlead.levels.queue.tree import MOST_WEIGHT
 from fairlead.live.queue.entries import Entry
 from fairlead.live.queue.groups import Group, group_of, native_group_of
 from fairlead.live.queue.intents import promised
@@ -22,14 +23,18 @@ from fairlead.live.queue.turn import LiveJob, Promise, Source
 from fairlead.live.scheduler.cache import compare
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Rules
-from fairlead.model.errors import InputError
 from fairlead.model.queuestate import Queue
+from fairlead.model.reasons import Finding, because
 
-log = structlog.get_logger("queue")
+What = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+NO_FAULTS: Mapping[What, str] = MappingProxyType({})
 
 
 class Books:
-    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has."""
+    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has,
+    `faults` which objects cannot be read.
+    """
 
     def __init__(
         self,
@@ -38,6 +43,7 @@ class Books:
         scheduler: str = "fairlead",
         on_change: Callable[[], None] = lambda: None,
         served: Callable[[Resource[Any]], bool] = lambda resource: True,
+        faults: Mapping[What, str] = NO_FAULTS,
     ) -> None:
         self.entries: dict[str, Entry] = {}
         self.groups: dict[tuple[Source, str, str], Group] = {}
@@ -54,6 +60,7 @@ class Books:
         self._name = scheduler
         self._on_change = on_change
         self.served = served
+        self._faults = faults
 
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
         """Every resource to follow, with its sink."""
@@ -64,8 +71,10 @@ class Books:
 
     @property
     def queues(self) -> list[Queue]:
-        """The queues there are; `default` is there whether anybody made it or not."""
-        rows = dict(self._queues) if self.served(QUEUES) else {}
+        """The queues there are, those among them that cannot be read; `default` is always there."""
+        bad = {name: why for (kind, _, name), why in self._faults.items() if kind == QUEUES.kind}
+        rows = {name: Queue(name=name, fault=why) for name, why in bad.items()} if self.served(QUEUES) else {}
+        rows |= self._queues if self.served(QUEUES) else {}
         rows.setdefault(DEFAULT, Queue(name=DEFAULT))
         return rooted(list(rows.values()))
 
@@ -77,13 +86,21 @@ class Books:
     def bounded(self) -> bool:
         """Whether some queue may refuse a job although there is room."""
         return any(
-            row.capability or row.guarantee or row.parent not in ("", ROOT) or not row.open
+            row.capability
+            or row.guarantee
+            or row.parent not in ("", ROOT)
+            or not row.open
+            or not 1 <= row.weight <= MOST_WEIGHT
             for row in self._queues.values()
         )
 
-    def jobs(self) -> list[LiveJob]:
-        """Every job, as it is now; one that did not change is the same object as before."""
-        return [entry.live(self._group(entry), self._queue(entry), self._rules) for entry in self.entries.values()]
+    def jobs(self, leave_out: Collection[str] = ()) -> list[LiveJob]:
+        """Every job but these, as it is now; one that did not change is the same object as before."""
+        return [
+            entry.live(self._group(entry), self._queue(entry), self._rules)
+            for entry in self.entries.values()
+            if entry.key not in leave_out
+        ]
 
     def job(self, key: str) -> LiveJob | None:
         """One job as it is now."""
@@ -109,6 +126,17 @@ class Books:
             return ""
         resource = POD_GROUPS if entry.source == Source.GROUP else NATIVE_POD_GROUPS
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
+
+    def why_astray(self, key: str) -> Finding | None:
+        """What stops a job whose PodGroup is not there or cannot be read; None where all is well."""
+        group = self.astray(key)
+        if not group:
+            return None
+        entry = self.entries[key]
+        why = self._faults.get((POD_GROUPS.kind, entry.namespace, entry.name))
+        if why:
+            return because(reasons.GROUP_UNREADABLE, group=group, why=why)
+        return because(reasons.UNKNOWN_GROUP, group=group)
 
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to."""
@@ -152,10 +180,10 @@ class Books:
         assumed: Mapping[Key, str],
     ) -> list[str]:
         """How they differ from books made afresh of lists; empty where all is well. Assumed pods are kept."""
-        fresh = Books(self._rules, scheduler=self._name, served=self.served)
+        fresh = Books(self._rules, scheduler=self._name, served=self.served, faults=self._faults)
         for resource, sink in fresh.watched():
             for each in objects[resource]:
-                sink(Change("added", each))
+                deliver(sink, Change("added", each))
         for pod in pods:
             fresh.see(pod, assumed.get(pod.key, ""))
         return compare(self.summary(), fresh.summary())
@@ -195,15 +223,15 @@ class Books:
     def _on_queue(self, change: Change[VolcanoQueue]) -> None:
         name = change.object.metadata.name
         before = self._queues.get(name)
-        if change.kind == "deleted":
-            self._queues.pop(name, None)
-        else:
-            try:
+        try:
+            if change.kind == "deleted":
+                self._queues.pop(name, None)
+            else:
+                # What was known of a queue stays where it cannot be read any more.
                 self._queues[name] = queue_row(change.object)
-            except InputError as error:
-                log.warning("queue not read; what was known of it stays", queue=name, why=str(error))
-        if self._queues.get(name) != before:
-            self._edited()
+        finally:
+            if self._queues.get(name) != before or before is None:
+                self._edited()
 
     def _on_quota(self, change: Change[ResourceQuota]) -> None:
         meta = change.object.metadata
@@ -216,6 +244,8 @@ class Books:
         if self.weights.get(meta.namespace, 1) != weight:
             self.weights[meta.namespace] = weight
             self._edited()
+        if change.kind != "deleted":
+            check_weight(change.object)
 
     def _on_group(self, source: Source, read: Callable[[Any], Group], change: Change[Any]) -> None:
         meta = change.object.metadata
@@ -225,21 +255,23 @@ class Books:
             self.groups.pop(key, None)
         else:
             self.groups[key] = read(change.object)
-        if self.groups.get(key) == before:
-            return
         job = f"{source}/{meta.namespace}/{meta.name}"
-        self._intend(job, meta.namespace, self.groups.get(key))
+        if self.groups.get(key) == before:
+            if before is not None and before.intent:
+                promised(job, meta.namespace, before.intent)  # one that cannot be read stays named
+            return
         entry = self.entries.get(job)
         if entry is not None:
             entry.forget()
-        self._edited()
+        try:
+            self._intend(job, meta.namespace, self.groups.get(key))
+        finally:
+            self._edited()
 
     def _intend(self, job: str, namespace: str, group: Group | None) -> None:
-        promise = promised(job, namespace, group.intent) if group is not None and group.intent else None
-        if promise is None:
-            self.intents.pop(job, None)
-        else:
-            self.intents[job] = promise
+        self.intents.pop(job, None)
+        if group is not None and group.intent:
+            self.intents[job] = promised(job, namespace, group.intent)
 
     def _edited(self) -> None:
         self.generation += 1

@@ -91,6 +91,7 @@ class Duties:
             hold_seconds=settings.hold_seconds,
             writes=not shadow,
             tells_evictions=settings.preempt and not allowed,
+            aside=scheduler.aside,
         )
         scheduler.on_turn = self._took_turn
 

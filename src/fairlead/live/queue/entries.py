@@ -27,7 +27,9 @@ class _Role:
 class Entry:
     """The pods of one job. A pod that is leaving is no member any more; one that is held back is none yet."""
 
-    __slots__ = ("_ended", "_live", "_made_of", "_roles", "_where", "key", "name", "namespace", "queue", "source")
+    __slots__ = (
+        "_ended", "_live", "_made_of", "_roles", "_where", "changes", "key", "name", "namespace", "queue", "source",
+    )  # fmt: skip
 
     def __init__(self, key: str, source: Source, namespace: str, name: str, queue: str = DEFAULT) -> None:
         self.key = key
@@ -35,6 +37,8 @@ class Entry:
         self.namespace = namespace
         self.name = name
         self.queue = queue
+        self.changes = 0
+        """Grows with every change of the job."""
         self._roles: dict[RoleKey, _Role] = {}
         self._where: dict[Key, RoleKey | None] = {}
         self._ended: dict[Key, bool] = {}
@@ -45,6 +49,12 @@ class Entry:
     def empty(self) -> bool:
         """Whether it has no pods."""
         return not self._where
+
+    @property
+    def waiting(self) -> list[PodRecord]:
+        """Pods that wait for a node, in natural order of names."""
+        pods = [pod for role in self._roles.values() for pod in role.waiting.values()]
+        return sorted(pods, key=lambda pod: natural_key(pod.metadata.name))
 
     @property
     def idle(self) -> bool:
@@ -77,7 +87,7 @@ class Entry:
 
     def drop(self, key: Key) -> None:
         """The pod is no member any more."""
-        self._live = None
+        self.forget()
         at = self._where.pop(key, None)
         self._ended.pop(key, None)
         if at is None:
@@ -89,8 +99,9 @@ class Entry:
             del self._roles[at]
 
     def forget(self) -> None:
-        """What the view was made of besides pods is different now."""
+        """What the view was made of is different now."""
         self._live = None
+        self.changes += 1
 
     def live(self, group: Group | None, queue: str, rules: Rules) -> LiveJob:
         """The job now."""

@@ -6,11 +6,12 @@ from dataclasses import replace
 
 from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.queue.books import Books
+from fairlead.live.queue.faulty import Faulty
 from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Cover
-from fairlead.model.columns import Int
+from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import QueueState, queue_state
 
@@ -37,6 +38,8 @@ class Fairness:
         """The job that the last turn kept room for."""
         self._covers = covers
         self._held: dict[str, Promise] = {}
+        self.faulty = Faulty(books)
+        """Jobs and queues that make a turn fail."""
 
     @property
     def promises(self) -> Mapping[str, Promise]:
@@ -97,7 +100,10 @@ class Fairness:
 
     def look(self, nodes: NodeState, now: float) -> FairTurn:
         """Who would deserve and get what by sums alone; nothing is granted, nobody is evicted."""
-        jobs = self.books.jobs()
+        return self.faulty.guarded(lambda: self._look(nodes, now))
+
+    def _look(self, nodes: NodeState, now: float) -> FairTurn:
+        jobs = self.faulty.jobs()
         rows = [self.row(job, None, ()) for job in jobs]
         state = self.tables(rows, nodes, jobs, None)
         policy = replace(self.policy, preempt=False)
@@ -121,7 +127,7 @@ class Fairness:
         """
         return queue_state(
             jobs=[row.wanted for row in rows],
-            queues=self.books.queues,
+            queues=self.faulty.queues(),
             weights=self.books.weights,
             past={},
             whole=_offered(nodes, Counter(usage(holders)) + self._coming(nodes)),
@@ -145,5 +151,5 @@ class Fairness:
 
 def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
     open_rows = ~nodes.unschedulable
-    free: Int = (nodes.allocatable[open_rows] - nodes.used[open_rows]).sum(axis=0)
-    return {name: max(0, int(amount) + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}
+    free = totals(nodes.allocatable[open_rows] - nodes.used[open_rows])
+    return {name: max(0, amount + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}

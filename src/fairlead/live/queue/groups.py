@@ -6,9 +6,8 @@ from types import MappingProxyType
 
 from fairlead.kube.codec.queues import DEFAULT
 from fairlead.kube.moments import seconds
-from fairlead.kube.objects.meta import Quantities
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import WHOLE, bounded
 from fairlead.model.errors import InputError
 
 INTENT = "fairlead.io/intent"
@@ -33,14 +32,14 @@ class Group:
 
 
 def group_of(found: PodGroup) -> Group:
-    """A PodGroup of scheduling.volcano.sh."""
+    """A PodGroup of scheduling.volcano.sh. Amounts that cannot be read are `InputError`."""
     spec, meta = found.spec, found.metadata
     return Group(
         uid=meta.uid,
         queue=spec.queue or DEFAULT,
         min_member=1 if spec.min_member is None else spec.min_member,
         min_tasks=spec.min_task_member,
-        min_resources=_amounts(spec.min_resources),
+        min_resources=bounded(spec.min_resources, WHOLE, "spec.minResources"),
         priority_class=spec.priority_class_name,
         created=moment(meta.creation_timestamp),
         intent=meta.annotations.get(INTENT, ""),
@@ -59,14 +58,6 @@ def native_group_of(found: NativePodGroup) -> Group:
         created=moment(meta.creation_timestamp),
         intent=meta.annotations.get(INTENT, ""),
     )
-
-
-def _amounts(written: Quantities) -> Mapping[str, int]:
-    """Amounts that the API server has checked; what can still not be read asks for nothing."""
-    try:
-        return amounts(written, "spec.minResources")
-    except InputError:
-        return EMPTY
 
 
 def moment(text: str | None) -> float:

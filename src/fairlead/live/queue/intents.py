@@ -19,6 +19,7 @@ from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, Resource
 from fairlead.live.queue.groups import INTENT
 from fairlead.live.queue.turn import Grant, Place, Promise, Source
 from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.model.errors import InputError
 
 IN_FLIGHT = 8
 PAUSE = 2.0
@@ -53,12 +54,12 @@ def _common(names: list[str]) -> str:
     return first[:same]
 
 
-def promised(job: str, namespace: str, text: str) -> Promise | None:
-    """The promise that an intent makes; None where it cannot be read."""
+def promised(job: str, namespace: str, text: str) -> Promise:
+    """The promise that an intent makes; `InputError` where it cannot be read."""
     try:
         intent = msgspec.json.decode(text, type=_Intent)
-    except msgspec.DecodeError:
-        return None
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+        raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {error}") from None
     places: Mapping[Key, str] = {
         (namespace, intent.prefix + name): node for node, names in intent.nodes.items() for name in names
     }

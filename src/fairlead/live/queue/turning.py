@@ -27,8 +27,12 @@ Places = dict[Key, str]
 
 
 def take_turn(fair: Fairness, site: Site, awake: Collection[str] | None, now: float) -> tuple[FairTurn, list[Outcome]]:
-    """Decide. Only jobs of `awake` (None: all) get anything; `now` is in seconds of the wall clock."""
-    return _Turn(fair, site, awake, now).run()
+    """Decide. Only jobs of `awake` (None: all) get anything; `now` is in seconds of the wall clock.
+
+    A job that makes the turn fail is left out of it and told so, and the turn is taken without it.
+    """
+    turn, outcomes = fair.faulty.guarded(lambda: _Turn(fair, site, awake, now).run())
+    return turn, [*outcomes, *fair.faulty.outcomes(awake, len(site.view.nodes.rows))]
 
 
 class _Turn:
@@ -37,7 +41,7 @@ class _Turn:
     def __init__(self, fair: Fairness, site: Site, awake: Collection[str] | None, now: float) -> None:
         self.fair = fair
         self.now = now
-        self.jobs = fair.books.jobs()
+        self.jobs = fair.faulty.jobs()
         self.nodes = site.view.nodes
         self.real = [fair.row(job, None, ()) for job in self.jobs]
         self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.real)]).tolist()
@@ -204,9 +208,9 @@ class _Turn:
             if number in self.asleep and number not in self.going:
                 continue
             finding = because(reasons.NEXT_CYCLE) if job.key in coming else findings[job.key]
-            astray = self.fair.books.astray(job.key)
-            if astray:
-                finding = because(reasons.UNKNOWN_GROUP, group=astray)
+            astray = self.fair.books.why_astray(job.key)
+            if astray is not None:
+                finding = astray
             for place, role in enumerate(job.roles):
                 if not role.waiting:
                     continue

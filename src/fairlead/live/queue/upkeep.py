@@ -4,21 +4,23 @@ import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import structlog
 
 from fairlead.kube import moments
 from fairlead.kube.client import Client
+from fairlead.kube.codec.queues import DEFAULT
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
-from fairlead.live.queue.groups import group_of
 from fairlead.live.queue.marks import Marks
 from fairlead.live.queue.measures import FairMeasures
 from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
+from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.outbox import together
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.reasons import Finding
@@ -80,6 +82,7 @@ class Upkeep:
         hold_seconds: float,
         writes: bool,
         tells_evictions: bool,
+        aside: Aside | None = None,
     ) -> None:
         self._client = client
         self._fair = fair
@@ -95,6 +98,7 @@ class Upkeep:
         self._hold_seconds = hold_seconds
         self._writes = writes
         self._tells_evictions = tells_evictions
+        self._aside = aside or Aside()
         self._seen = -1
         self._next_look = 0.0
         self._unwritten = False
@@ -223,18 +227,24 @@ class Upkeep:
     def _group_writes(self, groups: Iterable[Standing]) -> Iterator[Write]:
         now = moments.whole(self._wall())
         for key, group, job, finding in groups:
-            patch = status.group_patch(group, job, finding, now)
-            if patch is not None:
-                yield (POD_GROUPS, key), patch
+            yield from self._made(POD_GROUPS, key, partial(status.group_patch, group, job, finding, now))
 
     def _native_writes(self, turn: FairTurn) -> Iterator[Write]:
         """Only groups with pods of ours: the others may be those of another scheduler."""
         now = moments.whole(self._wall())
         groups = self._sight.native()
         for key, (job, finding) in self._by_group(turn, Source.NATIVE).items():
-            patch = status.native_patch(groups[key], job, finding, now) if key in groups else None
-            if patch is not None:
-                yield (NATIVE_POD_GROUPS, key), patch
+            if key in groups:
+                make = partial(status.native_patch, groups[key], job, finding, now)
+                yield from self._made(NATIVE_POD_GROUPS, key, make)
+
+    def _made(self, resource: Resource[Any], key: Key, make: Callable[[], dict[str, Any] | None]) -> Iterator[Write]:
+        """The write of one object's status; one that makes this raise is set aside (docs/decisions/0201)."""
+        patch: dict[str, Any] | None = None
+        with self._aside.around(resource.refer(key[1], namespace=key[0]), WRITING):
+            patch = make()
+        if patch is not None:
+            yield (resource, key), patch
 
     def _queue_writes(self, turn: FairTurn, groups: Iterable[Standing]) -> Iterator[Write]:
         queues = {name: queue for (_, name), queue in self._sight.queues().items()}
@@ -245,20 +255,18 @@ class Upkeep:
         for _, _, job, finding in groups:
             phases[job.queue][status.phase(job, finding)] += 1
         for name, queue in queues.items():
-            patch = status.queue_patch(queue, held[name], phases[name])
-            if patch is not None:
-                yield (QUEUES, ("", name)), patch
+            yield from self._made(QUEUES, ("", name), partial(status.queue_patch, queue, held[name], phases[name]))
 
 
 def _empty(key: Key, group: PodGroup) -> LiveJob:
     """The job of a PodGroup without pods."""
-    asked = group_of(group)
+    least = group.spec.min_member
     return LiveJob(
         key=f"{Source.GROUP}/{key[0]}/{key[1]}",
         source=Source.GROUP,
         namespace=key[0],
         name=key[1],
-        queue=asked.queue,
+        queue=group.spec.queue or DEFAULT,
         roles=(),
-        min_member=asked.min_member,
+        min_member=1 if least is None else least,
     )

@@ -13,14 +13,13 @@ import numpy as np
 from fairlead.kube.codec.nodes import node_record
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.policy import Namespace
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.columns import NodeColumns, Residents
-from fairlead.live.scheduler.cores import Cores
+from fairlead.live.scheduler.cores import Cores, unreadable_layout
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.rules import Rules
 from fairlead.live.scheduler.storage import Storage
 from fairlead.model.columns import Bool, Int
-from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population, Resident
 from fairlead.model.reasons import Reason
@@ -74,16 +73,17 @@ class Cache:
             self.cores.drop(name)
             self._on_room("node", None)
             return
-        try:
-            record = node_record(change.object, {})
-        except InputError:
-            return  # a node whose amounts cannot be read offers nothing new; what was known of it stays
+        # A node whose amounts cannot be read is set aside: what was known of it stays.
+        record = node_record(change.object, {})
         changed = self.cores.lay_out(change.object)
         if self._nodes.put(record) or changed:
             for key in self._homeless.pop(name, set()):
                 if key in self.pods:
                     self._place(self.pods[key])
             self._on_room("node", None)
+        error = unreadable_layout(change.object)
+        if error is not None:
+            raise error
 
     def on_pod(self, change: Change[PodRecord]) -> None:
         """A pod came, changed or went."""
@@ -162,9 +162,9 @@ class Cache:
         """How the columns differ from those made afresh of a list; empty where all is well. Assumed pods are kept."""
         fresh = Cache()
         for node in nodes:
-            fresh.on_node(Change("added", node))
+            deliver(fresh.on_node, Change("added", node))
         for record in pods:
-            fresh.on_pod(Change("added", record))
+            deliver(fresh.on_pod, Change("added", record))
         for key, place in self.assumed.items():
             if key in fresh.pods and not fresh.pods[key].node:
                 fresh.assume(key, place)

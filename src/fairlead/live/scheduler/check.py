@@ -1,16 +1,42 @@
 """Cache and books held against fresh lists. What differs only because the cluster moves on does not differ for long."""
 
 import asyncio
+from collections.abc import Callable
+
+import structlog
 
 from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
 from fairlead.kube.resources import NODES, PODS
 from fairlead.live.queue.books import Books
 from fairlead.live.scheduler.cache import Cache
+from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.records import Records
+
+log = structlog.get_logger("scheduler")
 
 TRIES = 4
 PAUSE = 1.0
 """Seconds between two looks: longer than a watch event takes to arrive."""
+
+
+async def keep_comparing(
+    client: Client, cache: Cache, books: Books, measures: Measures, every: float, ready: Callable[[], bool]
+) -> None:
+    """Compare every so many seconds, until cancelled; a server that cannot be asked is asked later."""
+    while True:
+        await asyncio.sleep(every)
+        if not ready():
+            continue
+        try:
+            found = await differences(client, cache, books)
+        except KubeError as error:
+            log.warning("not compared", why=str(error))
+            continue
+        measures.differences.set(len(found))
+        measures.checks.inc()
+        for line in found[:10]:
+            log.error("cache differs from a fresh list", what=line)
 
 
 async def differences(client: Client, cache: Cache, books: Books) -> list[str]:

@@ -5,6 +5,7 @@ from collections.abc import Iterable, Mapping
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.model.amounts import WHOLE
 from fairlead.model.columns import Int, flags, frozen, ints, longer
 from fairlead.model.nodestate import ABSENT, LabelColumn, NodeRecord, NodeState
 from fairlead.model.order import natural_rank
@@ -12,6 +13,8 @@ from fairlead.model.population import Population, Resident
 from fairlead.model.selectors import Taint
 
 FIRST = 64
+BULK = 2**42
+"""Amounts from here on are summed apart, as Python integers; below it two million pods of one node fit int64."""
 GONE = ""
 """The name of a row whose node is gone; the next new node takes it."""
 
@@ -40,6 +43,8 @@ class NodeColumns:
         self._resources: dict[str, int] = {}
         self._allocatable = np.zeros((FIRST, 4), dtype=np.int64)
         self._used = np.zeros((FIRST, 4), dtype=np.int64)
+        self._bulk: dict[tuple[int, int], int] = {}
+        """By row and column, the exact sum of amounts that are not in `_used`."""
         self._labels: dict[str, _Labels] = {}
         self._profile = np.zeros(FIRST, dtype=np.int64)
         self._profiles: dict[tuple[Taint, ...], int] = {(): 0}
@@ -67,26 +72,36 @@ class NodeColumns:
         self._set(row, NodeRecord(name=GONE, allocatable={}, unschedulable=True), old)
         self._records[row] = None
         self._used[row] = 0
+        self._bulk = {place: amount for place, amount in self._bulk.items() if place[0] != row}
         self.names[row] = GONE
         self._free.append(row)
         self._rank = None
         return row
 
     def use(self, row: int, request: Iterable[tuple[str, int]], sign: int) -> None:
-        """Count a replica on a node, or take it off."""
+        """Count a replica on a node, or take it off. Exact however large the amounts are (docs/decisions/0200)."""
         for name, amount in request:
-            self._used[row, self._column(name)] += sign * amount
+            column = self._column(name)
+            if amount < BULK:
+                self._used[row, column] += sign * amount
+            else:
+                self._bulk[row, column] = self._bulk.get((row, column), 0) + sign * amount
+                if not self._bulk[row, column]:
+                    del self._bulk[row, column]
 
     def snapshot(self) -> NodeState:
         """The nodes now. Labels that did not change since the last snapshot are shared with it."""
         count = len(self.names)
         resources = tuple(self._resources)
         width = len(resources)
+        used = self._used[:count, :width].copy()
+        for (row, column), amount in self._bulk.items():
+            used[row, column] = min(int(used[row, column]) + amount, WHOLE)
         return NodeState(
             names=tuple(self.names),
             resources=resources,
             allocatable=ints(self._allocatable[:count, :width]),
-            used=ints(self._used[:count, :width]),
+            used=frozen(used),
             labels={key: self._label_view(column, count) for key, column in self._labels.items()},
             taint_profile=ints(self._profile[:count]),
             taint_profiles=tuple(self._profiles),
@@ -109,9 +124,11 @@ class NodeColumns:
 
     def used(self, row: int) -> Mapping[str, int]:
         """What is counted on a node, for checks."""
-        return {
-            name: int(self._used[row, column]) for name, column in self._resources.items() if self._used[row, column]
+        sums = {
+            name: int(self._used[row, column]) + self._bulk.get((row, column), 0)
+            for name, column in self._resources.items()
         }
+        return {name: amount for name, amount in sums.items() if amount}
 
     def _new_row(self, name: str) -> int:
         self._rank = None

@@ -9,15 +9,15 @@ import asyncio
 import gc
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from math import inf
 from typing import Any, TypeVar
 
 import structlog
 
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
-from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
+from fairlead.kube.resources import NAMESPACES, NODES, PODS, QUEUES, Resource
 from fairlead.kube.watch import Change, Reflector
 from fairlead.live.queue.books import Books
 from fairlead.live.queue.fair import DEADLINE, Fairness
@@ -26,15 +26,16 @@ from fairlead.live.queue.gangs import GATHERING, Gangs, Starting, gathers
 from fairlead.live.queue.intents import Intents
 from fairlead.live.queue.turn import FairTurn
 from fairlead.live.queue.turning import take_turn
+from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.cache import About, Cache
-from fairlead.live.scheduler.check import differences
+from fairlead.live.scheduler.check import keep_comparing
 from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.measures import Measures
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
-from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
-from fairlead.live.scheduler.teller import Teller
+from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records, check_held
+from fairlead.live.scheduler.teller import Teller, reference
 from fairlead.live.scheduler.volumebinder import PATIENCE, VolumeBinder
 from fairlead.live.scheduler.words import explanation, message
 
@@ -81,6 +82,7 @@ class Scheduler:
     ) -> None:
         self.options = options
         self.measures = Measures()
+        self.aside = Aside(self.measures.registry, recorder)
         self.cache = Cache(self._happened)
         self.pending = Pending()
         self.waits: dict[str, Outcome] = {}
@@ -113,28 +115,34 @@ class Scheduler:
         )
         self._teller = Teller(client, recorder, wall, monotonic)
         self.books = Books(
-            self.cache.rules, scheduler=options.name, on_change=lambda: self._happened(QUEUE), served=self._served
+            self.cache.rules,
+            scheduler=options.name,
+            on_change=lambda: self._happened(QUEUE),
+            served=self._served,
+            faults=self.aside.faults,
         )
         self.fair = Fairness(
             self.books, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
         )
+        self.fair.faulty.on_queue = lambda name, why: self.aside.tell(QUEUES.refer(name), why, DECIDING)
         self.on_turn: Callable[[FairTurn], None] = lambda turn: None
         """Told of every turn of the queue level, after its grants were acted on."""
         self._intents = Intents(client, self._binder.bind, self._refused, wall)
         self._gangs = Gangs(self.books, self._intents, self.cache.pods.get, recorder, leads)
+        follow = partial(Reflector[Any], client, aside=self.aside.watched)
         self._shared: dict[Resource[Any], Reflector[Any]] = {
-            resource: Reflector(client, resource, sink) for resource, sink in self.books.watched()
+            resource: follow(resource, sink) for resource, sink in self.books.watched()
         }
         self._reflectors: tuple[Reflector[Any], ...] = (
             *self._shared.values(),
-            Reflector(client, NAMESPACES, self.cache.on_namespace),
-            Reflector(client, NODES, self.cache.on_node),
+            follow(NAMESPACES, self.cache.on_namespace),
+            follow(NODES, self.cache.on_node),
             *(
-                Reflector(client, resource, sink)
+                follow(resource, sink)
                 for kept in (self.cache.storage, self.cache.rules)
                 for resource, sink in kept.watched()
             ),
-            Reflector(client, PODS, self._on_pod, keep=Records().record),
+            follow(PODS, self._on_pod, keep=Records().record),
         )
 
     @property
@@ -148,7 +156,10 @@ class Scheduler:
             work: list[Coroutine[None, None, None]] = [each.run() for each in self._reflectors]
             work += [self._binder.run(), self._volumes.run(), self._teller.run(), self._intents.run()]
             if self.options.self_check:
-                work.append(self._check())
+                every = self.options.self_check
+                work.append(
+                    keep_comparing(self._client, self.cache, self.books, self.measures, every, lambda: self.synced)
+                )
             tasks = [group.create_task(each) for each in work]
             try:
                 for each in self._reflectors:
@@ -163,22 +174,6 @@ class Scheduler:
             finally:
                 for task in tasks:
                     task.cancel()
-
-    async def _check(self) -> None:
-        """Compare the cache with a fresh list, again and again; a server that cannot be asked is asked later."""
-        while True:
-            await asyncio.sleep(self.options.self_check)
-            if not self.synced:
-                continue
-            try:
-                found = await differences(self._client, self.cache, self.books)
-            except KubeError as error:
-                log.warning("not compared", why=str(error))
-                continue
-            self.measures.differences.set(len(found))
-            self.measures.checks.inc()
-            for line in found[:10]:
-                log.error("cache differs from a fresh list", what=line)
 
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
@@ -238,7 +233,7 @@ class Scheduler:
             return outcomes, bool(due)
         for batch in batches(grouped(due)):
             decided = self._decide(batch)
-            if not batch[0].alone and any(outcome.waiting for outcome in decided):
+            if not batch[0].alone and any(outcome.waiting and outcome.defect is None for outcome in decided):
                 return outcomes, True
             breath = self._now()
             for _ in self._acting(decided, now):
@@ -285,7 +280,8 @@ class Scheduler:
         """Act on what was decided, a step for each outcome; a gang is recorded before its first pod is bound."""
         starting = self._gangs.starting()
         for outcome in outcomes:
-            self._act(outcome, now, starting)
+            with self.aside.around(reference(outcome.group.pods[0]), WRITING):
+                self._act(outcome, now, starting)
             yield
         starting.begin()
 
@@ -307,6 +303,7 @@ class Scheduler:
 
     def _act(self, outcome: Outcome, now: float, starting: Starting) -> None:
         self._teller.decided(outcome)
+        self.aside.tell(reference(outcome.group.pods[0]), outcome.defect, DECIDING)
         for pod, node in outcome.placed:
             self.waits.pop(pod.metadata.uid, None)
             self._teller.gone(pod.metadata.uid)
@@ -354,11 +351,14 @@ class Scheduler:
         pod = change.object
         if change.kind == "deleted":
             self.books.gone(pod.key)
+            self.aside.tell(reference(pod), None, DECIDING)
             self._teller.gone(pod.metadata.uid)
             self.waits.pop(pod.metadata.uid, None)
         else:
             self.books.see(pod, self.cache.assumed.get(pod.key, ""))
         self._gangs.seen(pod)
+        if pod.broken and pod.holds_room and change.kind != "deleted":
+            check_held(pod)
         if (
             change.kind != "deleted"
             and pod.waits

@@ -18,7 +18,7 @@ from fairlead.levels.node.constraints.reasons import CORES_TAKEN
 from fairlead.levels.node.pins import pins
 from fairlead.levels.node.request import SHARE_BASE, Request
 from fairlead.live.scheduler.records import CORES, Key, Pieces, PodRecord
-from fairlead.model.amounts import CPU, amount
+from fairlead.model.amounts import CPU, exact
 from fairlead.model.columns import Bool
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import Room
@@ -43,12 +43,13 @@ class Cores:
         self._promised: dict[Key, tuple[str, Pieces, str]] = {}
 
     def lay_out(self, node: Node) -> bool:
-        """Note which cores a node has; True where they are others than before."""
+        """Note which cores a node has; True where they are others than before.
+
+        A layout that cannot be read offers no cores; `unreadable_layout` tells what is wrong with it.
+        """
         name = node.metadata.name
-        text, count = node.metadata.annotations.get(LAYOUT, ""), 0
         try:
-            count = amount(CPU, node.status.capacity.get(CPU, 0)) // 1000
-            found = _layout(text, min(count, MOST_CORES))
+            found = _layout_of(node)
         except InputError:
             found = {}
         before = self._layouts.get(name)
@@ -119,6 +120,20 @@ class Cores:
     def _room(self, node: str) -> Room:
         zones = {core: zone for core, zone in self._layouts.get(node, {}).items() if zone}
         return Room(name=node, cores=self.free(node), numa=zones)
+
+
+def unreadable_layout(node: Node) -> InputError | None:
+    """What of a node's cores cannot be read, None where all can."""
+    try:
+        _layout_of(node)
+    except InputError as error:
+        return error
+    return None
+
+
+def _layout_of(node: Node) -> Layout:
+    count = exact(CPU, node.status.capacity.get(CPU, 0), "status.capacity.cpu") // 1000
+    return _layout(node.metadata.annotations.get(LAYOUT, ""), min(count, MOST_CORES))
 
 
 @lru_cache(maxsize=1024)

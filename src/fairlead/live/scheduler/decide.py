@@ -17,13 +17,15 @@ from fairlead.levels.node.constraints.claims import MADE, Reach, reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
+from fairlead.levels.queue.reasons import SET_ASIDE
 from fairlead.live.scheduler.cache import View
 from fairlead.live.scheduler.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
+from fairlead.model.faults import fault
 from fairlead.model.order import natural_key
-from fairlead.model.reasons import Finding
+from fairlead.model.reasons import Finding, because
 from fairlead.model.shape import Shape
 
 GroupKey = tuple[str, Shape, str, str]
@@ -72,6 +74,21 @@ class Outcome:
     """Claims that get a volume on the pod's node: the volume's name, or empty where one is made."""
     finding: Finding | None = None
     """The stage of the queue level that stops it; None where only nodes do."""
+    defect: Exception | None = None
+    """What deciding it raised, where it was set aside for that."""
+
+
+def set_aside(group: Group, error: Exception, considered: int) -> Outcome:
+    """The outcome of a group that could not be decided: it waits, and is told why (docs/decisions/0201)."""
+    return Outcome(
+        group=group,
+        placed=(),
+        waiting=group.pods,
+        considered=considered,
+        rejected=(),
+        finding=because(SET_ASIDE, why=fault(error)),
+        defect=error,
+    )
 
 
 def grouped(pods: Iterable[PodRecord]) -> list[Group]:
@@ -122,24 +139,54 @@ def decide(
     """Place every group on the view.
 
     `per_node` tells the replicas a workload has on each node already, `demand` what a pod's claims ask of a node;
-    `strategy` is for groups that name none.
+    `strategy` is for groups that name none. A group that makes this raise is set aside, the others go on.
     """
-    ground = Ground(view.nodes, view.population, view.rank)
-    step = np.ones(len(view.nodes.names), dtype=np.int64)
-    counted: dict[str, Int] = {}
+    cycle = _Cycle(view, per_node, demand, strategy)
     outcomes = []
     for group in groups:
-        base = counted.get(group.workload)
-        if base is None:
-            base = per_node(group.workload)
-        claims = demand(group.pods[0]) if group.claims else None
-        heights = base, step
-        if (group.pods[0].strategy or strategy) == GLOBAL_GREEDY:
-            heights = use(ground.state, group.shape)
-        outcome, counts = _place(ground, view, group, heights, claims)
-        counted[group.workload] = base + counts
-        outcomes.append(outcome)
+        try:
+            outcomes.append(cycle.place(group))
+        except Exception as error:
+            cycle.restore()
+            outcomes.append(set_aside(group, error, len(view.nodes.rows)))
     return outcomes
+
+
+class _Cycle:
+    """The working copy of one call of `decide`: each group sees those that were placed before it."""
+
+    def __init__(
+        self,
+        view: View,
+        per_node: Callable[[str], Int],
+        demand: Callable[[PodRecord], ClaimDemand],
+        strategy: str,
+    ) -> None:
+        self.view, self.per_node, self.demand, self.strategy = view, per_node, demand, strategy
+        self.step = np.ones(len(view.nodes.names), dtype=np.int64)
+        self.counted: dict[str, Int] = {}
+        self.placed: list[tuple[Shape, Int]] = []
+        self.ground = Ground(view.nodes, view.population, view.rank)
+
+    def place(self, group: Group) -> Outcome:
+        """Place one group, and count it."""
+        base = self.counted.get(group.workload)
+        if base is None:
+            base = self.per_node(group.workload)
+        claims = self.demand(group.pods[0]) if group.claims else None
+        heights = base, self.step
+        if (group.pods[0].strategy or self.strategy) == GLOBAL_GREEDY:
+            heights = use(self.ground.state, group.shape)
+        outcome, counts = _place(self.ground, self.view, group, heights, claims)
+        self.counted[group.workload] = base + counts
+        self.placed.append((group.shape, counts))
+        return outcome
+
+    def restore(self) -> None:
+        """Make the ground anew, with what was placed before the group that failed."""
+        self.ground = Ground(self.view.nodes, self.view.population, self.view.rank)
+        for shape, counts in self.placed:
+            self.ground.shift(shape, counts, 1)
 
 
 def _place(

@@ -7,7 +7,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
-from fairlead.kube.watch import Change
+from fairlead.kube.watch import Change, deliver
 from fairlead.live.scheduler.cache import Cache
 from fairlead.live.scheduler.decide import Outcome, decide, group_key, grouped
 from fairlead.live.scheduler.records import COMMUNISM, PodRecord, Records
@@ -34,11 +34,11 @@ async def look(client: Client, namespace: str, name: str, strategy: str = COMMUN
                 raise
         else:
             for each in found.items:
-                sink(Change("added", each))
+                deliver(sink, Change("added", each))
     told = ""
     for pod in (await client.list(PODS)).items:
         record = records.record(pod)
-        cache.on_pod(Change("added", record))
+        deliver(cache.on_pod, Change("added", record))
         if record.key == (namespace, name):
             told = _told(pod)
     return _explained(cache, (namespace, name), told, strategy)

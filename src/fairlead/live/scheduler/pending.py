@@ -78,6 +78,8 @@ class Pending:
         wakes = frozenset({NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
         if outcome.finding is not None:
             wakes |= STAGES[outcome.finding.reason.cure]
+        if outcome.defect is not None:
+            wakes |= {VOLUME}
         if not outcome.rejected:
             # A node would take one by now: those placed later in the same turn changed what it says.
             wakes |= {BOUND}

@@ -6,12 +6,13 @@ import msgspec
 
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import Marks, marks_of
-from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.requests import PODS, request, request_of_pod
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec, Volume
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
-from fairlead.model.amounts import CPU
+from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
 from fairlead.model.errors import InputError
+from fairlead.model.faults import fault
 from fairlead.model.population import Resident, resident
 from fairlead.model.selectors import integer
 from fairlead.model.shape import Shape
@@ -145,10 +146,12 @@ class Records:
 
     def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
         try:
-            return *self._shapes.of(namespace, labels, spec), unsupported(spec)
-        except InputError as error:
-            formed = Shape(namespace=namespace, labels=tuple(sorted(labels.items())))
-            return formed, resident(formed), str(error)
+            formed, seen = self._shapes.of(namespace, labels, spec)
+            return formed, seen, unsupported(spec) or too_large(formed.request)
+        except Exception as error:
+            # Whatever is wrong with the spec, the pod may hold room on a node already (docs/decisions/0201).
+            formed = Shape(namespace=namespace, labels=tuple(sorted(labels.items())), request=_held(spec))
+            return formed, resident(formed), fault(error)
 
     def _request(self, pod: Pod, formed: Shape) -> Request:
         """What the pod takes: that of its shape, unless a resize is under way."""
@@ -169,6 +172,21 @@ class Records:
 
     def _shared(self, text: str) -> str:
         return self._texts.setdefault(text, text)
+
+
+def _held(spec: PodSpec) -> Request:
+    """What a pod takes whose spec cannot be read otherwise; where not even that can be told, all of its node."""
+    try:
+        return tuple(sorted(request(spec).items()))
+    except Exception:
+        return (CPU, BEYOND), (MEMORY, BEYOND), (PODS, 1)
+
+
+def check_held(pod: PodRecord) -> None:
+    """`InputError` where a pod on a node takes more than can be counted: the node counts as full."""
+    why = too_large(pod.request)
+    if why:
+        raise InputError("", f"{why}, and node {pod.node} counts as full")
 
 
 def unsupported(spec: PodSpec) -> str:

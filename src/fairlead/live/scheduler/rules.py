@@ -25,7 +25,10 @@ class Cover:
 
 
 class Rules(Kept):
-    """Kept by watches like the nodes; `on_change` is called when a budget or a class changed."""
+    """Kept by watches like the nodes; `on_change` is called when a budget or a class changed.
+
+    A budget whose selector cannot be read covers no pod, and is `InputError` when it comes.
+    """
 
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
         self.classes: dict[Key, PriorityClass] = {}
@@ -84,6 +87,8 @@ class Rules(Kept):
         self._selectors = None
         self._covering.clear()
         self._told()
+        if resource is DISRUPTION_BUDGETS and now is not None:
+            selector(now.spec.selector)
 
 
 def _selector(budget: PodDisruptionBudget) -> LabelSelector | None:

@@ -34,7 +34,7 @@ from fairlead.live.scheduler.kept import Kept
 from fairlead.live.scheduler.loads import Attached, Loads
 from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.live.scheduler.supply import STORAGE, Asked, Supply, volume_terms
-from fairlead.model.amounts import amount
+from fairlead.model.amounts import exact
 from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
 from fairlead.model.reasons import Reason
 from fairlead.model.selectors import LabelSelector, Operator, Requirement, Term
@@ -196,7 +196,7 @@ class Storage(Kept):
             topology = selector(room.node_topology)
             if room.storage_class_name != storage_class or topology is None or most is None:
                 continue
-            if amount(STORAGE, most) >= size:
+            if exact(STORAGE, most, f"CSIStorageCapacity {room.metadata.name}: capacity") >= size:
                 yield topology
 
     def _crowded(self, pod: PodRecord) -> tuple[str, ...]:
@@ -306,7 +306,8 @@ def _class(claim: PersistentVolumeClaim) -> str:
 
 
 def _asked(claim: PersistentVolumeClaim) -> int:
-    return amount(STORAGE, claim.spec.resources.requests.get(STORAGE, 0))
+    place = f"PersistentVolumeClaim {claim.metadata.name}: spec.resources.requests.storage"
+    return exact(STORAGE, claim.spec.resources.requests.get(STORAGE, 0), place)
 
 
 def _lost(claim: PersistentVolumeClaim) -> bool:

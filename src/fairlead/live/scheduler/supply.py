@@ -7,9 +7,8 @@ from dataclasses import dataclass
 from fairlead.kube.codec.shapes import term
 from fairlead.kube.objects.storage import PersistentVolume
 from fairlead.live.scheduler.records import Key
-from fairlead.model.amounts import amount
+from fairlead.model.amounts import exact
 from fairlead.model.claims import Candidate, Terms
-from fairlead.model.errors import InputError
 from fairlead.model.selectors import LabelSelector
 
 STORAGE = "storage"
@@ -51,16 +50,16 @@ class Supply:
         self._free: dict[str, dict[str, _Volume]] = defaultdict(dict)
 
     def put(self, volume: PersistentVolume) -> None:
-        """A volume came or changed. One that is leaving, unreadable, or neither free nor anybody's serves nobody."""
+        """A volume came or changed. One that is leaving, or neither free nor claimed, serves no claim.
+
+        Neither does one that cannot be read, which is `InputError`.
+        """
         name = volume.metadata.name
         self.drop(name)
         free = volume.spec.claim_ref is None
         if volume.metadata.deletion_timestamp or (free and volume.status.phase != "Available"):
             return
-        try:
-            read = _read(volume)
-        except InputError:
-            return
+        read = _read(volume)
         self._known[name] = read
         (self._free[read.storage_class] if read.claim is None else self._made[read.claim])[name] = read
 
@@ -103,7 +102,7 @@ def _read(volume: PersistentVolume) -> _Volume:
     spec, reference = volume.spec, volume.spec.claim_ref
     return _Volume(
         candidate=Candidate(name=volume.metadata.name, nodes=volume_terms(volume)),
-        size=amount(STORAGE, spec.capacity.get(STORAGE, 0)),
+        size=exact(STORAGE, spec.capacity.get(STORAGE, 0), "spec.capacity.storage"),
         storage_class=spec.storage_class_name,
         modes=frozenset(spec.access_modes),
         volume_mode=spec.volume_mode,

@@ -9,7 +9,7 @@ watches ──► what is known ──► outlook (aside) ──► Events, repo
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import structlog
@@ -23,10 +23,13 @@ from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, LONGHORN_
 from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.disk.rebalance import Rebalance
+from fairlead.live.runtime.aside import DECIDING
+from fairlead.live.runtime.aside import Aside as SetAside
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.rounds import Rounds
 from fairlead.live.storage import words
 from fairlead.live.storage.decide import Outlook, Rules, advise, fits, outlook
+from fairlead.live.storage.faulty import Faulty, Found, guarded, reference
 from fairlead.live.storage.known import Known, Placement, Seen
 from fairlead.live.storage.measures import Measures
 from fairlead.live.storage.report import Report
@@ -43,6 +46,7 @@ BACKOFF = Backoff(first=0.1, cap=30.0)
 
 log = structlog.get_logger("storage")
 
+T = TypeVar("T")
 Aside = Callable[..., Awaitable[Any]]
 """Calls a pure function without holding up the loop."""
 
@@ -98,11 +102,18 @@ class StorageKeeper:
         self._stale_advice = True
         self._advice: Rebalance | None = None
         self._teller = Teller(recorder)
-        where = options.namespace
-        self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where)
-        self._volumes = Reflector[LonghornVolume](client, LONGHORN_VOLUMES, self._on_other, namespace=where)
-        self._replicas = Reflector[LonghornReplica](client, LONGHORN_REPLICAS, self._on_replica, namespace=where)
-        self._settings = Reflector[LonghornSetting](client, LONGHORN_SETTINGS, self._on_other, namespace=where)
+        self.set_aside = SetAside(self.measures.registry, None if options.shadow else recorder)
+        self._faulty = Faulty(self.set_aside)
+        self._unusable: frozenset[str] = frozenset()
+        where, told = options.namespace, self.set_aside.watched
+        self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where, aside=told)
+        self._volumes = Reflector[LonghornVolume](client, LONGHORN_VOLUMES, self._on_other, namespace=where, aside=told)
+        self._replicas = Reflector[LonghornReplica](
+            client, LONGHORN_REPLICAS, self._on_replica, namespace=where, aside=told
+        )
+        self._settings = Reflector[LonghornSetting](
+            client, LONGHORN_SETTINGS, self._on_other, namespace=where, aside=told
+        )
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
         # A report is made by every instance, whoever leads.
         self._rounds = Rounds(self._reflectors, gather=GATHER, leads=lambda: True, monotonic=monotonic)
@@ -165,10 +176,10 @@ class StorageKeeper:
 
     async def look(self) -> None:
         """One look: outlook, advice if it is due, then report, Events and writes."""
-        seen, rules = self._known.seen(), self.options.rules
+        seen, rules = self._faulty.sound(self._known.seen()), self.options.rules
         began = self._now()
         self._later = {name: time for name, time in self._later.items() if time > began}
-        found: Outlook = await self._aside(outlook, seen, rules, self._wall())
+        found: Outlook = await self._guarded(lambda known: outlook(known, rules, self._wall()), seen)
         if self._advice is None or (self._stale_advice and began >= self._advises_at):
             self._advice = await self._advise(seen)
         self.measures.seconds.observe(self._now() - began)
@@ -182,10 +193,16 @@ class StorageKeeper:
 
     async def _advise(self, seen: Seen) -> Rebalance:
         self._stale_advice = False
-        advice: Rebalance = await self._aside(advise, seen, self.options.rules, self._wall())
+        advice = await self._guarded(lambda known: advise(known, self.options.rules, self._wall()), seen)
         self._advises_at = self._now() + self.options.advise_seconds
         self.measures.advised(advice)
         return advice
+
+    async def _guarded(self, work: Callable[[Seen], T], seen: Seen) -> T:
+        """The work done aside, without the objects that make it fail; those are set aside."""
+        result: tuple[T, Found] = await self._aside(guarded, work, seen)
+        self._faulty.leave_out(result[1])
+        return result[0]
 
     def _show(self, found: Outlook, advice: Rebalance) -> None:
         missing = tuple(each.resource.label for each in self._reflectors if not each.served)
@@ -195,6 +212,10 @@ class StorageKeeper:
         self.measures.placeable.set(len(found.placements))
         self.measures.in_flight.set(len(found.storage.in_flight))
         self.measures.errors.set(len(found.storage.errors) + unreadable)
+        unusable = frozenset(map(str, found.storage.errors))
+        for what in sorted(unusable - self._unusable):
+            log.warning("a value cannot be used", what=what)
+        self._unusable = unusable
 
     def _say(self, found: Outlook) -> None:
         topics = set()
@@ -259,7 +280,10 @@ class StorageKeeper:
         self._rounds.wake()
 
     def _fits(self, placement: Placement) -> bool:
-        return fits(placement, self._known.around(placement), self.options.rules, self._wall())
+        """Whether the placement may still be made; one that cannot be checked is not made."""
+        with self.set_aside.around(reference("replicas", placement.replica), DECIDING):
+            return fits(placement, self._known.around(placement), self.options.rules, self._wall())
+        return False
 
     def _volume(self, name: str) -> LonghornVolume | None:
         return self._volumes.objects.get((self.options.namespace, name))

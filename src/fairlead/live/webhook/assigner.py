@@ -18,8 +18,9 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import OwnerReference, Raw
 from fairlead.kube.objects.tier import MarkedPod
-from fairlead.kube.resources import PODS
+from fairlead.kube.resources import PODS, REPLICA_SETS
 from fairlead.levels.tier.split import Policy, Target, target_of
+from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.webhook.admit import Lookup, owner_of
 from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
@@ -47,6 +48,7 @@ class Assigner:
         *,
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
+        aside: Aside | None = None,
     ) -> None:
         self._client = client
         self._store = store
@@ -55,6 +57,7 @@ class Assigner:
         self._policy = policy
         self._pods = pods
         self._leads = leads
+        self._aside = aside or Aside()
         self._news = asyncio.Event()
         self._places = asyncio.Semaphore(IN_FLIGHT)
 
@@ -84,8 +87,10 @@ class Assigner:
             if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
                 pending[controller.uid] = controller, pod
         for controller, pod in pending.values():
+            about = REPLICA_SETS.refer(controller.name, namespace=pod.metadata.namespace, uid=controller.uid)
             try:
-                await self._assign(controller, pod)
+                with self._aside.around(about, WRITING, KubeError, BeatenError):
+                    await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:
                 log.warning("pods wait for their tier", replica_set=controller.name, error=str(error))
                 self._news.set()

@@ -1,8 +1,9 @@
 """Who runs where: every workload with its target and its pods, told apart by tier. Pure; the objects are given."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
+from functools import partial
 
 from fairlead.kube.admission.labels import LabelSet, of_requirement, of_selector
 from fairlead.kube.admission.rules import TierRules, requires_on_demand
@@ -16,6 +17,7 @@ from fairlead.model.order import natural_key
 from fairlead.model.owners import OwnerKind
 
 REVISION = "deployment.kubernetes.io/revision"
+Told = Callable[[OwnerKind, Workload, Exception | None], None]
 PLACES = ("on-demand", "spot", "other", "pending")
 """Tier of the node a pod is on; `other` nodes are neither, `pending` pods are on none."""
 
@@ -75,8 +77,12 @@ class Objects:
     nodes: Iterable[Node]
 
 
-def census(objects: Objects, rules: TierRules, policy: Policy) -> list[Standing]:
-    """Every Deployment and StatefulSet with its active pods, by namespace and name."""
+def census(objects: Objects, rules: TierRules, policy: Policy, told: Told | None = None) -> list[Standing]:
+    """Every Deployment and StatefulSet with its active pods, by namespace and name.
+
+    `told` is told of each what reading it raised (None: nothing), and those that raise are left out; without `told`
+    the first of them ends the census.
+    """
     tiers = {node.metadata.name: tier_of(node.metadata.labels, rules) for node in objects.nodes}
     pods: dict[str, list[Pod]] = defaultdict(list)
     for pod in objects.pods:
@@ -87,8 +93,25 @@ def census(objects: Objects, rules: TierRules, policy: Policy) -> list[Standing]
     for each in objects.replica_sets:
         if each.metadata.controller is not None:
             sets[each.metadata.controller.uid].append(each)
-    found = [_deployment(each, sets[each.metadata.uid], pods, tiers, rules, policy) for each in objects.deployments]
-    found += [_stateful_set(each, pods[each.metadata.uid], tiers, rules, policy) for each in objects.stateful_sets]
+    found: list[Standing] = []
+
+    def read(kind: OwnerKind, workload: Workload, make: Callable[[], Standing]) -> None:
+        try:
+            found.append(make())
+        except Exception as error:
+            if told is None:
+                raise
+            told(kind, workload, error)
+        else:
+            if told is not None:
+                told(kind, workload, None)
+
+    for each in objects.deployments:
+        own = sets[each.metadata.uid]
+        read(OwnerKind.DEPLOYMENT, each, partial(_deployment, each, own, pods, tiers, rules, policy))
+    for each in objects.stateful_sets:
+        mine = pods[each.metadata.uid]
+        read(OwnerKind.STATEFUL_SET, each, partial(_stateful_set, each, mine, tiers, rules, policy))
     return sorted(found, key=lambda each: (natural_key(each.namespace), natural_key(each.name), each.kind))
 
 

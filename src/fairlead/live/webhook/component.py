@@ -27,6 +27,7 @@ from fairlead.kube.retry import Backoff, Retry
 from fairlead.kube.watch import Change, Reflector
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
+from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.health import health_server
 from fairlead.live.settings import Configuration
@@ -65,14 +66,23 @@ class Webhook:
         identity = own_identity()
         self._recorder = Recorder(client, component="fairlead-webhook", instance=identity)
         self._elector = Elector(client, namespace=settings.namespace, name="fairlead-webhook", identity=identity)
-        self._owners = Owners(client)
+        self.aside = Aside(self.measures.registry, self._recorder)
+        self._owners = Owners(client, self.aside.watched)
         memory = Memory(steady_clock, lapse=settings.lapse_seconds)
         store = LedgerStore(quick, settings.namespace)
         self._counter = Counter(quick, store, self._owners, memory, tier.policy(), clock=steady_clock)
-        self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER)
-        self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace)
+        told = self.aside.watched
+        self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER, aside=told)
+        self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace, aside=told)
         self._assigner = Assigner(
-            client, store, self._owners, tier.rules(), tier.policy(), pods=self._marked, leads=self._leads
+            client,
+            store,
+            self._owners,
+            tier.rules(),
+            tier.policy(),
+            pods=self._marked,
+            leads=self._leads,
+            aside=self.aside,
         )
         self._janitor = Janitor(
             client,
@@ -83,6 +93,7 @@ class Webhook:
             pods=self._marked,
             leads=self._leads,
             counts=not gated,
+            aside=self.aside,
         )
         mutator = Mutator(
             self._owners,
@@ -113,6 +124,7 @@ class Webhook:
             clock=steady_clock,
             period=configuration.repair.period_seconds,
             back=configuration.repair.back,
+            aside=self.aside,
         )
         self._repairs = configuration.evictions.allowed
         endpoints = {"/mutate": mutator.answer, "/validate": _validated}

@@ -12,14 +12,17 @@ import structlog
 
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
+from fairlead.kube.errors import ApiError, KubeError, UnreachableError
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
+from fairlead.kube.resources import TIER_LEDGERS
+from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.webhook.admit import Lookup
 from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.ledger import tidied
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope, ledger_of
+from fairlead.model.errors import InputError
 
 PERIOD_SECONDS = 5.0
 
@@ -40,6 +43,7 @@ class Janitor:
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
         counts: bool = True,
+        aside: Aside | None = None,
     ) -> None:
         self._client = client
         self._store = store
@@ -49,6 +53,7 @@ class Janitor:
         self._pods = pods
         self._leads = leads
         self._counts = counts
+        self._aside = aside or Aside()
 
     async def run(self) -> None:
         """Look round again and again, until cancelled."""
@@ -62,18 +67,32 @@ class Janitor:
                     log.warning("ledgers could not be kept in order", error=str(error))
 
     async def round(self) -> None:
-        """Look at every ledger once."""
+        """Look at every ledger once; one that cannot be used is set aside, and the others go on."""
         tiers = _tally(self._pods())
         for stored in tuple(self._ledgers()):
-            spec, uid = stored.spec, stored.metadata.name
-            lookup = Lookup(kind="ReplicaSet", namespace=spec.namespace, name=spec.replica_set, uid=uid)
+            meta = stored.metadata
+            about = TIER_LEDGERS.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
+            try:
+                with self._aside.around(about, WRITING, ApiError, UnreachableError):
+                    await self._keep(stored, tiers)
+            except ApiError as error:
+                log.warning("a ledger could not be kept in order", ledger=meta.name, error=str(error))
+
+    async def _keep(self, stored: TierLedger, tiers: Mapping[tuple[str, str], int]) -> None:
+        spec, uid = stored.spec, stored.metadata.name
+        if not (spec.namespace and spec.replica_set):
+            raise InputError(f"TierLedger {uid}: spec", "names no ReplicaSet; expected namespace and replicaSet")
+        lookup = Lookup(kind="ReplicaSet", namespace=spec.namespace, name=spec.replica_set, uid=uid)
+        try:
             found = await self._owners.cached(lookup)
-            if found is None or found.metadata.uid != uid:
-                await self._store.delete(uid, stored.metadata.resource_version)
-                continue
-            seen = tiers[uid, "on-demand"], tiers[uid, "spot"]
-            if self._counts and (seen != (stored.count.held, stored.count.spot) or self._overdue(stored)):
-                await self._tidy(stored, tiers[uid, "spot"], found.metadata.labels)
+        except InputError as error:
+            raise InputError(f"TierLedger {uid}: spec", error.message) from None
+        if found is None or found.metadata.uid != uid:
+            await self._store.delete(uid, stored.metadata.resource_version)
+            return
+        seen = tiers.get((uid, "on-demand"), 0), tiers.get((uid, "spot"), 0)
+        if self._counts and (seen != (stored.count.held, stored.count.spot) or self._overdue(stored)):
+            await self._tidy(stored, seen[1], found.metadata.labels)
 
     def _overdue(self, stored: TierLedger) -> bool:
         """Whether a reservation has lapsed. Looking starts its clock, for a process that had not met it yet."""

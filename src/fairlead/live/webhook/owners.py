@@ -6,7 +6,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.tier import Workload
 from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
-from fairlead.kube.watch import Change, Reflector
+from fairlead.kube.watch import Change, Reflector, SetAside
 from fairlead.levels.tier.split import Split
 from fairlead.live.webhook.admit import Asking, Lookup, resolve
 from fairlead.model.errors import InputError
@@ -24,9 +24,9 @@ class Owners:
     ordinals need no count; whatever is counted reads its owner live.
     """
 
-    def __init__(self, client: Client) -> None:
+    def __init__(self, client: Client, aside: SetAside | None = None) -> None:
         self._client = client
-        self._cache = {kind: Reflector(client, each, _ignore) for kind, each in RESOURCES.items()}
+        self._cache = {kind: Reflector(client, each, _ignore, aside=aside) for kind, each in RESOURCES.items()}
 
     @property
     def reflectors(self) -> Iterable[Reflector[Workload]]:

@@ -15,11 +15,14 @@ import structlog
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
-from fairlead.kube.events import Recorder
+from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.meta import ObjectReference
+from fairlead.kube.objects.tier import Workload
 from fairlead.levels.tier.split import Policy
+from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.webhook.census import Member, Standing, census
+from fairlead.live.webhook.owners import RESOURCES
 from fairlead.live.webhook.reading import read_objects
 from fairlead.model.owners import OwnerKind
 
@@ -102,6 +105,7 @@ class Repair:
         clock: Callable[[], float],
         period: float,
         back: bool,
+        aside: Aside | None = None,
     ) -> None:
         self._client = client
         self._evictions = evictions
@@ -112,6 +116,7 @@ class Repair:
         self._clock = clock
         self._period = period
         self._back = back
+        self._aside = aside or Aside()
         self._tried: dict[str, _Tried] = {}
         self._resting: dict[str, _Rest] = {}
 
@@ -127,16 +132,22 @@ class Repair:
 
     async def round(self) -> None:
         """Look at every workload once, and evict at most one pod of each."""
-        standings = census(await read_objects(self._client), self._rules, self._policy)
+        standings = census(await read_objects(self._client), self._rules, self._policy, self._failed)
         for standing in standings:
-            if waits_for_itself(standing):
-                self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
             if not self._leads():
                 return
-            await self._mend(standing)
+            with self._aside.around(_reference(standing), WRITING, KubeError):
+                if waits_for_itself(standing):
+                    self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
+                await self._mend(standing)
         known = {each.uid for each in standings}
         self._tried = {uid: tried for uid, tried in self._tried.items() if uid in known}
         self._resting = {uid: rest for uid, rest in self._resting.items() if uid in known}
+
+    def _failed(self, kind: OwnerKind, workload: Workload, error: Exception | None) -> None:
+        meta = workload.metadata
+        about = RESOURCES[kind.value].refer(meta.name, namespace=meta.namespace, uid=meta.uid)
+        self._aside.tell(about, error)
 
     async def _mend(self, standing: Standing) -> None:
         tried = self._tried.get(standing.uid)
@@ -166,16 +177,12 @@ class Repair:
             self._say(standing, "RepairDidNotHelp", note, warning=True)
 
     def _say(self, standing: Standing, reason: str, note: str, *, warning: bool = False) -> None:
-        regarding = ObjectReference(
-            api_version="apps/v1",
-            kind=standing.kind.value,
-            namespace=standing.namespace,
-            name=standing.name,
-            uid=standing.uid,
-        )
-        self._recorder.record(
-            regarding, reason=reason, action="Repairing", note=note, kind="Warning" if warning else "Normal"
-        )
+        kind: EventType = "Warning" if warning else "Normal"
+        self._recorder.record(_reference(standing), reason=reason, action="Repairing", note=note, kind=kind)
+
+
+def _reference(standing: Standing) -> ObjectReference:
+    return RESOURCES[standing.kind.value].refer(standing.name, namespace=standing.namespace, uid=standing.uid)
 
 
 def _distance(standing: Standing, held: int) -> int:

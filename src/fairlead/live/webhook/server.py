@@ -15,9 +15,10 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from fairlead.kube.admission.review import Request, decode
+from fairlead.kube.admission.review import Request, Review, decode
 from fairlead.live.webhook.measures import Measures
 from fairlead.model.errors import FairleadError, InputError
+from fairlead.model.faults import fault, way_to
 
 MOST_BYTES = 8 * 2**20
 """Reviews carry an object twice at most, and the API server stores none above 1.5 MiB."""
@@ -71,6 +72,7 @@ class AdmissionServer:
         """Status and body. Only what the API server or we do wrong is a 500; what the caller sends is a 4xx."""
         if request.content_type != "application/json":
             return 415, b"expected Content-Type: application/json\n"
+        review: Review | None = None
         try:
             async with asyncio.timeout(self._budget):
                 review = decode(await request.read())
@@ -84,4 +86,15 @@ class AdmissionServer:
         except FairleadError as error:
             log.warning("request failed", path=request.path, error=str(error))
             return 500, f"{error}\n".encode()
+        except Exception as error:
+            # A defect ends with the object that was sent (docs/decisions/0201).
+            log.error("a defect", path=request.path, object=_named(review), what=fault(error), way=way_to(error))
+            return 500, f"{fault(error)}\n".encode()
         return 200, msgspec.json.encode(answer)
+
+
+def _named(review: Review | None) -> str:
+    """The object that a review is about, as far as it is known."""
+    if review is None:
+        return "unknown"
+    return f"{review.request.namespace or ''}/{review.request.name or ''}".strip("/") or review.request.uid

@@ -1,0 +1,1 @@
+"""Poisonous objects: what the API server takes and what a component must survive, and what people are told of it."""
