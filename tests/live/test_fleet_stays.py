@@ -6,10 +6,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.decided import running
 from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide
 from tests.live.bindings import binding, cluster, with_spec, written
+from tests.live.test_fleet import Stage, play
+from tests.live.test_fleet import binding as api_binding
 
 NAMES = ("m1", "m2", "m3", "m4")
 DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
@@ -112,3 +116,26 @@ def test_no_target_leaves_unless_it_was_asked_to(kind: str, story: list[tuple[li
             found = with_spec(found, replicas=found.spec.replicas + more)
         found = decided(found, clusters)
         assert before <= set(running(found))
+
+
+def test_targets_on_a_cluster_that_cannot_be_read_stay_and_nothing_new_comes() -> None:
+    """From the first list on: the cluster is there, whatever it is."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(CLUSTERS, {"metadata": {"name": "m2"}, "spec": {"taints": "not a list", "region": "eu"}})
+        eu = {"clusterAffinity": {"fieldSelector": {"matchExpressions": [{"key": "region", "operator": "Exists"}]}}}
+        targets = [{"name": name} for name in ("m1", "m2")]
+        api.put(RESOURCE_BINDINGS, api_binding("held", 0, placement={}, clusters=targets))
+        api.put(RESOURCE_BINDINGS, api_binding("chosen", 0, placement=eu, clusters=[{"name": "m2"}]))
+        api.put(RESOURCE_BINDINGS, api_binding("new", 0, placement={}))
+        stage = Stage(api)
+        await stage.quiet()
+        assert set(stage.counts("held")) == {"m1", "m2", "m3", "m4"}
+        assert set(stage.counts("chosen")) == {"m2"}
+        assert set(stage.counts("new")) == {"m1", "m3", "m4"}
+        api.put(CLUSTERS, {"metadata": {"name": "m2"}, "spec": {}})
+        await stage.quiet()
+        assert set(stage.counts("new")) == {"m1", "m2", "m3", "m4"}
+        await stage.stop()
+
+    play(act)

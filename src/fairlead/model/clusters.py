@@ -25,7 +25,8 @@ _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 class Traits:
     """What a policy may ask of a cluster. A cluster may cover several zones.
 
-    `barred` is why nothing new of the workload may come, where there is a reason; what is there stays.
+    `barred` is why nothing new of the workload may come, where there is a reason; what is there stays. `unknown`: the
+    cluster cannot be read, so whatever stands there stays and nothing comes.
     """
 
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_LABELS)
@@ -36,6 +37,7 @@ class Traits:
     deleting: bool = False
     evicting: bool = False
     barred: Reason | None = None
+    unknown: bool = False
 
 
 NO_TRAITS = Traits()

@@ -16,11 +16,12 @@ from fairlead.kube.objects.affinity import Toleration as TolerationShape
 from fairlead.kube.objects.karmada import (
     Cluster,
     ClusterAffinity,
+    ClusterStatus,
     Placement,
     ReplicaScheduling,
     SpreadConstraint,
 )
-from fairlead.kube.objects.meta import LabelSelector, Requirement
+from fairlead.kube.objects.meta import Condition, LabelSelector, ObjectMeta, Requirement
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.match import OPERATORS, suits
 from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
@@ -42,6 +43,8 @@ from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint, Toleration
 
 ANNOTATION = "fairlead.io/divide"
+UNREAD = "fairlead.io/Unread"
+"""Marks the stand-in of a cluster that cannot be read."""
 COMPLETE = "CompleteAPIEnablements"
 """The condition by which a cluster tells whether its list of kinds is complete."""
 MOST = 2**48
@@ -207,7 +210,13 @@ def traits_of(cluster: Cluster, *, evicting: bool = False, barred: Reason | None
         deleting=cluster.metadata.deletion_timestamp is not None,
         evicting=evicting,
         barred=barred,
+        unknown=any(each.type == UNREAD for each in cluster.status.conditions),
     )
+
+
+def unread_cluster(name: str) -> Cluster:
+    """Stands for a cluster that is there but could never be read (docs/decisions/0215)."""
+    return Cluster(metadata=ObjectMeta(name=name), status=ClusterStatus(conditions=(Condition(type=UNREAD),)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

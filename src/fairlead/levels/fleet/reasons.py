@@ -30,6 +30,7 @@ DELETING = _reason("ClusterDeleting", "the cluster is being deleted", Cure.EDIT)
 EVICTING = _reason("ClusterEvicting", "the workload is being evicted from the cluster", Cure.EDIT)
 AFFINITY_MISMATCH = _reason("AffinityMismatch", "the cluster does not match the affinity of the policy", Cure.EDIT)
 KIND_NOT_SERVED = _reason("KindNotServed", "the cluster does not serve the kind of the workload", Cure.EDIT)
+UNREADABLE = _reason("ClusterUnreadable", "the cluster cannot be read, so nothing is known of it", Cure.EDIT)
 FAR_FROM_GROUP = _reason("FarFromGroup", "the cluster holds no other workload of the same affinity group", Cure.EDIT)
 NEAR_GROUP = _reason("NearGroup", "the cluster holds another workload of the same anti-affinity group", Cure.EDIT)
 SET_WITHOUT_ROOM = _reason(
@@ -43,6 +44,7 @@ FILTERS: tuple[Reason, ...] = (
     AFFINITY_MISMATCH,
     KIND_NOT_SERVED,
     FAR_FROM_GROUP,
+    UNREADABLE,
     NEAR_GROUP,
     SET_WITHOUT_ROOM,
     TAINT_NOT_TOLERATED,

@@ -28,7 +28,9 @@ def filtered(
         return column
     for row, name in enumerate(clusters.names):
         traits = clusters.traits_of(row)
-        if traits.deleting:
+        if traits.unknown:
+            column[row] = 0 if name in running else CODES[reasons.UNREADABLE]
+        elif traits.deleting:
             column[row] = CODES[reasons.DELETING]
         elif affinity is not None and not suits(affinity, name, traits):
             column[row] = CODES[reasons.AFFINITY_MISMATCH]

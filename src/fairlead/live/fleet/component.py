@@ -18,7 +18,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.manifests.groups import Groups, groups_of
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
-from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unreadable
+from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
 from fairlead.kube.objects.karmada import Cluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (
@@ -201,11 +201,16 @@ class Fleet:
     def _compare(self) -> None:
         """In shadow: every version that was seen, in order, so that none between question and answer is missed."""
         seen, self._seen = self._seen, []
-        clusters = list(self._known.values())
+        clusters = self._fleet()
         for binding in seen:
             for verdict in decide([binding], clusters, self._knobs, self._groups.of):
                 if (found := self.comparison.look(verdict)) is not None:
                     log.info("another scheduler decided otherwise", **found.as_record())
+
+    def _fleet(self) -> list[Cluster]:
+        """Every cluster there is; one that could never be read has a stand-in, so that nothing leaves it."""
+        aside = [name for kind, _, name in self.aside.faults if kind == CLUSTERS.kind and name not in self._known]
+        return [*self._known.values(), *map(unread_cluster, aside)]
 
     def _turn(self, key: Key) -> tuple[int, Key]:
         """The higher schedule priority first."""
@@ -215,7 +220,7 @@ class Fleet:
 
     def _decide(self, bindings: list[ResourceBinding]) -> None:
         began = self._now()
-        clusters = list(self._known.values())
+        clusters = self._fleet()
         grouped = [each for each in bindings if any(groups_of(each))]
         alone = [each for each in bindings if not any(groups_of(each))]
         # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
