@@ -45,7 +45,7 @@ def enforced(api: Api, quota: Quota, folder: Path) -> Iterator[None]:
     tls = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     pair = authority.issue("webhook", "127.0.0.1")
     certificate = folder / "webhook.pem"
-    certificate.write_bytes(pair.certificate + pair.key)
+    certificate.write_text(pair.certificate + pair.key)
     tls.load_cert_chain(certificate)
     server.socket = tls.wrap_socket(server.socket, server_side=True)
     thread = threading.Thread(target=server.serve_forever, daemon=True)
@@ -79,14 +79,14 @@ def _handler(quota: Quota) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
-def _configuration(name: str, namespace: str, port: int, authority: bytes) -> dict[str, Any]:
+def _configuration(name: str, namespace: str, port: int, authority: str) -> dict[str, Any]:
     rule = {
         "apiGroups": ["work.karmada.io"],
         "apiVersions": ["*"],
         "operations": ["CREATE", "UPDATE"],
         "resources": ["resourcebindings"],
     }
-    client = {"url": f"https://127.0.0.1:{port}/", "caBundle": base64.b64encode(authority).decode()}
+    client = {"url": f"https://127.0.0.1:{port}/", "caBundle": base64.b64encode(authority.encode()).decode()}
     webhook = {
         "name": "resourcebinding.karmada.io",
         "rules": [rule],

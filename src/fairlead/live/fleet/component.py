@@ -29,12 +29,12 @@ from fairlead.kube.resources import (
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
 )
-from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Change, Key, Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict, decide
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.fleet.shadow import Comparison
+from fairlead.live.fleet.turns import BACKOFF, Turns
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
@@ -45,9 +45,6 @@ GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
 BATCH = 1000
 """Bindings decided in a row before other tasks get their turn."""
-BACKOFF = Backoff(first=0.5, cap=30.0)
-CONFLICTS = Backoff(first=0.05, cap=0.5)
-"""Another writer was faster: the binding is decided on what it wrote, as soon as the watch shows it."""
 HELD = 60.0
 """Seconds for which our own write is believed over a watch that has not shown it yet."""
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
@@ -85,11 +82,7 @@ class Fleet:
         self._client = client
         self._recorder = recorder
         self._now = monotonic
-        self._dirty: set[Key] = set()
-        self._writing: set[Key] = set()
-        self._failures: dict[Key, int] = {}
-        self._later: dict[Key, float] = {}
-        self._refused: dict[Key, int] = {}
+        self._turns = Turns(monotonic, client.jitter)
         self._groups = Groups()
         self.comparison = Comparison()
         self._seen: list[ResourceBinding] = []
@@ -157,8 +150,8 @@ class Fleet:
             self.cycle,
             begin=self._begin,
             # Whoever leads looks at everything when its time begins.
-            idle=lambda: self._later.clear(),
-            due=lambda: min(self._later.values(), default=None),
+            idle=self._turns.rest,
+            due=self._turns.next,
             beside=[self.writer.outbox.run],
             drain=self.writer.outbox.drain,
         )
@@ -180,19 +173,14 @@ class Fleet:
 
     async def cycle(self) -> None:
         """Decide every changed binding that is not being written right now."""
-        now = self._now()
-        self._dirty |= {key for key, time in self._later.items() if time <= now}
-        self._later = {key: time for key, time in self._later.items() if time > now}
         if not self._clusters.served:
             # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).
             return
         self._compare()
-        due = sorted(
-            (key for key in self._dirty if key not in self._writing and key not in self._later), key=self._turn
-        )
+        due = sorted(self._turns.ready(), key=self._turn)
         for start in range(0, len(due), BATCH):
             batch = due[start : start + BATCH]
-            self._dirty -= set(batch)
+            self._turns.taken(batch)
             self._decide([found for key in batch if (found := self._mine(key)) is not None])
             await asyncio.sleep(0)
         self.measures.bindings.set(sum(map(self._ours, self._both())))
@@ -246,31 +234,25 @@ class Fleet:
                 log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.note)
             return
         self.measures.decisions.labels(verdict.reason).inc()
-        self._writing.add(verdict.key)
+        self._turns.writing(verdict.key)
         self.writer.outbox.put(verdict)
 
     def _written(self, verdict: Verdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
         key = verdict.key
-        self._writing.discard(key)
         if newest is not None:
-            self._failures.pop(key, None)
-            self._refused.pop(key, None)
             self._own[key] = (newest, self._now() + HELD)
             self._say(verdict)
             # What was seen while it was being written has had no turn yet.
-            if key in self._dirty:
+            if self._turns.written(key):
                 self._rounds.wake()
             return
         if isinstance(error, ApiError) and error.not_found:
+            self._turns.written(key)
             return
-        self._failures[key] = failures = self._failures.get(key, 0) + 1
         conflict = isinstance(error, ApiError) and error.conflict
         if error is not None and not conflict:
             log.warning("not written, tried again later", binding="/".join(key), why=str(error))
-        backoff = CONFLICTS if conflict else BACKOFF
-        self._later[key] = self._now() + backoff.wait(failures, self._client.jitter)
-        if not conflict:
-            self._refused[key] = verdict.binding.metadata.generation
+        self._turns.failed(key, verdict.binding.metadata.generation, conflict=conflict)
         self._rounds.wake()
 
     def _say(self, verdict: Verdict) -> None:
@@ -320,23 +302,20 @@ class Fleet:
         meta = change.object.metadata
         key = (meta.namespace, meta.name)
         if change.kind == "deleted":
-            for memory in (self.verdicts, self._failures, self._later, self._own, self._refused):
-                memory.pop(key, None)
-            self._dirty = (self._dirty | self._groups.members(change.object)) - {key}
+            self.verdicts.pop(key, None)
+            self._own.pop(key, None)
+            self._turns.add(self._groups.members(change.object))
+            self._turns.forget(key)
             self._groups.drop(key)
             self.comparison.forget(key)
             self._rounds.wake()
             return
-        if any(groups_of(change.object)) and key not in self._writing:
+        if any(groups_of(change.object)) and not self._turns.is_writing(key):
             self._groups.put(change.object)
-            self._dirty |= self._groups.members(change.object)
-        if self._refused.get(key, 0) != meta.generation:
-            # Another spec is another question; the status alone, which may be our own write, is not.
-            self._refused.pop(key, None)
-            self._later.pop(key, None)
+            self._turns.add(self._groups.members(change.object))
         if self.options.shadow and self._ours(change.object):
             self._seen.append(change.object)
-        self._dirty.add(key)
+        self._turns.changed(key, meta.generation)
         self._rounds.wake()
 
     def _on_cluster(self, change: Change[Cluster]) -> None:
@@ -357,7 +336,7 @@ class Fleet:
 
     def _wake(self, change: Change[Cluster]) -> None:
         if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
-            self._dirty |= {key for key, each in self.verdicts.items() if each.waits_for_room}
+            self._turns.add(key for key, each in self.verdicts.items() if each.waits_for_room)
             self._rounds.wake()
         else:
             self._all()
@@ -371,7 +350,7 @@ class Fleet:
         return [each for reflector in self._bindings for each in reflector.objects.values()]
 
     def _all(self) -> None:
-        self._dirty |= {key for reflector in self._bindings for key in reflector.objects}
+        self._turns.add(key for reflector in self._bindings for key in reflector.objects)
         self._rounds.wake()
 
 
