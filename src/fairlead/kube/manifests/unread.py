@@ -1,6 +1,7 @@
 """Fields of an object that our shapes do not have: they are told, never passed over in silence."""
 
 from collections.abc import Iterator
+from functools import cache
 from typing import Any
 
 import msgspec
@@ -8,7 +9,12 @@ import msgspec
 
 def unread(raw: Any, shape: type[msgspec.Struct]) -> list[str]:
     """The paths of filled fields that the shape does not have, in order: `placement.someDay`."""
-    return list(_unread(raw, msgspec.inspect.type_info(shape), ""))
+    return list(_unread(raw, _info(shape), ""))
+
+
+@cache
+def _info(shape: type[msgspec.Struct]) -> msgspec.inspect.Type:
+    return msgspec.inspect.type_info(shape)
 
 
 def _unread(raw: Any, kind: msgspec.inspect.Type, path: str) -> Iterator[str]:
