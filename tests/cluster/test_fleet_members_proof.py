@@ -45,6 +45,7 @@ class Trouble:
         self.done: Counter[str] = Counter()
         self._lot = random.Random(20)
         self._undo: list[Callable[[], None]] = []
+        self._unjoined: set[str] = set()
 
     def happen(self) -> None:
         """One thing; what lasts is ended by a later one."""
@@ -55,7 +56,7 @@ class Trouble:
              self.rejoin, self.kill)
         )  # fmt: skip
         self.done[what.__name__] += 1
-        what(self._lot.choice(sorted(self.members)))
+        what(self._lot.choice(sorted(self.members.keys() - self._unjoined)))
 
     def end(self) -> None:
         while self._undo:
@@ -96,9 +97,11 @@ class Trouble:
         self.host.api.patch(path, {"spec": {"taints": [*taints, {"key": key, "effect": effect}]}})
 
         def off() -> None:
-            found = self.host.api.get(path)["spec"].get("taints") or []
-            self.host.api.patch(path, {"spec": {"taints": [each for each in found if each["key"] != key]}})
             ended(cause)
+            # A cluster that was unjoined since comes back without its taints.
+            if name not in self._unjoined:
+                found = self.host.api.get(path)["spec"].get("taints") or []
+                self.host.api.patch(path, {"spec": {"taints": [each for each in found if each["key"] != key]}})
 
         self._undo.append(off)
 
@@ -117,10 +120,14 @@ class Trouble:
 
     def rejoin(self, name: str) -> None:
         """Unjoined and joined again."""
+        if self._unjoined:
+            return
         cause = self.witness.ask("unjoined", name)
+        self._unjoined.add(name)
         self.host.api.delete(f"{CLUSTERS}/{name}")
 
         def join() -> None:
+            self._unjoined.discard(name)
             self.host.api.create(CLUSTERS, cluster(name, {"pool": self.host.namespace}))
             ended(cause)
 
