@@ -118,7 +118,7 @@ class Bindings:
         return found
 
     def settled(self, *, seconds: float = 120) -> None:
-        """Wait until every binding's status is of its generation."""
+        """Wait until every binding is answered."""
         self.api.wait("all bindings are scheduled", lambda: all(map(observed, self.all())), seconds=seconds)
 
     def clusters(self) -> dict[str, dict[str, int]]:
@@ -129,7 +129,9 @@ class Bindings:
 
 
 def observed(found: dict[str, Any]) -> bool:
-    return bool(found.get("status", {}).get("schedulerObservedGeneration") == found["metadata"]["generation"])
+    """Whether the binding is placed as its generation asks, or is told why not: a refusal observes nothing."""
+    placed = found.get("status", {}).get("schedulerObservedGeneration") == found["metadata"]["generation"]
+    return bool(placed or condition(found).get("status") == "False")
 
 
 def counts(found: dict[str, Any]) -> dict[str, int]:

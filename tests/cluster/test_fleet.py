@@ -30,6 +30,7 @@ from tests.cluster.karmada import (
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
 RESULT = "fairlead.io/last-schedule-result"
+APPLIED = "policy.karmada.io/applied-placement"
 
 
 @pytest.fixture
@@ -172,7 +173,7 @@ def test_killed_and_restarted_moves_nothing_and_labels_cause_no_write(
 
 
 def test_binding_is_told_what_became_of_it(api: Api, kubeconfig: Path, namespace: str, bindings: Bindings) -> None:
-    """Success with who got how many; a bad one has a reason; suspended and foreign ones are left alone."""
+    """Success with the placement applied; a bad one has a reason; suspended and foreign ones are left alone."""
     placement = static(namespace, equal(namespace))
     nowhere = {"clusterAffinity": {"clusterNames": ["nowhere"]}}
     bindings.create(
@@ -197,7 +198,8 @@ def test_binding_is_told_what_became_of_it(api: Api, kubeconfig: Path, namespace
     }
     good = bindings.get("good")
     assert sum(counts(good).values()) == 6
-    assert condition(good)["message"].startswith("6 replicas over 4 clusters: ")
+    assert condition(good)["message"] == "Binding has been scheduled successfully."
+    assert json.loads(good["metadata"]["annotations"][APPLIED]) == placement
     assert "spec.placement" in condition(bindings.get("unplaced"))["message"]
     stored = json.loads(good["metadata"]["annotations"][RESULT])
     assert (stored["replicas"], stored["mode"]) == (6, "static")
@@ -260,9 +262,13 @@ def test_changes_of_what_matters_are_followed(api: Api, kubeconfig: Path, namesp
             api.patch(f"{CLUSTERS}/{second}", {"metadata": {"labels": {"pool": "other"}}})
             become("the cluster left the pool", {first: 12})
             api.patch(f"{CLUSTERS}/{second}", {"metadata": {"labels": {"pool": namespace}}})
-            become("the cluster came back", {first: 4, second: 8})
+            patch({"replicas": 15})
+            become("the cluster came back and counts at the next change", {first: 5, second: 10})
             api.patch(f"{CLUSTERS}/{second}", {"spec": {"taints": [{"key": "k", "effect": "NoExecute"}]}})
-            become("the cluster repels", {first: 12})
+            task = {"fromCluster": second, "producer": "TaintManager", "reason": "TaintUntolerated", "replicas": 10}
+            patch({"clusters": [{"name": first, "replicas": 5}], "gracefulEvictionTasks": [task]})
+            become("the taint manager evicts", {first: 15})
+            patch({"gracefulEvictionTasks": None, "replicas": 12})
             patch({"placement": static(namespace, {first: 1, third: 1})})
             become("another cluster", {first: 6, third: 6})
             api.delete(f"{CLUSTERS}/{third}")

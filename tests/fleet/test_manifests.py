@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.kube.manifests import last_result
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
+from fairlead.kube.manifests.decided import APPLIED
 from fairlead.kube.manifests.fleet import binding_ask, division_ask, policy_for
 from fairlead.kube.manifests.placement import unreadable
 from fairlead.kube.manifests.reading import parse_manifests
@@ -311,8 +312,24 @@ def test_binding_scheduled_by_somebody_else_is_known_but_drawn_anew() -> None:
     """Counts without weights: what runs is known, rule 2 is not asked."""
     clusters = {"clusters": [{"name": "west", "replicas": 6}]}
     ask = binding_ask(binding(divided(), spec=clusters), FLEET)
-    assert ask.prior == PriorDivision(mode=Mode.WEBSTER, replicas=6, counts={"west": 6})
+    runs = frozenset({"west"})
+    assert ask.prior == PriorDivision(mode=Mode.WEBSTER, replicas=6, counts={"west": 6}, targets=runs)
     assert binding_ask(binding(divided()), FLEET).prior is None
+
+
+def test_result_that_stands_is_kept_in_manifests_as_it_is_live() -> None:
+    """Another scheduler's result, out of range since a cluster joined: nothing asks for a new division."""
+    placement = divided()
+    clusters = {"clusters": [{"name": "west", "replicas": 5}, {"name": "north", "replicas": 1}]}
+    found = binding(placement, spec=clusters, annotations={APPLIED: json.dumps(placement)})
+    ask = binding_ask(found, FLEET)
+    assert ask.policy.reschedule is Reschedule.KEEP
+    division = solved(ask)
+    assert (dict(division.placements), division.rule) == ({"west": 5, "north": 1, "lab": 0}, "kept")
+    scaled = solved(
+        binding_ask(binding(placement, 8, spec=clusters, annotations={APPLIED: json.dumps(placement)}), FLEET)
+    )
+    assert dict(scaled.placements) == {"west": 4, "north": 4, "lab": 0}
 
 
 YAML = """

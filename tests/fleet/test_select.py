@@ -4,6 +4,7 @@ from collections.abc import Mapping
 
 import pytest
 
+from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import Traits, cluster_table
 from fairlead.model.division import (
@@ -79,19 +80,21 @@ def test_no_cluster_left_after_filters_says_which_filters_took_them() -> None:
         "b": Traits(evicting=True),
         "c": Traits(taints=(Taint(key="broken"),)),
         "d": Traits(),
+        "e": Traits(barred=reasons.KIND_NOT_SERVED),
     }
     division = chosen(DividePolicy(affinities=(Affinity(exclude=("d",)),)), fleet)
     assert division.finding is not None
     assert division.finding.code == "NoClusterFits"
     assert division.finding.sentence.endswith(
-        "1 ClusterDeleting, 1 ClusterEvicting, 1 AffinityMismatch, 1 TaintNotTolerated"
+        "1 ClusterDeleting, 1 AffinityMismatch, 1 KindNotServed, 1 TaintNotTolerated, 1 ClusterEvicting"
     )
     assert division.unplaced == 4
     assert [(each.reason.code, each.count, each.names) for each in division.trace.rejected] == [
         ("ClusterDeleting", 1, ("a",)),
-        ("ClusterEvicting", 1, ("b",)),
         ("AffinityMismatch", 1, ("d",)),
+        ("KindNotServed", 1, ("e",)),
         ("TaintNotTolerated", 1, ("c",)),
+        ("ClusterEvicting", 1, ("b",)),
     ]
 
 
@@ -146,12 +149,13 @@ def test_taint_keeps_away_what_does_not_tolerate_it(tolerations: tuple[Toleratio
     [
         ("NoSchedule", False, False),
         ("NoSchedule", True, True),
-        ("NoExecute", True, False),
+        ("NoExecute", False, False),
+        ("NoExecute", True, True),
         ("PreferNoSchedule", False, True),
     ],
 )
 def test_taint_effect_decides_for_what_already_runs(effect: str, running: bool, passes: bool) -> None:
-    """NoSchedule lets stay what runs, NoExecute does not, PreferNoSchedule keeps nobody away."""
+    """What runs stays: a NoExecute taint is left to Karmada's taint manager. PreferNoSchedule keeps nothing away."""
     fleet = {"a": Traits(taints=(Taint(key="x", effect=effect),)), "b": Traits()}
     prior = prior_of({"a": 2, "b": 2}) if running else None
     assert ("a" in chosen(DividePolicy(), fleet, prior).chosen) == passes

@@ -153,6 +153,28 @@ def test_duplicated_that_respects_room_takes_clusters_that_hold_all() -> None:
     assert division.chosen == ("m3",)
 
 
+def test_fewest_regions_that_hold_the_replicas_come_before_score() -> None:
+    """6 replicas fit two regions of low score; the third, however good, is not paid for."""
+    clusters = fleet(("a", "x", 60, 1), ("b", "y", 30, 3), ("c", "z", 20, 3), ("d", "w", 10, 3))
+    assert set(run(clusters, 6, by(SpreadBy.REGION, 1, 3)).chosen) == {"b", "c"}
+    assert set(run(clusters, 7, by(SpreadBy.REGION, 1, 3)).chosen) == {"a", "b", "c"}
+
+
+def test_region_that_runs_the_workload_is_not_left_for_fewer_regions() -> None:
+    """What runs stays: a target leaves for other reasons than a bill."""
+    clusters = fleet(("a", "x", 0, 9), ("b", "y", 0, 9))
+    policy = DividePolicy(mode=Mode.DYNAMIC, spread=(by(SpreadBy.REGION, 1, 2),))
+    prior = prior_of({"a": 2, "b": 2}, mode=Mode.DYNAMIC)
+    assert set(divide(DivideWorkload(name="web", replicas=4), clusters, policy, prior=prior).chosen) == {"a", "b"}
+
+
+def test_duplicated_takes_the_region_in_which_more_clusters_hold_it() -> None:
+    """Two clusters of y hold 5, one of x does, though x scores higher."""
+    clusters = fleet(("a1", "x", 9, 9), ("a2", "x", 9, 1), ("b1", "y", 0, 9), ("b2", "y", 0, 9))
+    division = run(clusters, 5, by(SpreadBy.REGION, 1, 1), mode=Mode.DUPLICATED)
+    assert set(division.chosen) == {"b1", "b2"}
+
+
 def test_search_that_stops_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """The note tells that the choice may not be the best; with no choice at all, the finding does."""
     clusters = fleet(*((f"c{place}", f"r{place % 7}", place % 5, 10 + place % 3) for place in range(40)))
@@ -218,10 +240,11 @@ def test_choice_is_the_best_of_all_subsets(
         found = tuple(clusters.row[name] for name in division.chosen)
         assert fits(found)
         least = min(row[2] for row in rows)
-        best = max(every, key=lambda subset: (worth(subset)[0] - least * len(subset), worth(subset)[1]))
-        assert (worth(found)[0] - least * len(found), worth(found)[1]) == (
-            worth(best)[0] - least * len(best),
-            worth(best)[1],
-        )
+
+        def rank(subset: tuple[int, ...]) -> tuple[int, int, int]:
+            regions = len({rows[place][0] for place in subset})
+            return -regions, worth(subset)[0] - least * len(subset), worth(subset)[1]
+
+        assert rank(found) == max(map(rank, every))
     else:
         assert division.finding is not None

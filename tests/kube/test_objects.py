@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from fairlead.kube import moments
 from fairlead.kube.decode import decode, drop_nulls
 from fairlead.kube.errors import AnswerError
+from fairlead.kube.manifests.fleet import placement_of
 from fairlead.kube.objects.meta import Shape
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.workloads import Deployment
@@ -156,11 +157,10 @@ def test_defaults_of_karmada_hold_inside_the_block_only() -> None:
     """No replicaScheduling at all is not the same as an empty one."""
     empty = decode(b'{"spec": {"placement": {"replicaScheduling": {}}}}', RESOURCE_BINDINGS.shape, "").spec
     absent = decode(b'{"spec": {"placement": {}}}', RESOURCE_BINDINGS.shape, "").spec
-    assert empty.placement is not None
-    assert absent.placement is not None
-    assert absent.placement.replica_scheduling is None
-    assert empty.placement.replica_scheduling is not None
-    assert empty.placement.replica_scheduling.replica_scheduling_type == "Divided"
+    assert placement_of(absent.placement, "b").replica_scheduling is None
+    scheduling = placement_of(empty.placement, "b").replica_scheduling
+    assert scheduling is not None
+    assert scheduling.replica_scheduling_type == "Divided"
 
 
 def test_node_is_ready_only_by_its_condition() -> None:

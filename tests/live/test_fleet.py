@@ -10,6 +10,7 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
+from fairlead.kube.manifests.decided import APPLIED
 from fairlead.kube.resources import (
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
@@ -77,6 +78,11 @@ class Stage:
         there = self.find(name).get("status", {}).get("conditions", [])
         return next((each for each in there if each["type"] == "Scheduled"), {})
 
+    def why(self, name: str) -> str:
+        """What the page of decisions says of a binding."""
+        told = json.loads(self.fleet.decisions())["decisions"]
+        return next(str(each["why"]) for each in told if each["binding"] == f"shop/{name}")
+
     def patches(self) -> Counter[str]:
         """Patches sent so far, of objects and of their status."""
         sent = [call for call in self.api.calls if call[0] == "PATCH"]
@@ -109,7 +115,9 @@ def test_binding_gets_its_clusters_and_its_status() -> None:
         assert found["status"]["schedulerObservedGeneration"] == found["metadata"]["generation"]
         assert found["status"]["lastScheduledTime"] == "2023-11-14T22:13:20Z"
         assert [each["type"] for each in found["status"]["conditions"]] == ["FullyApplied", "Scheduled"]
-        assert stage.condition("web")["message"].startswith("6 replicas over 4 clusters: m1 ")
+        assert stage.condition("web")["message"] == "Binding has been scheduled successfully."
+        assert stage.why("web").startswith("6 replicas over 4 clusters: m1 ")
+        assert json.loads(found["metadata"]["annotations"][APPLIED]) == placement()
         stored = json.loads(found["metadata"]["annotations"]["fairlead.io/last-schedule-result"])
         assert (stored["replicas"], stored["mode"]) == (6, "static")
         found["metadata"]["labels"] = {"a": "b"}
@@ -211,7 +219,7 @@ def test_bad_binding_is_told_why_and_others_go_on(spec: dict[str, Any], reason: 
         stage = Stage(api)
         await stage.quiet()
         assert stage.condition("bad")["reason"] == reason
-        assert said in stage.condition("bad")["message"]
+        assert said in stage.why("bad")
         assert stage.condition("good")["reason"] == "Success"
         assert stage.patches()["status"] == 2
         await stage.stop()
@@ -228,7 +236,7 @@ def test_without_any_cluster_everybody_waits_and_the_first_cluster_ends_it() -> 
         stage = Stage(api)
         await stage.quiet()
         assert stage.condition("web")["reason"] == "NoClusterFit"
-        assert "NoClusters" in stage.condition("web")["message"]
+        assert "NoClusters" in stage.why("web")
         api.put(CLUSTERS, {"metadata": {"name": "m1"}, "spec": {}})
         await stage.quiet()
         assert stage.counts("web") == {"m1": 6}
@@ -277,21 +285,55 @@ def test_defect_is_counted_and_others_go_on(monkeypatch: pytest.MonkeyPatch) -> 
     play(act)
 
 
-def test_refusal_leaves_what_runs() -> None:
-    """A policy that matches no cluster any more changes the status only; put right, the status says so again."""
+def test_policy_that_matches_no_cluster_takes_the_workload_away() -> None:
+    """Its clusters are emptied and the new placement is recorded, as karmada-scheduler does; put right, it returns."""
 
     async def act(api: FakeApi) -> None:
         api.put(RESOURCE_BINDINGS, binding("web"))
         stage = Stage(api)
         await stage.quiet()
         before = stage.counts("web")
-        stage.change("web", placement={"clusterAffinity": {"clusterNames": ["x"]}})
+        nowhere = {"clusterAffinity": {"clusterNames": ["x"]}}
+        stage.change("web", placement=nowhere)
         await stage.quiet()
-        assert stage.counts("web") == before
-        assert stage.condition("web")["status"] == "False"
+        assert "clusters" not in stage.find("web")["spec"]
+        assert json.loads(stage.find("web")["metadata"]["annotations"][APPLIED]) == nowhere
+        condition = stage.condition("web")
+        assert (condition["status"], condition["reason"]) == ("False", "NoClusterFit")
+        assert condition["message"] == (
+            "0/4 clusters are available: 4 cluster(s) did not match the placement cluster affinity constraint."
+        )
         stage.change("web", placement=placement())
         await stage.quiet()
         assert stage.counts("web") == before
+        assert stage.condition("web")["status"] == "True"
+        assert stage.patches() == {"spec": 3, "status": 3}
+        await stage.stop()
+
+    play(act)
+
+
+def test_refusal_for_lack_of_room_leaves_what_runs() -> None:
+    """More replicas than fit: the condition says so and nothing else is written; enough again, the status is right."""
+
+    async def act(api: FakeApi) -> None:
+        for name in NAMES:
+            summary = {"allocatable": {"pods": "2"}}
+            api.put(CLUSTERS, {"metadata": {"name": name}, "spec": {}, "status": {"resourceSummary": summary}})
+        dynamic = {"replicaScheduling": {"weightPreference": {"dynamicWeight": "AvailableReplicas"}}}
+        api.put(RESOURCE_BINDINGS, binding("web", 4, placement=dynamic))
+        stage = Stage(api)
+        await stage.quiet()
+        before = stage.find("web")
+        stage.change("web", replicas=40)
+        await stage.quiet()
+        after = stage.find("web")
+        assert after["spec"]["clusters"] == before["spec"]["clusters"]
+        for field in ("schedulerObservedGeneration", "lastScheduledTime"):
+            assert after["status"][field] == before["status"][field]
+        assert stage.condition("web")["reason"] == "Unschedulable"
+        stage.change("web", replicas=4)
+        await stage.quiet()
         assert stage.condition("web")["status"] == "True"
         assert stage.patches() == {"spec": 1, "status": 3}
         await stage.stop()
@@ -314,7 +356,10 @@ def test_binding_short_of_room_is_placed_when_room_comes() -> None:
         stage = Stage(api)
         await stage.quiet()
         assert stage.condition("web")["reason"] == "Unschedulable"
-        assert "more room on a cluster would help" in stage.condition("web")["message"]
+        assert stage.condition("web")["message"] == (
+            "failed to assign replicas: failed to scale up: Clusters available replicas 4 are not enough to schedule."
+        )
+        assert "more room on a cluster would help" in stage.why("web")
         room(api, "m1", 3)
         await stage.quiet()
         assert stage.counts("web") == {"m1": 3, "m2": 1, "m3": 1, "m4": 1}
@@ -338,8 +383,9 @@ def test_suspended_foreign_deleted_and_shadowed_bindings_are_left_alone() -> Non
         shadow = Stage(api, shadow=True)
         await shadow.quiet()
         assert shadow.patches() == {}
-        (told,) = json.loads(shadow.fleet.decisions())["decisions"]
-        assert (told["binding"], told["reason"], sum(told["clusters"].values())) == ("shop/web", "Success", 6)
+        told = json.loads(shadow.fleet.decisions())["decisions"]
+        assert [each["binding"] for each in told] == ["shop/foreign", "shop/web"]
+        assert {(each["reason"], sum(each["clusters"].values())) for each in told} == {("Success", 6)}
         await shadow.stop()
 
     play(act)

@@ -499,7 +499,7 @@ FLEET: dict[str, Poison] = {
     NESTED: poison(binding("deep", deep=deep(2000)), told=("works", "deep", "")),
     "a placement of the wrong type": poison(
         binding("typed", placement={"clusterAffinity": {"clusterNames": "all of them"}}),
-        told=("event", "typed", "cannot be read"),
+        told=("binding", "typed", "spec.placement"),
     ),
     "a cluster that offers all there can be": poison(
         cluster("sky", {"resourceSummary": {"allocatable": {"memory": "16Ei", "pods": HUGE}}}),

@@ -15,7 +15,8 @@ Examples:
   fairlead fleet --kubeconfig karmada.config --shadow --health 127.0.0.1:8080
 
 \b
-/healthz, /readyz, /metrics and /decisions (the last verdict on every binding, JSON) are served on the health address.
+/healthz, /readyz, /metrics and /decisions (the last verdict on every binding, JSON) are served on the health address;
+with --shadow also /differences (where another scheduler decided otherwise, and why).
 """,
 )
 @click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")

@@ -10,6 +10,7 @@ import numpy as np
 from fairlead.model.columns import Int, distinct, frozen, ints
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_rank
+from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint
 
 UNKNOWN = -1
@@ -22,7 +23,11 @@ _NO_LABELS: Mapping[str, str] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Traits:
-    """What a policy may ask of a cluster. A cluster may cover several zones."""
+    """What a policy may ask of a cluster. A cluster may cover several zones.
+
+    `barred` is why nothing new of the workload may come, where there is a reason; what is there stays. `unknown`: the
+    cluster cannot be read, so whatever stands there stays and nothing comes.
+    """
 
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_LABELS)
     region: str = ""
@@ -31,6 +36,8 @@ class Traits:
     taints: tuple[Taint, ...] = ()
     deleting: bool = False
     evicting: bool = False
+    barred: Reason | None = None
+    unknown: bool = False
 
 
 NO_TRAITS = Traits()

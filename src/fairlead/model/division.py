@@ -35,10 +35,14 @@ class Sticky(StrEnum):
 
 
 class Reschedule(StrEnum):
-    """What a change of replicas does to those already placed."""
+    """What a new division does to replicas already placed."""
 
+    KEEP = "keep"
+    """Nothing asks for a new division: the prior stands while all its clusters pass, else as steady."""
     STEADY = "steady"
+    """The prior binds as far as the mode lets it."""
     FRESH = "fresh"
+    """The prior is forgotten."""
 
 
 class Ties(StrEnum):
@@ -71,7 +75,10 @@ class Expression:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Affinity:
-    """Which clusters may be chosen; every part that is given must hold. `name` is that of a group."""
+    """Which clusters may be chosen; every part that is given must hold. `name` is that of a group.
+
+    `overflow` are further clusters, in order, for what the room of the group's own does not hold.
+    """
 
     name: str = ""
     labels: Mapping[str, str] = field(default_factory=lambda: _NO_LABELS)
@@ -79,6 +86,7 @@ class Affinity:
     fields: tuple[Expression, ...] = ()
     names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    overflow: tuple["Affinity", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,12 +137,23 @@ class PriorDivision:
     """The last accepted result: by which mode, of how many replicas, by which weights, with which counts.
 
     `counts` names every cluster that took part, those with 0 too. `replicas` need not be the sum of the counts.
+    `targets` are clusters that hold the workload without replicas: a ConfigMap, a definition, a namespace.
     """
 
     mode: Mode = Mode.STATIC
     replicas: int = 0
     weights: Mapping[str, int] = field(default_factory=lambda: _NONE)
     counts: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    targets: frozenset[str] = frozenset()
+
+    @property
+    def running(self) -> frozenset[str]:
+        """The clusters that hold the workload now, with replicas or without (docs/decisions/0215)."""
+        return self.targets | {name for name, count in self.counts.items() if count > 0}
+
+
+NO_PRIOR = PriorDivision()
+"""Stands for a workload that was never divided: nothing runs anywhere."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -91,7 +91,7 @@ class PolicyIn(_Strict, kw_only=True, frozen=True):
     mode: Mode = Mode.STATIC
     sticky: Sticky = Sticky.SEED
     capacity_coefficient: float | str | None = None
-    reschedule: Reschedule = Reschedule.STEADY
+    reschedule: Literal["steady", "fresh"] = "steady"
     ties: Ties = Ties.UID
     respect_room: bool = False
     partial: bool = False
@@ -231,7 +231,7 @@ def _policy(given: PolicyIn | None) -> DividePolicy:
         mode=given.mode,
         sticky=given.sticky,
         coefficient=_coefficient(given.capacity_coefficient),
-        reschedule=given.reschedule,
+        reschedule=Reschedule(given.reschedule),
         ties=given.ties,
         respect_room=given.respect_room,
         partial=given.partial,

@@ -1,23 +1,44 @@
 """Karmada objects to divisions: a binding with its placement, or a workload with the policy that selects it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 
+import msgspec
+
+from fairlead.kube.decode import convert
+from fairlead.kube.errors import AnswerError
 from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.manifests.decided import stands
+from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.last_result import prior_of
-from fairlead.kube.manifests.placement import MOST, Knobs, affinity_of, knobs_of, policy_of, table_of, unreadable
+from fairlead.kube.manifests.placement import (
+    MOST,
+    Claims,
+    Knobs,
+    affinity_of,
+    knobs_of,
+    policy_of,
+    table_of,
+    unreadable,
+)
 from fairlead.kube.moments import seconds
 from fairlead.kube.objects.karmada import (
+    BoundResource,
     Cluster,
     ClusterAffinity,
+    Placement,
     PropagationPolicy,
+    ReplicaRequirements,
     ResourceBinding,
     ResourceSelector,
 )
+from fairlead.kube.objects.meta import Raw
 from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
 from fairlead.levels.fleet.match import suits
+from fairlead.levels.fleet.room import PODS
 from fairlead.model.amounts import exact
 from fairlead.model.clusters import Traits
-from fairlead.model.division import DivideWorkload, DivisionAsk
+from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule
 from fairlead.model.errors import InputError
 from fairlead.model.workload import Workload
 
@@ -30,30 +51,97 @@ _SHAPES: Mapping[str, type[Deployment | StatefulSet | ReplicaSet | Job]] = {
 }
 
 
-def binding_ask(binding: ResourceBinding, clusters: Sequence[Cluster], knobs: Knobs | None = None) -> DivisionAsk:
+def knobs_for(binding: ResourceBinding, of_policy: Knobs | None = None) -> Knobs:
+    """The knobs of a binding: its own annotation comes before that of its policy."""
+    own = knobs_of(binding.metadata.annotations, name_of(binding))
+    return own if of_policy is None or own != Knobs() else of_policy
+
+
+def name_of(binding: ResourceBinding) -> str:
+    """How a binding is called in messages."""
+    return f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
+
+
+def placement_of(raw: Raw | None, who: str) -> Placement:
+    """The fields of a placement that are read; `InputError` where there is none or it cannot be read."""
+    if raw is None:
+        raise InputError(f"{who}: spec.placement", "is missing; expected the placement of a policy")
+    try:
+        return convert(raw, Placement, "not a placement")
+    except AnswerError as error:
+        raise InputError(f"{who}: spec.placement", str(error)) from None
+
+
+def binding_ask(
+    binding: ResourceBinding,
+    clusters: Sequence[Cluster],
+    knobs: Knobs | None = None,
+    neighbours: Neighbours = ALONE,
+) -> DivisionAsk:
     """The division a binding asks for. `InputError` where it has no placement or one that cannot be used.
 
-    `knobs` are those of its policy, where they are known; the binding's own annotation comes first.
+    `knobs` are those of its policy, where they are known; the binding's own annotation comes first. Where nothing
+    asks for a new division, the ask says so (`Reschedule.KEEP`).
     """
     spec = binding.spec
-    who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
-    if spec.placement is None:
-        raise InputError(f"{who}: spec.placement", "is missing; expected the placement of a policy")
+    who = name_of(binding)
     if not 0 <= spec.replicas <= MOST:
         raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 to 2^48")
-    own = knobs_of(binding.metadata.annotations, who)
-    knobs = own if knobs is None or own != Knobs() else knobs
-    asked = spec.replica_requirements.resource_request if spec.replica_requirements else {}
-    place = f"{who}: spec.replicaRequirements.resourceRequest"
-    request = {name: exact(name, value, f"{place}.{name}") for name, value in asked.items()}
-    evicting = frozenset(each.from_cluster for each in spec.graceful_eviction_tasks)
+    claims = Claims(
+        request=_request(spec.replica_requirements, f"{who}: spec.replicaRequirements"),
+        whole=_whole_set(binding),
+        evicting=frozenset(each.from_cluster for each in spec.graceful_eviction_tasks),
+        api=(spec.resource.api_version, spec.resource.kind),
+        neighbours=neighbours,
+    )
     uid = spec.resource.uid or f"{spec.resource.namespace}/{spec.resource.name}"
-    return DivisionAsk(
-        workload=DivideWorkload(name=who, replicas=spec.replicas, uid=uid, tie_uid=spec.resource.uid),
-        clusters=table_of(clusters, spec.placement, knobs, request, who, evicting=evicting),
-        policy=policy_of(spec.placement, knobs, who, fresh=wants_fresh(binding)),
+    workload = DivideWorkload(name=who, replicas=spec.replicas, uid=uid, tie_uid=spec.resource.uid)
+    return _asked(workload, binding, clusters, claims, knobs_for(binding, knobs), who)
+
+
+def _request(given: ReplicaRequirements | None, who: str) -> dict[str, int]:
+    asked = given.resource_request if given else {}
+    return {name: exact(name, value, f"{who}.resourceRequest.{name}") for name, value in asked.items()}
+
+
+def _whole_set(binding: ResourceBinding) -> dict[str, int]:
+    """What all components of a workload with several pod templates ask for together; empty for others."""
+    components = binding.spec.components
+    who = f"{name_of(binding)}: spec.components"
+    if len(components) < 2:
+        return {}
+    if binding.spec.replicas:
+        raise InputError(who, "stand beside spec.replicas; a set of components goes whole to a cluster")
+    whole: dict[str, int] = {PODS: 0}
+    for place, each in enumerate(components):
+        if not 0 <= each.replicas <= MOST:
+            raise InputError(f"{who}[{place}].replicas", f"{each.replicas}; expected 0 to 2^48")
+        asked = {PODS: 1, **_request(each.replica_requirements, f"{who}[{place}].replicaRequirements")}
+        for name, amount in asked.items():
+            whole[name] = whole.get(name, 0) + amount * each.replicas
+    return whole
+
+
+def _asked(
+    workload: DivideWorkload,
+    binding: ResourceBinding,
+    clusters: Sequence[Cluster],
+    claims: Claims,
+    knobs: Knobs,
+    who: str,
+) -> DivisionAsk:
+    placement = placement_of(binding.spec.placement, who)
+    fresh = wants_fresh(binding)
+    observed = binding.status.scheduler_observing_affinity_name
+    ask = DivisionAsk(
+        workload=workload,
+        clusters=table_of(clusters, placement, knobs, who, claims),
+        policy=policy_of(placement, knobs, who, fresh=fresh, observed=observed),
         prior=prior_of(binding),
     )
+    if fresh or not stands(binding, ask, knobs):
+        return ask
+    return replace(ask, policy=replace(ask.policy, reschedule=Reschedule.KEEP))
 
 
 def wants_fresh(binding: ResourceBinding) -> bool:
@@ -67,8 +155,7 @@ def _moment(binding: ResourceBinding, field: str, text: str | None) -> float | N
     try:
         return None if text is None else seconds(text)
     except InputError as error:
-        who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
-        raise InputError(f"{who}: {field}", error.message) from None
+        raise InputError(f"{name_of(binding)}: {field}", error.message) from None
 
 
 def unreadable_clusters(found: Catalogue) -> list[InputError]:
@@ -87,28 +174,42 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     if policy is None or not clusters:
         return None
     who = f"{policy.metadata.namespace}/{policy.metadata.name}".lstrip("/")
+    uid = workload.uid or workload.title
+    asked = DivideWorkload(name=workload.title, replicas=workload.replicas, uid=uid, tie_uid=workload.uid)
     try:
         knobs = knobs_of(policy.metadata.annotations, who)
-        binding = binding_of(found, workload)
-        uid = workload.uid or workload.title
-        placement = policy.spec.placement
-        evicting = binding.spec.graceful_eviction_tasks if binding else ()
-        return DivisionAsk(
-            workload=DivideWorkload(name=workload.title, replicas=workload.replicas, uid=uid, tie_uid=workload.uid),
-            clusters=table_of(
-                clusters,
-                placement,
-                knobs,
-                dict(workload.shape.request),
-                who,
-                evicting=frozenset(each.from_cluster for each in evicting),
-            ),
-            policy=policy_of(placement, knobs, who, fresh=binding is not None and wants_fresh(binding)),
-            prior=prior_of(binding) if binding else None,
+        binding = _bound(found, workload, policy)
+        claims = Claims(
+            request=dict(workload.shape.request),
+            evicting=frozenset(each.from_cluster for each in binding.spec.graceful_eviction_tasks),
+            api=(binding.spec.resource.api_version, binding.spec.resource.kind),
         )
+        return _asked(asked, binding, clusters, claims, knobs, who)
     except InputError as error:
         found.errors.append(error)
         return None
+
+
+def _bound(found: Catalogue, workload: Workload, policy: PropagationPolicy) -> ResourceBinding:
+    """The binding as the policy and the workload will make it: that of today, or one that is new."""
+    binding = binding_of(found, workload) or ResourceBinding()
+    resource = binding.spec.resource
+    if not resource.kind:
+        resource = BoundResource(
+            api_version=_VERSIONS.get(workload.kind, ""),
+            kind=workload.kind if workload.kind in _VERSIONS else "",
+            namespace=workload.namespace,
+            name=workload.name,
+        )
+    requirements = binding.spec.replica_requirements or ReplicaRequirements()
+    spec = msgspec.structs.replace(
+        binding.spec,
+        resource=resource,
+        replicas=workload.replicas,
+        replica_requirements=requirements,
+        placement=policy.spec.placement,
+    )
+    return msgspec.structs.replace(binding, spec=spec)
 
 
 def policy_for(found: Catalogue, workload: Workload) -> PropagationPolicy | None:

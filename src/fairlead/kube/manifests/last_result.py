@@ -68,9 +68,9 @@ def text(stored: Mapping[str, Any]) -> str:
 def prior_of(binding: ResourceBinding) -> PriorDivision | None:
     """The prior of a binding; None where it was never scheduled. `InputError` where the record cannot be read.
 
-    Counts are what `spec.clusters` says today; the record adds mode, replicas, weights and the clusters that got
-    nothing. Without a record somebody else scheduled it: the counts are known, but not by which weights, so the
-    mode is one after which a static division draws.
+    Counts and targets are what `spec.clusters` says today; the record adds mode, replicas, weights and the clusters
+    that got nothing. Without a record another scheduler made it: the counts are known, but not by which weights, so
+    the mode is one after which a static division draws.
     """
     running = {each.name: each.replicas for each in binding.spec.clusters}
     stored = _stored(binding)
@@ -79,7 +79,10 @@ def prior_of(binding: ResourceBinding) -> PriorDivision | None:
             who = f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
             raise InputError(f"{who}: the last result", f"{count} replicas; expected 0 to 2^48")
     if stored is None or not stored.clusters:
-        return PriorDivision(mode=Mode.WEBSTER, replicas=sum(running.values()), counts=running) if running else None
+        if not running:
+            return None
+        replicas = sum(running.values())
+        return PriorDivision(mode=Mode.WEBSTER, replicas=replicas, counts=running, targets=frozenset(running))
     names = [each.name for each in stored.clusters]
     mode = _MODES.get(stored.mode) or mode_of(stored.replica_scheduling)
     who = f"{binding.metadata.namespace}/{binding.metadata.name}: last schedule result"
@@ -88,6 +91,7 @@ def prior_of(binding: ResourceBinding) -> PriorDivision | None:
         replicas=stored.replicas,
         weights=weights_of(stored.replica_scheduling, dict.fromkeys(names, Traits()), who),
         counts={**dict.fromkeys(names, 0), **running},
+        targets=frozenset(running),
     )
 
 

@@ -5,16 +5,26 @@ binding.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Annotated, Literal
 
 import msgspec
 
+from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.objects.affinity import Toleration as TolerationShape
-from fairlead.kube.objects.karmada import Cluster, ClusterAffinity, Placement, ReplicaScheduling, SpreadConstraint
-from fairlead.kube.objects.meta import LabelSelector, Requirement
+from fairlead.kube.objects.karmada import (
+    Cluster,
+    ClusterAffinity,
+    ClusterStatus,
+    Placement,
+    ReplicaScheduling,
+    SpreadConstraint,
+)
+from fairlead.kube.objects.meta import Condition, LabelSelector, ObjectMeta, Requirement
+from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.match import OPERATORS, suits
-from fairlead.levels.fleet.room import PODS, Grade, room_of
+from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
 from fairlead.model.amounts import exact
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
@@ -29,15 +39,21 @@ from fairlead.model.division import (
     Ties,
 )
 from fairlead.model.errors import InputError
+from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint, Toleration
 
 ANNOTATION = "fairlead.io/divide"
+UNREAD = "fairlead.io/Unread"
+"""Marks the stand-in of a cluster that cannot be read."""
+COMPLETE = "CompleteAPIEnablements"
+"""The condition by which a cluster tells whether its list of kinds is complete."""
 MOST = 2**48
 """Room beyond this is as good as none at all missing; it keeps sums exact."""
 _MOST_WEIGHT = 2**62
 _FIELDS = ("region", "zone", "provider")
 _SPREAD_FIELDS = ("cluster", *_FIELDS)
 
+_Sums = tuple[dict[str, int], dict[str, int], dict[str, int]]
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 
@@ -52,7 +68,8 @@ class Knobs(msgspec.Struct, forbid_unknown_fields=True, rename="camel", frozen=T
     """The annotation's content: what is beyond Karmada's own fields. `mode` chooses how static weights are rounded."""
 
     mode: Literal["static", "webster"] = "static"
-    sticky: Sticky = Sticky.SEED
+    sticky: Sticky = Sticky.MOST
+    rescheduling: Literal["steady", "fresh"] = "steady"
     ties: Ties = Ties.UID
     capacity_coefficient: float | None = None
     respect_room: bool = False
@@ -87,9 +104,17 @@ def mode_of(scheduling: ReplicaScheduling | None, static: Mode = Mode.STATIC) ->
     return Mode.DYNAMIC if preference is not None and preference.dynamic_weight else static
 
 
-def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = False) -> DividePolicy:
-    """The policy of a placement; `who` names its object in errors."""
+def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = False, observed: str = "") -> DividePolicy:
+    """The policy of a placement; `who` names its object in errors.
+
+    `observed` is the affinity group that holds the workload now: it is tried first, then those after it, then those
+    before. A fresh start begins with the first (docs/decisions/0218).
+    """
     one = () if placement.cluster_affinity is None else (placement.cluster_affinity,)
+    fresh = fresh or knobs.rescheduling == "fresh"
+    groups = one or _from(placement.cluster_affinities, "" if fresh else observed)
+    if placement.spread_constraints and any(each.overflow_affinities for each in groups):
+        raise InputError(f"{who}: overflowAffinities", "cannot be obeyed together with spreadConstraints")
     coefficient = knobs.capacity_coefficient
     return DividePolicy(
         mode=mode_of(placement.replica_scheduling, Mode(knobs.mode)),
@@ -101,10 +126,17 @@ def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = Fal
         partial=knobs.partial,
         packed=knobs.packed,
         balance_residuals=knobs.balance_residuals,
-        affinities=tuple(affinity_of(each, who) for each in one or placement.cluster_affinities),
+        affinities=tuple(affinity_of(each, who) for each in groups),
         tolerations=tuple(_toleration(each) for each in placement.cluster_tolerations),
         spread=tuple(_spread(each, who) for each in placement.spread_constraints),
     )
+
+
+def _from(groups: tuple[ClusterAffinity, ...], observed: str) -> tuple[ClusterAffinity, ...]:
+    """The groups from the observed one on, those before it last."""
+    names = [each.affinity_name for each in groups]
+    start = names.index(observed) if observed in names else 0
+    return groups[start:] + groups[:start]
 
 
 def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
@@ -121,6 +153,7 @@ def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
         fields=_expressions(fields, f"{who}: fieldSelector"),
         names=given.cluster_names,
         exclude=given.exclude,
+        overflow=tuple(affinity_of(each, who) for each in given.overflow_affinities),
     )
 
 
@@ -153,7 +186,19 @@ def _spread(given: SpreadConstraint, who: str) -> Spread:
     return Spread(by=by, label=given.spread_by_label, least=least, most=most)
 
 
-def traits_of(cluster: Cluster, *, evicting: bool = False) -> Traits:
+def serves(cluster: Cluster, api_version: str, kind: str) -> bool:
+    """Whether the cluster lists the kind. One that never reported its kinds, as in a manifest, may serve it."""
+    listed = cluster.status.api_enablements
+    reported = listed or any(each.type == COMPLETE for each in cluster.status.conditions)
+    if not kind or not reported:
+        return True
+    return any(
+        each.group_version == api_version and any(resource.kind == kind for resource in each.resources)
+        for each in listed
+    )
+
+
+def traits_of(cluster: Cluster, *, evicting: bool = False, barred: Reason | None = None) -> Traits:
     """What a policy may ask of a Karmada cluster."""
     spec = cluster.spec
     return Traits(
@@ -164,7 +209,42 @@ def traits_of(cluster: Cluster, *, evicting: bool = False) -> Traits:
         taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect or "NoSchedule") for each in spec.taints),
         deleting=cluster.metadata.deletion_timestamp is not None,
         evicting=evicting,
+        barred=barred,
+        unknown=any(each.type == UNREAD for each in cluster.status.conditions),
     )
+
+
+def unread_cluster(name: str) -> Cluster:
+    """Stands for a cluster that is there but could never be read (docs/decisions/0215)."""
+    return Cluster(metadata=ObjectMeta(name=name), status=ClusterStatus(conditions=(Condition(type=UNREAD),)))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Claims:
+    """What a workload asks of a cluster besides its placement.
+
+    `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
+    """
+
+    request: Mapping[str, int] = field(default_factory=dict)
+    whole: Mapping[str, int] = field(default_factory=dict)
+    evicting: frozenset[str] = frozenset()
+    api: tuple[str, str] = ("", "")
+    neighbours: Neighbours = ALONE
+
+
+def barred_by(cluster: Cluster, claims: Claims) -> Reason | None:
+    """Why nothing new of the workload may come to the cluster."""
+    name, near = cluster.metadata.name, claims.neighbours.near
+    if not serves(cluster, *claims.api):
+        return reasons.KIND_NOT_SERVED
+    if near is not None and name not in near:
+        return reasons.FAR_FROM_GROUP
+    if name in claims.neighbours.apart:
+        return reasons.NEAR_GROUP
+    if not _holds(cluster, claims.whole):
+        return reasons.SET_WITHOUT_ROOM
+    return None
 
 
 def weights_of(scheduling: ReplicaScheduling | None, traits: Mapping[str, Traits], who: str) -> dict[str, int]:
@@ -191,14 +271,21 @@ def table_of(
     clusters: Sequence[Cluster],
     placement: Placement,
     knobs: Knobs,
-    request: Mapping[str, int],
     who: str,
-    *,
-    evicting: frozenset[str] = frozenset(),
+    claims: Claims,
 ) -> ClusterTable:
-    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported."""
-    traits = {each.metadata.name: traits_of(each, evicting=each.metadata.name in evicting) for each in clusters}
+    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported, and in
+    modes that divide by room there is none, as in Karmada.
+    """
+    traits = {
+        each.metadata.name: traits_of(
+            each, evicting=each.metadata.name in claims.evicting, barred=barred_by(each, claims)
+        )
+        for each in clusters
+    }
     weights = weights_of(placement.replica_scheduling, traits, who)
+    by_room = mode_of(placement.replica_scheduling) in (Mode.DYNAMIC, Mode.AGGREGATED)
+    silent = NO_ROOM if by_room else UNKNOWN
     bounds = [knobs.clusters.get(name, Bound()) for name in traits]
     for name, bound in zip(traits, bounds, strict=True):
         if bound.max is not None and bound.max < bound.min:
@@ -206,25 +293,44 @@ def table_of(
     return cluster_table(
         list(traits),
         weights=[weights[name] for name in traits],
-        capacity=[_room(each, request) for each in clusters],
+        capacity=[_room(each, claims.request, silent) for each in clusters],
         minimum=[bound.min for bound in bounds],
         maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
         traits=list(traits.values()),
     )
 
 
-def _room(cluster: Cluster, request: Mapping[str, int]) -> int:
-    """Room for the request; not known where the cluster's amounts cannot be read, which `unreadable` tells."""
+def _room(cluster: Cluster, request: Mapping[str, int], silent: int) -> int:
+    """Whole replicas that still fit; `silent` where the cluster says nothing of its room.
+
+    Amounts that cannot be read say nothing; `unreadable` tells of them.
+    """
     try:
         sums = _sums(cluster, (PODS, *request))
-        return UNKNOWN if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
+        return silent if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
     except InputError:
-        return UNKNOWN
+        return silent
+
+
+def _holds(cluster: Cluster, whole: Mapping[str, int]) -> bool:
+    """Whether the sums of a cluster hold a whole set; one that says nothing of its room may."""
+    try:
+        sums = _sums(cluster, tuple(whole))
+    except InputError:
+        return True
+    if sums is None:
+        return True
+    allocatable, allocated, allocating = sums
+    return all(
+        allocatable.get(name, 0) - allocated.get(name, 0) - allocating.get(name, 0) >= amount
+        for name, amount in whole.items()
+        if amount
+    )
 
 
 def readable(cluster: Cluster) -> None:
     """Raises what reading the cluster as a row raises."""
-    table_of([cluster], Placement(), Knobs(), {}, cluster.metadata.name)
+    table_of([cluster], Placement(), Knobs(), cluster.metadata.name, Claims())
 
 
 def unreadable(cluster: Cluster) -> InputError | None:
@@ -237,9 +343,7 @@ def unreadable(cluster: Cluster) -> InputError | None:
     return None
 
 
-def _sums(
-    cluster: Cluster, names: Sequence[str] | None = None
-) -> tuple[dict[str, int], dict[str, int], dict[str, int]] | None:
+def _sums(cluster: Cluster, names: Sequence[str] | None = None) -> _Sums | None:
     """Allocatable, allocated and allocating of these resources (None: of all); None where nothing is reported.
 
     Exactly, however large: they are only compared.

@@ -28,6 +28,7 @@ class ClusterAffinity(Shape, frozen=True):
     field_selector: FieldSelector | None = None
     cluster_names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    overflow_affinities: tuple["ClusterAffinity", ...] = ()
 
 
 class StaticWeight(Shape, frozen=True):
@@ -55,12 +56,24 @@ class SpreadConstraint(Shape, frozen=True):
     max_groups: int = 0
 
 
+class GroupTerm(Shape, frozen=True):
+    group_by_label_key: str = ""
+
+
+class WorkloadAffinity(Shape, frozen=True):
+    """Which label makes groups; the groups themselves stand in the binding, named by Karmada's controllers."""
+
+    affinity: GroupTerm | None = None
+    anti_affinity: GroupTerm | None = None
+
+
 class Placement(Shape, frozen=True):
     cluster_affinity: ClusterAffinity | None = None
     cluster_affinities: tuple[ClusterAffinity, ...] = ()
     cluster_tolerations: tuple[Toleration, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
+    workload_affinity: WorkloadAffinity | None = None
 
 
 class ResourceSelector(Shape, frozen=True):
@@ -72,8 +85,10 @@ class ResourceSelector(Shape, frozen=True):
 
 
 class PropagationPolicySpec(Shape, frozen=True):
+    """`placement` is as in the binding: kept as it came."""
+
     resource_selectors: tuple[ResourceSelector, ...] = ()
-    placement: Placement = Placement()
+    placement: Raw = field(default_factory=dict)
     scheduler_name: str = ""
     priority: int = 0
 
@@ -119,19 +134,41 @@ class GracefulEvictionTask(Shape, frozen=True):
     producer: str = ""
 
 
+class AffinityGroups(Shape, frozen=True):
+    affinity_group: str = ""
+    anti_affinity_group: str = ""
+
+
+class SchedulePriority(Shape, frozen=True):
+    priority: int = 0
+
+
+class Component(Shape, frozen=True):
+    """One pod template of a workload that has several."""
+
+    name: str = ""
+    replicas: int = 0
+    replica_requirements: ReplicaRequirements | None = None
+
+
 class Suspension(Shape, frozen=True):
     scheduling: bool = False
 
 
 class ResourceBindingSpec(Shape, frozen=True):
+    """`placement` is kept as it came, so that it can be recorded whole; `Placement` has the fields that are read."""
+
     resource: BoundResource = BoundResource()
     replicas: int = 0
     replica_requirements: ReplicaRequirements | None = None
     clusters: tuple[TargetCluster, ...] = ()
-    placement: Placement | None = None
+    placement: Raw | None = None
     graceful_eviction_tasks: tuple[GracefulEvictionTask, ...] = ()
     reschedule_triggered_at: str | None = None
     suspension: Suspension | None = None
+    components: tuple[Component, ...] = ()
+    workload_affinity_groups: AffinityGroups | None = None
+    schedule_priority: SchedulePriority | None = None
     scheduler_name: str = ""
 
 
@@ -192,9 +229,13 @@ class ResourceSummary(Shape, frozen=True):
     allocatable_modelings: tuple[AllocatableModeling, ...] = ()
 
 
+class ApiResource(Shape, frozen=True):
+    kind: str = ""
+
+
 class ApiEnablement(Shape, frozen=True):
     group_version: str = ""
-    resources: tuple[Raw, ...] = ()
+    resources: tuple[ApiResource, ...] = ()
 
 
 class ClusterStatus(Shape, frozen=True):

@@ -6,25 +6,28 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.levels.fleet import draw
-from fairlead.levels.fleet.divide import Division, divide, record
+from fairlead.levels.fleet.divide import Division, divide, record, standing
 from fairlead.levels.fleet.many import PriorBatch, settle_many
 from fairlead.levels.fleet.one import told
+from fairlead.levels.fleet.select import filtered
 from fairlead.levels.fleet.static import Rows
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy, DivisionAsk, Mode, Reschedule, Sticky
+from fairlead.model.division import NO_PRIOR, DividePolicy, DivisionAsk, Mode, Reschedule, Sticky
 
 _Key = tuple[tuple[str, ...], DividePolicy, bool]
 
 
 def divide_all(asks: Sequence[DivisionAsk]) -> list[Division]:
     """`divide` of each, in order; residuals balanced among those that ask for it and have the same clusters."""
+    results: dict[int, Division] = {}
     groups: dict[_Key, list[int]] = {}
     for place, ask in enumerate(asks):
-        if _plain(ask):
+        if (stands := _standing(ask)) is not None:
+            results[place] = stands
+        elif _plain(ask):
             names = tuple(sorted(ask.clusters.names))
-            groups.setdefault((names, ask.policy, ask.clusters.reports_room), []).append(place)
-    results: dict[int, Division] = {}
+            groups.setdefault((names, _steady(ask.policy), ask.clusters.reports_room), []).append(place)
     for key, places in groups.items():
         if len(places) > 1:
             divisions = _together(key[0], [asks[place] for place in places])
@@ -33,6 +36,35 @@ def divide_all(asks: Sequence[DivisionAsk]) -> list[Division]:
         results[place] if place in results else divide(ask.workload, ask.clusters, ask.policy, prior=ask.prior)
         for place, ask in enumerate(asks)
     ]
+
+
+def narrowed(ask: DivisionAsk) -> DivisionAsk:
+    """The same question over the clusters that pass the filters, where there is but one affinity group.
+
+    Without filters many questions fit one matrix. The answer is the same but for the clusters that were removed.
+    """
+    policy = ask.policy
+    spills = any(each.overflow for each in policy.affinities)
+    if len(policy.affinities) > 1 or spills or policy.spread or not ask.clusters.traits:
+        return ask
+    running = (ask.prior or NO_PRIOR).running
+    column = filtered(ask.clusters, policy, policy.affinities[0] if policy.affinities else None, running)
+    if not len(column) or column.all():
+        return ask
+    rows = ask.clusters.take(np.flatnonzero(column == 0))
+    return replace(ask, clusters=replace(rows, traits=()), policy=replace(policy, affinities=(), tolerations=()))
+
+
+def _standing(ask: DivisionAsk) -> Division | None:
+    """The prior of an ask that has no need of a new division."""
+    if ask.policy.reschedule is not Reschedule.KEEP:
+        return None
+    return standing(ask.workload, ask.clusters, ask.policy, ask.prior)
+
+
+def _steady(policy: DividePolicy) -> DividePolicy:
+    """The policy under which a prior that does not stand is divided again."""
+    return replace(policy, reschedule=Reschedule.STEADY) if policy.reschedule is Reschedule.KEEP else policy
 
 
 def _plain(ask: DivisionAsk) -> bool:

@@ -18,11 +18,10 @@ def suits(affinity: Affinity, name: str, traits: Traits) -> bool:
     return all(_field_holds(expression, traits) for expression in affinity.fields)
 
 
-def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration], *, running: bool) -> Taint | None:
-    """The first taint that keeps the workload away; one of effect NoSchedule does not drive out what runs there."""
+def untolerated(taints: Sequence[Taint], tolerations: Sequence[Toleration]) -> Taint | None:
+    """The first taint that keeps the workload away."""
     for taint in taints:
-        matters = taint.repels and not (running and taint.effect == "NoSchedule")
-        if matters and not any(toleration.tolerates(taint) for toleration in tolerations):
+        if taint.repels and not any(toleration.tolerates(taint) for toleration in tolerations):
             return taint
     return None
 

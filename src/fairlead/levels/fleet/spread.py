@@ -5,7 +5,7 @@ be worth more than the best choice so far. With the usual few groups it ends by 
 looks at no more than `MOST_STATES` states and says so when it had to stop there.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
@@ -15,7 +15,7 @@ import numpy as np
 from fairlead.levels.fleet import reasons
 from fairlead.model.clusters import NO_LIMIT, ClusterTable, Traits
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy, Mode, Spread, SpreadBy
+from fairlead.model.division import DividePolicy, Mode, PriorDivision, Spread, SpreadBy
 from fairlead.model.reasons import Finding, because
 
 MOST_STATES = 5_000
@@ -31,12 +31,16 @@ class Selection:
 
 
 class _Candidate(NamedTuple):
-    """A cluster in the search: its row, its groups (bits) for each constraint, its room and what it is worth."""
+    """A cluster in the search: its row, its groups (bits) for each constraint, its room and what it is worth.
+
+    `stays` is the part of its worth that it has because the workload is there.
+    """
 
     row: int
     groups: tuple[int, ...]
     room: int
     worth: int
+    stays: int = 0
 
 
 class _State(NamedTuple):
@@ -75,6 +79,14 @@ class _Limits:
     clusters: tuple[int, int]
     groups: tuple[tuple[int, int], ...]
     need: int
+    region: int = -1
+    """Which of the groups are regions; −1 where none are."""
+    price: int = 0
+    """What a region costs: more than anything that scores and room add up to, so that the fewest are taken."""
+
+    def value(self, state: _State) -> int:
+        """What the clusters taken so far are worth, less the price of their regions."""
+        return state.worth - (self.price * state.groups[self.region].bit_count() if self.region >= 0 else 0)
 
     def met(self, state: _State) -> bool:
         """Whether the clusters taken so far are a choice."""
@@ -96,10 +108,11 @@ class _Limits:
         """Whether the state may come to be worth more: by its best clusters, and by its best groups alone."""
         last = min(len(state.open.candidates), state.place + self.clusters[1] - state.size)
         before = state.open.worth_before
-        if state.worth + before[last] - before[state.place] <= worth:
+        now = self.value(state)
+        if now + before[last] - before[state.place] <= worth:
             return False
         return all(
-            most >= NO_LIMIT or state.worth + _best_groups(state, j, most - mask.bit_count()) > worth
+            most >= NO_LIMIT or now + _best_groups(state, j, most - mask.bit_count()) > worth
             for j, (mask, (_, most)) in enumerate(zip(state.groups, self.groups, strict=True))
         )
 
@@ -132,21 +145,24 @@ def _widest(state: _State, constraint: int) -> int:
 
 
 def choose(
-    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, counts: Mapping[str, int]
+    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, prior: PriorDivision
 ) -> Selection:
     """The clusters among `passing` that meet the spread constraints and are worth most.
 
-    Worth is the sum of: score, then replicas that run there already, then room. Ties fall to natural order.
+    What runs stays as far as the constraints let it. Then the fewest regions, where regions are constrained; then, for
+    duplicated workloads, the most clusters that hold it; then the highest sums of score, of replicas that run there
+    already and of room. Ties fall to natural order.
     Where the division needs room, the choice has room for all replicas; with `partial` it may have less.
     """
-    candidates = _candidates(clusters, passing, policy, replicas, counts)
-    limits = _limits(policy.spread, replicas if policy.needs_room and policy.mode is not Mode.DUPLICATED else 0)
+    candidates = _candidates(clusters, passing, policy, replicas, prior)
+    need = replicas if policy.needs_room and policy.mode is not Mode.DUPLICATED else 0
+    limits = _limits(policy.spread, need, _price(candidates))
     lacking = _lacking(candidates, policy.spread, limits)
     found, exact = (None, True) if lacking and not policy.partial else _search(candidates, limits)
     if found is None and policy.partial:
         # Not everything fits: now room counts for more than any preference.
         candidates = sorted((each._replace(worth=each.room) for each in candidates), key=lambda each: -each.worth)
-        found, exact = _search(candidates, _limits(policy.spread, 0))
+        found, exact = _search(candidates, _limits(policy.spread, 0, 0))
     chosen = np.zeros(len(clusters), dtype=bool)
     if found is None:
         return Selection(chosen, lacking or _unmet(exact))
@@ -163,18 +179,23 @@ def _unmet(exact: bool) -> Finding:
 
 
 def _candidates(
-    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, counts: Mapping[str, int]
+    clusters: ClusterTable, passing: Int, policy: DividePolicy, replicas: int, prior: PriorDivision
 ) -> list[_Candidate]:
     """The clusters that can be chosen, best first. One without the trait that makes groups cannot be."""
+    running = prior.running
     grouping = [spread for spread in policy.spread if spread.by is not SpreadBy.CLUSTER]
     bits: list[dict[str, int]] = [{} for _ in grouping]
     base = min((int(clusters.score[row]) for row in passing.tolist()), default=0)
     enough = max(replicas, 1)
     unit = enough * (len(clusters) + 1)
+    scores = sum(int(clusters.score[row]) - base for row in passing.tolist()) + 1
+    # A target that stays is worth more than everything else together, the price of every region included.
+    kept = (scores * (len(clusters) + 1) * unit * unit + 1) * (len(clusters) + 2)
     order = sorted(passing.tolist(), key=lambda row: int(clusters.rank[row]))
     result = []
     for row in order:
-        held = counts.get(clusters.names[row], 0)
+        name = clusters.names[row]
+        held = prior.counts.get(name, 0)
         room = int(clusters.capacity[row])
         limit = min(int(clusters.maximum[row]), NO_LIMIT if room < 0 else room + held)
         traits = clusters.traits_of(row)
@@ -183,10 +204,14 @@ def _candidates(
             for ids, spread in zip(bits, grouping, strict=True)
         )
         weighs = policy.mode not in (Mode.STATIC, Mode.WEBSTER) or clusters.weights[row] > 0
-        whole = policy.mode is not Mode.DUPLICATED or not policy.needs_room or limit >= replicas
+        whole = policy.mode is not Mode.DUPLICATED or not policy.needs_room or limit >= replicas or name in running
         if all(groups) and weighs and whole:
-            rank = (int(clusters.score[row]) - base) * unit + min(held, enough)
-            result.append(_Candidate(row, groups, min(limit, enough), rank * unit + min(limit, enough)))
+            holds = policy.mode is Mode.DUPLICATED and limit >= replicas
+            score = int(clusters.score[row]) - base + scores * holds
+            rank = score * unit + min(max(held, name in running), enough)
+            stays = kept * (name in running)
+            worth = stays + rank * unit + min(limit, enough)
+            result.append(_Candidate(row, groups, min(limit, enough), worth, stays))
     return sorted(result, key=lambda each: -each.worth)
 
 
@@ -202,12 +227,19 @@ def _groups(spread: Spread, traits: Traits) -> tuple[str, ...]:
     return (name,) if name else ()
 
 
-def _limits(spread: Sequence[Spread], need: int) -> _Limits:
+def _price(candidates: Sequence[_Candidate]) -> int:
+    """More than all candidates are worth besides what stays, which is what their `stays` part counts for."""
+    return sum(each.worth - each.stays for each in candidates) + 1
+
+
+def _limits(spread: Sequence[Spread], need: int, price: int) -> _Limits:
     own = [each for each in spread if each.by is SpreadBy.CLUSTER]
     least = max((each.least for each in own), default=0)
     most = min((each.most or NO_LIMIT for each in own), default=NO_LIMIT)
     groups = tuple((each.least, each.most or NO_LIMIT) for each in spread if each.by is not SpreadBy.CLUSTER)
-    return _Limits((max(least, 1), most), groups, need)
+    kinds = [each.by for each in spread if each.by is not SpreadBy.CLUSTER]
+    region = kinds.index(SpreadBy.REGION) if SpreadBy.REGION in kinds else -1
+    return _Limits((max(least, 1), most), groups, need, region, price)
 
 
 def _lacking(candidates: Sequence[_Candidate], spread: Sequence[Spread], limits: _Limits) -> Finding | None:
@@ -238,9 +270,9 @@ def _search(candidates: Sequence[_Candidate], limits: _Limits) -> tuple[list[_Ca
         if not stack:
             return _rows(best), True
         state = stack.pop()
-        if limits.met(state) and (best is None or state.worth > best.worth):
+        if limits.met(state) and (best is None or limits.value(state) > limits.value(best)):
             best = state
-        if limits.hopeless(state) or (best is not None and not limits.surpasses(state, best.worth)):
+        if limits.hopeless(state) or (best is not None and not limits.surpasses(state, limits.value(best))):
             continue
         stack.extend(_next(state, limits))
     return _rows(best), not stack

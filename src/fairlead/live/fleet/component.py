@@ -17,8 +17,9 @@ from fairlead.kube.changes import Change, Key
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
+from fairlead.kube.manifests.groups import Groups, groups_of
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
-from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unreadable
+from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
 from fairlead.kube.objects.karmada import Cluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (
@@ -29,11 +30,12 @@ from fairlead.kube.resources import (
     PROPAGATION_POLICIES,
     RESOURCE_BINDINGS,
 )
-from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import Verdict, decide
 from fairlead.live.fleet.measures import Measures
+from fairlead.live.fleet.shadow import Comparison
+from fairlead.live.fleet.turns import BACKOFF, Turns
 from fairlead.live.fleet.writer import Writer, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
@@ -45,7 +47,6 @@ GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
 BATCH = 1000
 """Bindings decided in a row before other tasks get their turn."""
-BACKOFF = Backoff(first=0.1, cap=30.0)
 HELD = 60.0
 """Seconds for which our own write is believed over a watch that has not shown it yet."""
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
@@ -85,10 +86,10 @@ class Fleet:
         self._client = client
         self._recorder = recorder
         self._now = monotonic
-        self._dirty: set[Key] = set()
-        self._writing: set[Key] = set()
-        self._failures: dict[Key, int] = {}
-        self._later: dict[Key, float] = {}
+        self._turns = Turns(monotonic, client.jitter)
+        self._groups = Groups()
+        self.comparison = Comparison()
+        self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
         self._known: dict[str, Cluster] = {}
@@ -119,8 +120,10 @@ class Fleet:
 
     @property
     def pages(self) -> Mapping[str, Content]:
-        """The last verdicts."""
-        return {"/decisions": self.decisions}
+        """The last verdicts, and in shadow where another scheduler decided otherwise."""
+        if not self.options.shadow:
+            return {"/decisions": self.decisions}
+        return {"/decisions": self.decisions, "/differences": self.differences}
 
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
@@ -137,6 +140,7 @@ class Fleet:
                 "binding": "/".join(key).lstrip("/"),
                 "reason": each.reason,
                 "message": each.message,
+                "why": each.note,
                 "clusters": each.counts,
                 "written": not self.options.shadow,
             }
@@ -144,14 +148,18 @@ class Fleet:
         ]
         return msgspec.json.encode({"decisions": found})
 
+    def differences(self, query: Mapping[str, str] | None = None) -> bytes:
+        """Where another scheduler decided otherwise, as JSON."""
+        return msgspec.json.encode(self.comparison.as_record())
+
     async def run(self) -> None:
         """Schedule until cancelled; then the writes under way are finished."""
         await self._rounds.run(
             self.cycle,
             begin=self._begin,
             # Whoever leads looks at everything when its time begins.
-            idle=lambda: self._later.clear(),
-            due=lambda: min(self._later.values(), default=None),
+            idle=self._turns.rest,
+            due=self._turns.next,
             beside=[self.writer.outbox.run],
             drain=self.writer.outbox.drain,
         )
@@ -173,26 +181,51 @@ class Fleet:
 
     async def cycle(self) -> None:
         """Decide every changed binding that is not being written right now."""
-        now = self._now()
-        self._dirty |= {key for key, time in self._later.items() if time <= now}
-        self._later = {key: time for key, time in self._later.items() if time > now}
-        due = sorted(key for key in self._dirty if key not in self._writing and key not in self._later)
+        if not self._clusters.served:
+            # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).
+            return
+        self._compare()
+        due = sorted(self._turns.ready(), key=self._turn)
         for start in range(0, len(due), BATCH):
             batch = due[start : start + BATCH]
-            self._dirty -= set(batch)
+            self._turns.taken(batch)
             self._decide([found for key in batch if (found := self._mine(key)) is not None])
             await asyncio.sleep(0)
-        ours = [each for each in self._both() if each.spec.scheduler_name == self.options.name]
-        self.measures.bindings.set(len(ours))
+        self.measures.bindings.set(sum(map(self._ours, self._both())))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
+
+    def _compare(self) -> None:
+        """In shadow: every version that was seen, in order, so that none between question and answer is missed."""
+        seen, self._seen = self._seen, []
+        clusters = self._fleet()
+        for binding in seen:
+            for verdict in decide([binding], clusters, self._knobs, self._groups.of):
+                if (found := self.comparison.look(verdict)) is not None:
+                    log.info("another scheduler decided otherwise", **found.as_record())
+
+    def _fleet(self) -> list[Cluster]:
+        """Every cluster there is; one that could never be read has a stand-in, so that nothing leaves it."""
+        aside = [name for kind, _, name in self.aside.faults if kind == CLUSTERS.kind and name not in self._known]
+        return [*self._known.values(), *map(unread_cluster, aside)]
+
+    def _turn(self, key: Key) -> tuple[int, Key]:
+        """The higher schedule priority first."""
+        found = self._bindings[0 if key[0] else 1].objects.get(key)
+        priority = found.spec.schedule_priority if found is not None else None
+        return (-priority.priority if priority else 0, key)
 
     def _decide(self, bindings: list[ResourceBinding]) -> None:
         began = self._now()
-        verdicts = decide(bindings, list(self._known.values()), self._knobs)
-        self.measures.seconds.observe(self._now() - began)
-        for verdict in verdicts:
-            if verdict is not None:
+        clusters = self._fleet()
+        grouped = [each for each in bindings if any(groups_of(each))]
+        alone = [each for each in bindings if not any(groups_of(each))]
+        # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
+        for batch in (alone, *([each] for each in grouped)):
+            for verdict in decide(batch, clusters, self._knobs, self._groups.of):
+                if verdict.counts is not None:
+                    self._groups.put(verdict.binding, verdict.counts)
                 self._act(verdict)
+        self.measures.seconds.observe(self._now() - began)
 
     def _act(self, verdict: Verdict) -> None:
         known = self.verdicts.get(verdict.key)
@@ -206,29 +239,28 @@ class Fleet:
         if self.options.shadow:
             if known is None or (known.reason, known.counts) != (verdict.reason, verdict.counts):
                 self.measures.decisions.labels(verdict.reason).inc()
-                log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.message)
+                log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.note)
             return
         self.measures.decisions.labels(verdict.reason).inc()
-        self._writing.add(verdict.key)
+        self._turns.writing(verdict.key)
         self.writer.outbox.put(verdict)
 
     def _written(self, verdict: Verdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
         key = verdict.key
-        self._writing.discard(key)
         if newest is not None:
-            self._failures.pop(key, None)
             self._own[key] = (newest, self._now() + HELD)
             self._say(verdict)
             # What was seen while it was being written has had no turn yet.
-            if key in self._dirty:
+            if self._turns.written(key):
                 self._rounds.wake()
             return
         if isinstance(error, ApiError) and error.not_found:
+            self._turns.written(key)
             return
-        self._failures[key] = failures = self._failures.get(key, 0) + 1
-        if error is not None and not (isinstance(error, ApiError) and error.conflict):
+        conflict = isinstance(error, ApiError) and error.conflict
+        if error is not None and not conflict:
             log.warning("not written, tried again later", binding="/".join(key), why=str(error))
-        self._later[key] = self._now() + BACKOFF.wait(failures, self._client.jitter)
+        self._turns.failed(key, verdict.binding.metadata.generation, conflict=conflict)
         self._rounds.wake()
 
     def _say(self, verdict: Verdict) -> None:
@@ -240,7 +272,7 @@ class Fleet:
         )
         reason = "ScheduleBindingSucceed" if verdict.success else "ScheduleBindingFailed"
         kind: EventType = "Normal" if verdict.success else "Warning"
-        self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.message, kind=kind)
+        self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.note, kind=kind)
 
     def _mine(self, key: Key) -> ResourceBinding | None:
         """The newest state of a binding that is ours to schedule now."""
@@ -252,10 +284,14 @@ class Fleet:
             found = own
         else:
             self._own.pop(key, None)
+        return found if self._ours(found) else None
+
+    def _ours(self, found: ResourceBinding) -> bool:
+        """Whether a binding is ours to decide. A shadow looks at those of other schedulers too."""
         spec = found.spec
         suspended = spec.suspension is not None and spec.suspension.scheduling
-        ours = spec.scheduler_name == self.options.name and found.metadata.deletion_timestamp is None
-        return found if ours and not suspended else None
+        named = spec.scheduler_name == self.options.name or (self.options.shadow and bool(spec.scheduler_name))
+        return named and not suspended and found.metadata.deletion_timestamp is None
 
     def _knobs(self, binding: ResourceBinding) -> Knobs | None:
         """What the policy of a binding says beyond Karmada's fields; `InputError` where it cannot be read."""
@@ -274,12 +310,21 @@ class Fleet:
         meta = change.object.metadata
         key = (meta.namespace, meta.name)
         if change.kind == "deleted":
-            for memory in (self.verdicts, self._failures, self._later, self._own):
-                memory.pop(key, None)
-            self._dirty.discard(key)
-        else:
-            self._dirty.add(key)
+            self.verdicts.pop(key, None)
+            self._own.pop(key, None)
+            self._turns.add(self._groups.members(change.object))
+            self._turns.forget(key)
+            self._groups.drop(key)
+            self.comparison.forget(key)
             self._rounds.wake()
+            return
+        if any(groups_of(change.object)) and not self._turns.is_writing(key):
+            self._groups.put(change.object)
+            self._turns.add(self._groups.members(change.object))
+        if self.options.shadow and self._ours(change.object):
+            self._seen.append(change.object)
+        self._turns.changed(key, meta.generation)
+        self._rounds.wake()
 
     def _on_cluster(self, change: Change[Cluster]) -> None:
         """Room wakes bindings that wait for it; anything else may matter to all.
@@ -299,7 +344,7 @@ class Fleet:
 
     def _wake(self, change: Change[Cluster]) -> None:
         if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
-            self._dirty |= {key for key, each in self.verdicts.items() if each.waits_for_room}
+            self._turns.add(key for key, each in self.verdicts.items() if each.waits_for_room)
             self._rounds.wake()
         else:
             self._all()
@@ -313,14 +358,15 @@ class Fleet:
         return [each for reflector in self._bindings for each in reflector.objects.values()]
 
     def _all(self) -> None:
-        self._dirty |= {key for reflector in self._bindings for key in reflector.objects}
+        self._turns.add(key for reflector in self._bindings for key in reflector.objects)
         self._rounds.wake()
 
 
 def _same(one: Cluster, other: Cluster) -> bool:
-    """Whether two states of a cluster differ in nothing but their status and versions."""
+    """Whether two states of a cluster differ in nothing but their room and versions."""
     meta, old = one.metadata, other.metadata
-    return (one.spec, meta.labels, meta.deletion_timestamp) == (other.spec, old.labels, old.deletion_timestamp)
+    apis = one.status.api_enablements == other.status.api_enablements
+    return apis and (one.spec, meta.labels, meta.deletion_timestamp) == (other.spec, old.labels, old.deletion_timestamp)
 
 
 def _newer(one: ResourceBinding, other: ResourceBinding) -> bool:

@@ -1,24 +1,28 @@
 """Bindings to verdicts: what each shall look like. Pure; nothing is written here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
 
 from fairlead.kube.manifests import last_result
-from fairlead.kube.manifests.fleet import binding_ask
+from fairlead.kube.manifests.decided import ANNOTATION, is_applied, is_workload, mark, running
+from fairlead.kube.manifests.fleet import binding_ask, knobs_for, wants_fresh
+from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.placement import Knobs
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.manifests.unread import unread
+from fairlead.kube.objects.karmada import Cluster, Placement, ResourceBinding
 from fairlead.kube.objects.meta import Condition
-from fairlead.levels.fleet.batch import divide_all
+from fairlead.levels.fleet import reasons
+from fairlead.levels.fleet.batch import divide_all, narrowed
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.live.fleet import words
-from fairlead.live.fleet.digest import ANNOTATION, SETTLED, SHORT, digest, narrowed
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.faults import place_of, way_to
-from fairlead.model.reasons import Cure
+from fairlead.model.order import natural_sorted
+from fairlead.model.reasons import Cure, Finding
 
 SCHEDULED = "Scheduled"
 P = ParamSpec("P")
@@ -31,20 +35,21 @@ log = structlog.get_logger("fleet")
 class Verdict:
     """What a binding shall look like. `counts` None: its clusters stay as they are.
 
-    `stored` is the last schedule result; `mark` the text of what was decided; `group` the affinity group taken.
-    `settled`: its clusters and what is stored with them are right already, only the status is not.
-    `defect`: what our own code raised on it, where it did.
+    `message` is what the condition says, in Karmada's words; `note` a sentence for events and pages. `stored` is the
+    last schedule result; `mark` that of the decision; `group` the affinity group taken. `kept`: clusters and records
+    are right already, only the status may not be. `defect`: what our own code raised on it, where it did.
     """
 
     binding: ResourceBinding
     reason: str
     message: str
+    note: str = ""
     counts: Mapping[str, int] | None = None
     stored: Mapping[str, Any] = field(default_factory=dict)
     mark: str = ""
     group: str = ""
     waits_for_room: bool = False
-    settled: bool = False
+    kept: bool = False
     defect: Exception | None = None
 
     @property
@@ -57,40 +62,49 @@ class Verdict:
         """Whether everything is placed."""
         return self.reason == words.SUCCESS
 
+    @property
+    def placed(self) -> bool:
+        """Whether clusters were decided, if only in part; a refusal decides none."""
+        return self.counts is not None and self.reason != words.NO_CLUSTER_FIT
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class _Open:
-    """A binding that has to be divided; `settled` where its clusters are right and only its status is not."""
+    """A binding that is divided: the whole question, and the one that is put to the level."""
 
     place: int
+    knobs: Knobs
     whole: DivisionAsk
     ask: DivisionAsk
-    settled: bool
 
 
 KnobsOf = Callable[[ResourceBinding], Knobs | None]
+NeighboursOf = Callable[[ResourceBinding], Neighbours]
 
 
 def decide(
-    bindings: Sequence[ResourceBinding], clusters: Sequence[Cluster], knobs_of: KnobsOf = lambda binding: None
-) -> list[Verdict | None]:
-    """A verdict for each binding, in order; None where it is settled and says so.
+    bindings: Sequence[ResourceBinding],
+    clusters: Sequence[Cluster],
+    knobs_of: KnobsOf = lambda binding: None,
+    neighbours_of: NeighboursOf = lambda binding: ALONE,
+) -> list[Verdict]:
+    """A verdict for each binding, in order.
 
     One that cannot be decided has a verdict that says why; the others do not suffer from it.
     """
     verdicts: list[Verdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
-        opened = _tried(_opened, place, binding, clusters, knobs_of)
+        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of)
         if isinstance(opened, Exception):
             verdicts[place] = _failed(binding, opened)
-        elif opened is not None:
+        else:
             waiting.append(opened)
     for each, division in zip(waiting, _divided([each.ask for each in waiting]), strict=True):
         binding = bindings[each.place]
         told = _tried(_verdict, binding, each, division) if isinstance(division, Division) else division
         verdicts[each.place] = told if isinstance(told, Verdict) else _failed(binding, told)
-    return verdicts
+    return [each for each in verdicts if each is not None]
 
 
 def _tried(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | Exception:
@@ -108,18 +122,21 @@ def _tried(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | E
 
 def _failed(binding: ResourceBinding, error: Exception) -> Verdict:
     if isinstance(error, InputError):
-        return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=str(error))
+        return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=str(error), note=str(error))
     message = f"a defect of the scheduler, not of this binding: {place_of(error)}; nothing was changed"
-    return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=message, defect=error)
+    return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=message, note=message, defect=error)
 
 
-def _opened(place: int, binding: ResourceBinding, clusters: Sequence[Cluster], knobs_of: KnobsOf) -> "_Open | None":
-    """The question a binding asks; None where it is answered and says so."""
-    whole = binding_ask(binding, clusters, knobs_of(binding))
-    settled = _settled(binding, whole)
-    if settled and says_so(binding):
-        return None
-    return _Open(place=place, whole=whole, ask=narrowed(whole), settled=settled)
+def _opened(
+    place: int,
+    binding: ResourceBinding,
+    clusters: Sequence[Cluster],
+    knobs_of: KnobsOf,
+    neighbours_of: NeighboursOf,
+) -> _Open:
+    knobs = knobs_for(binding, knobs_of(binding))
+    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding))
+    return _Open(place=place, knobs=knobs, whole=whole, ask=narrowed(whole))
 
 
 def _divided(asks: Sequence[DivisionAsk]) -> Sequence[Division | Exception]:
@@ -131,73 +148,66 @@ def _divided(asks: Sequence[DivisionAsk]) -> Sequence[Division | Exception]:
     return [_tried(divide, ask.workload, ask.clusters, ask.policy, prior=ask.prior) for ask in asks]
 
 
-def running(binding: ResourceBinding) -> dict[str, int]:
-    """What the binding's clusters are now."""
-    return {each.name: each.replicas for each in binding.spec.clusters}
-
-
-def is_workload(binding: ResourceBinding) -> bool:
-    """Whether replicas mean anything: a ConfigMap goes whole to every chosen cluster."""
-    return binding.spec.replicas > 0 or binding.spec.replica_requirements is not None
-
-
 def condition_of(binding: ResourceBinding) -> Condition | None:
     """The Scheduled condition."""
     return next((each for each in binding.status.conditions if each.type == SCHEDULED), None)
 
 
-def _settled(binding: ResourceBinding, ask: DivisionAsk) -> bool:
-    """Whether the clusters of the binding are the answer to just this question."""
-    mark = binding.metadata.annotations.get(ANNOTATION, "")
-    kind = mark.partition(":")[0]
-    return kind in (SETTLED, SHORT) and mark == digest(binding, ask, running(binding), kind)
-
-
-def says_so(binding: ResourceBinding) -> bool:
-    """Whether the status of a settled binding is of this generation and tells what its mark tells."""
-    condition = condition_of(binding)
-    short = binding.metadata.annotations.get(ANNOTATION, "").startswith(SHORT)
-    wanted = words.UNSCHEDULABLE if short else words.SUCCESS
-    observed = binding.status.scheduler_observed_generation == binding.metadata.generation
-    return observed and condition is not None and condition.reason == wanted
-
-
 def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Verdict:
     finding = division.finding
-    waits = finding is not None and finding.reason.cure is Cure.ROOM
-    reason = words.reason_of(finding)
-    if each.settled:
-        division = _as_running(binding, division)
-        short = binding.metadata.annotations[ANNOTATION].startswith(SHORT)
-        reason = words.UNSCHEDULABLE if short else words.SUCCESS
-    elif finding is not None and division.rule == "refused":
-        message = words.refused(division, finding)
-        return Verdict(binding=binding, reason=reason, message=message, waits_for_room=waits)
+    if finding is not None and division.rule == "refused":
+        return _refused(binding, each, division, finding)
     workload = is_workload(binding)
-    counts = {name: n for name, n in division.placements.items() if n or (not workload and name in division.chosen)}
-    note = "" if each.settled or not division.trace.notes else division.trace.notes[-1]
-    message = words.placed(counts, workload=workload, note=note)
-    if finding is not None and reason == words.UNSCHEDULABLE:
-        message = f"{message}; {words.refused(division, finding)}"
+    counts = running(binding) if division.rule == "kept" else _counts(division, each.whole, workload=workload)
+    note = words.placed(counts, workload=workload, note=division.trace.notes[-1] if division.trace.notes else "")
+    if finding is not None:
+        note = f"{note}; {words.refused(division, finding)}"
+    if ignored := unread(binding.spec.placement or {}, Placement):
+        note = f"{note}; fields of the placement that are not known here: {', '.join(ignored)}"
+    written = mark(each.knobs, each.whole, counts, short=finding is not None)
     return Verdict(
         binding=binding,
-        reason=reason,
-        message=message,
+        reason=words.reason_of(finding),
+        message=words.message_of(finding, each.whole, division),
+        note=note,
         counts=counts,
         stored=last_result.record(division, binding.spec.replicas, each.ask.clusters),
-        mark=digest(binding, each.whole, counts, SHORT if reason == words.UNSCHEDULABLE else SETTLED),
+        mark=written,
         group=division.group,
-        waits_for_room=waits,
-        settled=each.settled,
+        waits_for_room=finding is not None and finding.reason.cure is Cure.ROOM,
+        kept=division.rule == "kept" or _as_it_is(binding, counts, written),
     )
 
 
-def _as_running(binding: ResourceBinding, division: Division) -> Division:
-    """The division with the counts that are there: it was decided before, and is not decided twice."""
-    now = running(binding)
-    return replace(
-        division,
-        placements={name: now.get(name, 0) for name in {**division.placements, **now}},
-        chosen=tuple({**dict.fromkeys(division.chosen), **now}),
-        removed={name: why for name, why in division.removed.items() if name not in now},
+def _counts(division: Division, ask: DivisionAsk, *, workload: bool) -> dict[str, int]:
+    """Clusters with replicas, or for an object without replicas every cluster that was chosen.
+
+    In natural order; where an affinity may spill over, the preferred clusters come first.
+    """
+    found = {name: n for name, n in division.placements.items() if n or (not workload and name in division.chosen)}
+    order = division.chosen if words.spills(ask) else natural_sorted(found)
+    return {name: found[name] for name in order if name in found}
+
+
+def _as_it_is(binding: ResourceBinding, counts: Mapping[str, int], written: str) -> bool:
+    """Whether a decision changes nothing, neither the clusters nor what is recorded of it."""
+    same = counts == running(binding) and is_applied(binding) and not wants_fresh(binding)
+    return same and written == binding.metadata.annotations.get(ANNOTATION, "")
+
+
+def _refused(binding: ResourceBinding, each: _Open, division: Division, finding: Finding) -> Verdict:
+    """Nothing new is placed. What runs stays, unless no cluster is left that it may run on (docs/decisions/0217)."""
+    nowhere = finding.reason is reasons.NO_CLUSTER_FITS
+    message = words.message_of(finding, each.whole, division)
+    if nowhere:
+        message = words.no_cluster_fits(each.whole, division)
+    return Verdict(
+        binding=binding,
+        reason=words.reason_of(finding),
+        message=message,
+        note=words.refused(division, finding),
+        counts={} if nowhere else None,
+        mark=binding.metadata.annotations.get(ANNOTATION, "") if nowhere else "",
+        waits_for_room=finding.reason.cure is Cure.ROOM,
+        kept=nowhere and not binding.spec.clusters and is_applied(binding),
     )

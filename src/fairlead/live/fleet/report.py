@@ -1,32 +1,37 @@
 """Verdicts as the API's parts: the patch of spec and annotations, and the status. Equal parts need no write."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from fairlead.kube import moments
 from fairlead.kube.manifests import last_result
+from fairlead.kube.manifests.decided import ANNOTATION, APPLIED, applied_text, is_applied, running
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
-from fairlead.live.fleet.decide import SCHEDULED, Verdict, condition_of, running
-from fairlead.live.fleet.digest import ANNOTATION
-from fairlead.model.order import natural_sorted
+from fairlead.live.fleet.decide import SCHEDULED, Verdict
 
 RESULT = "lastScheduleResult"
 
 
 def spec_patch(verdict: Verdict, *, field: bool) -> Raw | None:
-    """The merge patch of the object; None where it is right already. `field`: the status holds the last result."""
-    if verdict.counts is None or verdict.settled:
+    """The merge patch of the object; None where it is right already. `field`: the status holds the last result.
+
+    The placement is recorded with every decision, also with that it fits nowhere (docs/decisions/0216).
+    """
+    if verdict.counts is None or verdict.kept:
         return None
     binding = verdict.binding
     said = binding.metadata.annotations
-    wanted: dict[str, str | None] = {ANNOTATION: verdict.mark}
-    wanted[last_result.ANNOTATION] = None if field else last_result.text(verdict.stored)
+    wanted: dict[str, str | None] = {ANNOTATION: verdict.mark or None}
+    if not is_applied(binding):
+        wanted[APPLIED] = applied_text(binding.spec.placement or {})
+    if verdict.placed:
+        wanted[last_result.ANNOTATION] = None if field else last_result.text(verdict.stored)
     annotations = {name: value for name, value in wanted.items() if said.get(name) != value}
     patch: Raw = {}
     if verdict.counts != running(binding):
-        clusters = [{"name": name, "replicas": n} if n else {"name": name} for name, n in _in_order(verdict.counts)]
-        patch["spec"] = {"clusters": clusters}
+        clusters = [{"name": name, "replicas": n} if n else {"name": name} for name, n in verdict.counts.items()]
+        patch["spec"] = {"clusters": clusters or None}
     if not annotations and not patch:
         return None
     patch["metadata"] = {"uid": binding.metadata.uid, "resourceVersion": binding.metadata.resource_version}
@@ -35,49 +40,53 @@ def spec_patch(verdict: Verdict, *, field: bool) -> Raw | None:
     return patch
 
 
-def _in_order(counts: Mapping[str, int]) -> list[tuple[str, int]]:
-    return [(name, counts[name]) for name in natural_sorted(counts)]
-
-
 def status_is_right(verdict: Verdict, *, field: bool) -> bool:
     """Whether the binding says already what the verdict says."""
-    binding = verdict.binding
-    condition, status = condition_of(binding), binding.status
-    told = condition is not None and (condition.reason, condition.message) == (verdict.reason, verdict.message)
-    observed = status.scheduler_observed_generation == binding.metadata.generation
-    kept = not field or verdict.counts is None or status.last_schedule_result == verdict.stored
-    return told and observed and kept
+    return not _status(verdict, as_found(verdict.binding), verdict.binding.metadata.generation, 0.0, field=field)
 
 
 def status_patch(verdict: Verdict, found: Raw, generation: int, now: float, *, field: bool) -> Raw:
     """The merge patch of the status of `found`, the object as it is; conditions of others stay."""
-    moment = moments.whole(now)
-    status: Raw = {
-        "schedulerObservedGeneration": generation,
-        "conditions": _conditions(verdict, found.get("status", {}).get("conditions") or [], generation, moment),
-    }
-    if verdict.counts is not None:
-        status["lastScheduledTime"] = moment
-        if verdict.group or verdict.binding.status.scheduler_observing_affinity_name:
-            status["schedulerObservingAffinityName"] = verdict.group
-        if field:
-            status[RESULT] = dict(verdict.stored)
     meta = found["metadata"]
+    status = _status(verdict, found, generation, now, field=field)
     return {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": status}
 
 
-def _conditions(verdict: Verdict, there: Sequence[Raw], generation: int, moment: str) -> list[Raw]:
+def _status(verdict: Verdict, found: Raw, generation: int, now: float, *, field: bool) -> Raw:
+    """What has to change. A refusal writes the condition only, as karmada-scheduler does."""
+    binding, status = verdict.binding, verdict.binding.status
+    wanted: Raw = {}
+    conditions = _conditions(verdict, found.get("status", {}).get("conditions") or [], moments.whole(now))
+    if conditions is not None:
+        wanted["conditions"] = conditions
+    if not verdict.placed:
+        return wanted
+    if status.scheduler_observed_generation != generation:
+        wanted["schedulerObservedGeneration"] = generation
+    if not verdict.kept or status.last_scheduled_time is None:
+        wanted["lastScheduledTime"] = moments.whole(_decided_at(binding, now))
+    if not verdict.kept and verdict.group != status.scheduler_observing_affinity_name:
+        wanted["schedulerObservingAffinityName"] = verdict.group
+    if field and (status.last_schedule_result is None or not verdict.kept):
+        wanted[RESULT] = dict(verdict.stored)
+    return wanted
+
+
+def _decided_at(binding: ResourceBinding, now: float) -> float:
+    """Now, or the time of the trigger that was answered where the clock of its writer is ahead of ours."""
+    triggered = binding.spec.reschedule_triggered_at
+    return now if triggered is None else max(now, moments.seconds(triggered))
+
+
+def _conditions(verdict: Verdict, there: Sequence[Raw], moment: str) -> list[Raw] | None:
+    """All conditions with ours in its place; None where ours is right."""
     value = "True" if verdict.success else "False"
     old: Raw = next((each for each in there if each.get("type") == SCHEDULED), {})
+    mine = {"type": SCHEDULED, "status": value, "reason": verdict.reason, "message": verdict.message}
+    if all(old.get(name) == wanted for name, wanted in mine.items()):
+        return None
     changed = old.get("lastTransitionTime") if old.get("status") == value else None
-    mine = {
-        "type": SCHEDULED,
-        "status": value,
-        "reason": verdict.reason,
-        "message": verdict.message,
-        "lastTransitionTime": changed or moment,
-        "observedGeneration": generation,
-    }
+    mine["lastTransitionTime"] = changed or moment
     places = [place for place, each in enumerate(there) if each.get("type") == SCHEDULED]
     conditions = list(there)
     if places:

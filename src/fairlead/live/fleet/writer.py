@@ -4,6 +4,7 @@ Every write names the version it was decided on. Who else was faster wins, and t
 """
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -15,7 +16,7 @@ from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
 from fairlead.kube.retry import Backoff
-from fairlead.live.fleet import report
+from fairlead.live.fleet import report, words
 from fairlead.live.fleet.decide import Verdict
 from fairlead.live.fleet.measures import Measures
 from fairlead.live.runtime.outbox import Outbox, written
@@ -25,6 +26,9 @@ IN_FLIGHT = 32
 """More than this many writes at once only queue up inside the API server."""
 ATTEMPTS = 6
 BACKOFF = Backoff(first=0.02, cap=1.0)
+DENIED = "denied the request"
+"""How the API server begins to tell what an admission webhook said."""
+QUOTA = "FederatedResourceQuota"
 
 log = structlog.get_logger("fleet")
 
@@ -80,13 +84,27 @@ class Writer:
         patch = report.spec_patch(verdict, field=field)
         found = report.as_found(binding)
         if patch is not None:
-            found = await self._patch(binding, patch)
+            try:
+                found = await self._patch(binding, patch)
+            except ApiError as error:
+                await self._tell_refusal(verdict, error)
+                raise
             self._measures.writes.labels("spec").inc()
         elif report.status_is_right(verdict, field=field):
             return binding
         found = await self._write_status(verdict, found, field)
         self._measures.writes.labels("status").inc()
         return msgspec.convert(found, ResourceBinding)
+
+    async def _tell_refusal(self, verdict: Verdict, error: ApiError) -> None:
+        """A webhook that denies the write, such as the one for quotas, is told in the condition."""
+        if DENIED not in error.message:
+            return
+        reason = words.QUOTA_EXCEEDED if QUOTA in error.message else words.SCHEDULER_ERROR
+        refused = replace(verdict, reason=reason, message=error.message, counts=None)
+        if not report.status_is_right(refused, field=False):
+            await self._write_status(refused, report.as_found(verdict.binding), field=False)
+            self._measures.writes.labels("status").inc()
 
     async def _write_status(self, verdict: Verdict, found: Raw, field: bool) -> Raw:
         """The status on top of whatever others made of it meanwhile."""

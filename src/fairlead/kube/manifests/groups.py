@@ -1,0 +1,74 @@
+"""Where the other workloads of a binding's affinity groups are.
+
+Karmada's controllers name the groups of a workload in `spec.workloadAffinityGroups`; they hold inside a namespace. A
+workload goes where others of its affinity group are (the first one anywhere), and where none of its anti-affinity
+group is. Both are for new targets only (docs/decisions/0220).
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from fairlead.kube.objects.karmada import ResourceBinding
+
+Key = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Neighbours:
+    """Clusters of others: `near` those of the affinity group (None: there are none yet), `apart` of the other one."""
+
+    near: frozenset[str] | None = None
+    apart: frozenset[str] = frozenset()
+
+
+ALONE = Neighbours()
+
+
+@dataclass(slots=True)
+class Groups:
+    """Every group of every namespace with the clusters of each of its bindings. Kept by the caller."""
+
+    _near: dict[Key, dict[Key, frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))
+    _apart: dict[Key, dict[Key, frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))
+
+    def put(self, binding: ResourceBinding, clusters: Iterable[str] | None = None) -> None:
+        """The binding with its clusters, or with those that it is about to get."""
+        key = (binding.metadata.namespace, binding.metadata.name)
+        self.drop(key)
+        names = frozenset(each.name for each in binding.spec.clusters) if clusters is None else frozenset(clusters)
+        for index, group in zip((self._near, self._apart), groups_of(binding), strict=True):
+            if group and key[0]:
+                index[(key[0], group)][key] = names
+
+    def drop(self, key: Key) -> None:
+        """The binding is gone."""
+        for index in (self._near, self._apart):
+            for group in [each for each, members in index.items() if key in members]:
+                del index[group][key]
+                if not index[group]:
+                    del index[group]
+
+    def members(self, binding: ResourceBinding) -> set[Key]:
+        """The bindings of the same groups, this one included."""
+        space = binding.metadata.namespace
+        near, apart = groups_of(binding)
+        return {*self._near.get((space, near), {}), *self._apart.get((space, apart), {})}
+
+    def of(self, binding: ResourceBinding) -> Neighbours:
+        """What the others in the binding's groups hold."""
+        key = (binding.metadata.namespace, binding.metadata.name)
+        near, apart = groups_of(binding)
+        with_it = _others(self._near.get((key[0], near), {}), key) if near else frozenset()
+        against = _others(self._apart.get((key[0], apart), {}), key) if apart else frozenset()
+        return Neighbours(near=with_it or None, apart=against)
+
+
+def groups_of(binding: ResourceBinding) -> tuple[str, str]:
+    """The affinity and the anti-affinity group of a binding, empty where it has none."""
+    groups = binding.spec.workload_affinity_groups
+    return (groups.affinity_group, groups.anti_affinity_group) if groups else ("", "")
+
+
+def _others(members: Mapping[Key, frozenset[str]], key: Key) -> frozenset[str]:
+    return frozenset().union(*(names for each, names in members.items() if each != key))

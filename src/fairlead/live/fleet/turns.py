@@ -1,0 +1,82 @@
+"""Which bindings are to be looked at, and when: those that changed, those whose write failed after a pause."""
+
+from collections.abc import Callable, Iterable
+
+from fairlead.kube.changes import Key
+from fairlead.kube.retry import Backoff, Jitter
+
+BACKOFF = Backoff(first=0.5, cap=30.0)
+CONFLICTS = Backoff(first=0.05, cap=0.5)
+"""Another writer was faster: the binding is decided on what it wrote, as soon as the watch shows it."""
+
+
+class Turns:
+    """A binding has its turn if it is due, is not being written, and does not wait out a failure."""
+
+    def __init__(self, monotonic: Callable[[], float], jitter: Jitter) -> None:
+        self._now = monotonic
+        self._jitter = jitter
+        self._due: set[Key] = set()
+        self._writing: set[Key] = set()
+        self._failures: dict[Key, int] = {}
+        self._later: dict[Key, float] = {}
+        self._refused: dict[Key, int] = {}
+
+    def add(self, keys: Iterable[Key]) -> None:
+        """These are to be looked at."""
+        self._due.update(keys)
+
+    def changed(self, key: Key, generation: int) -> None:
+        """The binding has a new version. Another spec is another question, and ends a pause; a status does not."""
+        if self._refused.get(key, 0) != generation:
+            self._refused.pop(key, None)
+            self._later.pop(key, None)
+        self._due.add(key)
+
+    def ready(self) -> list[Key]:
+        """Those whose turn it is."""
+        now = self._now()
+        self._due |= {key for key, time in self._later.items() if time <= now}
+        self._later = {key: time for key, time in self._later.items() if time > now}
+        return [key for key in self._due if key not in self._writing and key not in self._later]
+
+    def taken(self, keys: Iterable[Key]) -> None:
+        """These have their turn."""
+        self._due.difference_update(keys)
+
+    def writing(self, key: Key) -> None:
+        """Its result is being written."""
+        self._writing.add(key)
+
+    def is_writing(self, key: Key) -> bool:
+        return key in self._writing
+
+    def written(self, key: Key) -> bool:
+        """Its result was written, or need not be; whether it changed meanwhile and is due again."""
+        self._writing.discard(key)
+        self._failures.pop(key, None)
+        self._refused.pop(key, None)
+        return key in self._due
+
+    def failed(self, key: Key, generation: int, *, conflict: bool) -> None:
+        """Its result was not written: it is looked at again after a pause."""
+        self._writing.discard(key)
+        self._failures[key] = failures = self._failures.get(key, 0) + 1
+        backoff = CONFLICTS if conflict else BACKOFF
+        self._later[key] = self._now() + backoff.wait(failures, self._jitter)
+        if not conflict:
+            self._refused[key] = generation
+
+    def forget(self, key: Key) -> None:
+        """It is gone."""
+        self._due.discard(key)
+        for memory in (self._failures, self._later, self._refused):
+            memory.pop(key, None)
+
+    def rest(self) -> None:
+        """No pause matters to an instance that does not lead."""
+        self._later.clear()
+
+    def next(self) -> float | None:
+        """When the first pause ends."""
+        return min(self._later.values(), default=None)

@@ -1,0 +1,200 @@
+"""Fields of bindings beyond the common ones: obeyed, or named in the condition or the sentence; never passed over."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from fairlead.kube.fake import FakeApi
+from fairlead.kube.manifests.decided import running
+from fairlead.kube.objects.karmada import Cluster
+from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
+from fairlead.live.fleet.decide import decide
+from tests.live.bindings import binding as shaped
+from tests.live.bindings import cluster, written
+from tests.live.test_fleet import NAMES, Stage, binding, placement, play
+
+ONE = {"spreadConstraints": [{"spreadByField": "cluster", "maxGroups": 1}]}
+
+
+def grouped(name: str, where: dict[str, Any], **groups: str) -> dict[str, Any]:
+    """A binding that is in workload affinity groups."""
+    return binding(name, 2, placement=where, workloadAffinityGroups=groups)
+
+
+def test_workloads_of_an_affinity_group_go_where_the_first_one_is() -> None:
+    """The first goes where it likes, the others follow, also where all come at once; other namespaces do not count."""
+
+    async def act(api: FakeApi) -> None:
+        for name in ("a", "b", "c"):
+            api.put(RESOURCE_BINDINGS, grouped(name, ONE, affinityGroup="app=x"))
+        api.put(RESOURCE_BINDINGS, grouped("any", {}, affinityGroup="app=x"))
+        stage = Stage(api)
+        await stage.quiet()
+        assert stage.counts("a") == stage.counts("b") == stage.counts("c") == stage.counts("any") == {"m1": 2}
+        away = {**grouped("other", {}, affinityGroup="app=x")}
+        away["metadata"]["namespace"] = "elsewhere"
+        api.put(RESOURCE_BINDINGS, away)
+        await stage.quiet()
+        found = api.find(RESOURCE_BINDINGS, "other", namespace="elsewhere")
+        assert found is not None
+        assert len(found["spec"]["clusters"]) == len(NAMES)
+        await stage.stop()
+
+    play(act)
+
+
+def test_workloads_of_an_anti_affinity_group_keep_apart() -> None:
+    """Four on four clusters; the fifth waits with a reason, and comes where one of them leaves."""
+
+    async def act(api: FakeApi) -> None:
+        for number in range(5):
+            api.put(RESOURCE_BINDINGS, grouped(f"b{number}", ONE, antiAffinityGroup="app=x"))
+        stage = Stage(api)
+        await stage.quiet()
+        held = [tuple(stage.counts(f"b{number}")) for number in range(5)]
+        assert sorted(held) == [(), ("m1",), ("m2",), ("m3",), ("m4",)]
+        last = f"b{held.index(())}"
+        assert stage.condition(last)["message"] == (
+            "0/4 clusters are available: 4 cluster(s) held a workload of the same anti-affinity group."
+        )
+        gone = next(number for number, names in enumerate(held) if names)
+        api.remove(RESOURCE_BINDINGS, f"b{gone}", namespace="shop")
+        await stage.quiet()
+        assert tuple(stage.counts(last)) == held[gone]
+        await stage.stop()
+
+    play(act)
+
+
+def test_higher_schedule_priority_is_written_first() -> None:
+    """Of bindings that come together."""
+
+    async def act(api: FakeApi) -> None:
+        for name, priority in (("a", 0), ("b", 7), ("c", -1), ("d", 5)):
+            api.put(RESOURCE_BINDINGS, binding(name, schedulePriority={"priority": priority}))
+        stage = Stage(api)
+        await stage.quiet()
+        sent = [path.split("/")[-1] for method, path in stage.api.calls if method == "PATCH"]
+        assert [name for name in sent if name != "status"] == ["b", "d", "a", "c"]
+        await stage.stop()
+
+    play(act)
+
+
+def room(cpu: str) -> dict[str, Any]:
+    return {"resourceSummary": {"allocatable": {"pods": "9", "cpu": cpu}, "allocated": {"cpu": "1"}}}
+
+
+def components(*pairs: tuple[int, str]) -> list[dict[str, Any]]:
+    return [
+        {"name": f"c{place}", "replicas": n, "replicaRequirements": {"resourceRequest": {"cpu": cpu}}}
+        for place, (n, cpu) in enumerate(pairs)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("given", "want"),
+    [
+        (components((1, "1"), (4, "500m")), {"m1", "m2"}),
+        (components((1, "1"), (4, "1")), {"m2"}),
+        (components((5, "1m"), (5, "1m")), set()),
+        (components((9, "4")), {"m1", "m2"}),
+    ],
+)
+def test_set_of_components_goes_where_there_is_room_for_the_whole(given: list[dict[str, Any]], want: set[str]) -> None:
+    """Their requests and their pods in sum; a single component is read by the older fields."""
+    clusters: list[Cluster] = [cluster("m1", **room("4")), cluster("m2", **room("9"))]
+    found = shaped("train", {}, components=given)
+    (verdict,) = decide([found], clusters)
+    assert set(running(written(verdict))) == want
+    if not want:
+        assert "2 cluster(s) did not have room for all components together" in verdict.message
+
+
+def test_set_of_components_beside_replicas_is_refused_by_name() -> None:
+    """Karmada has one or the other."""
+    (verdict,) = decide([shaped("train", {}, 3, components=components((1, "1"), (1, "1")))], [cluster("m1")])
+    assert verdict.reason == "SchedulerError"
+    assert "spec.components" in verdict.message
+
+
+def test_overflow_beside_spread_constraints_is_refused_by_name() -> None:
+    """Which of the two should give way is not for the scheduler to say."""
+    group = {"affinityName": "a", "clusterNames": ["m1"], "overflowAffinities": [{"clusterNames": ["m2"]}]}
+    (verdict,) = decide([shaped("web", {**ONE, "clusterAffinities": [group]}, 3)], [cluster("m1"), cluster("m2")])
+    assert verdict.reason == "SchedulerError"
+    assert "overflowAffinities" in verdict.message
+
+
+def test_fields_of_a_placement_that_are_not_known_are_told() -> None:
+    """By path, where they say something."""
+    where = {
+        "someDay": 1,
+        "empty": [],
+        "clusterAffinities": [{"affinityName": "a", "newer": {"x": 1}}],
+        "replicaScheduling": {"replicaSchedulingType": "Duplicated", "odd": True},
+    }
+    (verdict,) = decide([shaped("web", where, 3)], [cluster("m1")])
+    assert verdict.success
+    told = "fields of the placement that are not known here: someDay, clusterAffinities[0].newer, replicaScheduling.odd"
+    assert verdict.note.endswith(told)
+
+
+def test_nothing_is_decided_while_clusters_are_not_served() -> None:
+    """The aggregated API server is away: the clusters are unknown, not gone."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        api.put(RESOURCE_BINDINGS, binding("settings", 0, placement={}))
+        stage = Stage(api)
+        await stage.quiet()
+        before = stage.patches()
+        api.stop_serving(CLUSTERS)
+        await stage.quiet()
+        stage.change("web", replicas=9)
+        await stage.quiet()
+        assert stage.patches() == before
+        api.serve(CLUSTERS)
+        await stage.quiet()
+        assert sum(stage.counts("web").values()) == 9
+        assert len(stage.find("settings")["spec"]["clusters"]) == len(NAMES)
+        await stage.stop()
+
+    play(act)
+
+
+def test_other_writers_that_are_faster_many_times_delay_a_step_by_moments() -> None:
+    """Twelve conflicts in a row, as while Karmada's controllers report status: each is answered on what they wrote."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        stage = Stage(api)
+        await stage.quiet()
+
+        def rival() -> None:
+            found = stage.find("web")
+            status = {**found["status"], "aggregatedStatus": [{"clusterName": "m1", "n": len(api.calls)}]}
+            api.put(RESOURCE_BINDINGS, {**found, "status": status})
+
+        api.before(rival, method="PATCH", path="resourcebindings/web", times=12)
+        stage.change("web", replicas=7)
+        await asyncio.sleep(5)
+        assert sum(stage.counts("web").values()) == 7
+        await stage.stop()
+
+    play(act)
+
+
+def test_policy_knobs_of_a_missing_policy_are_the_defaults() -> None:
+    """A binding that names a policy that is gone is placed by its own placement."""
+
+    async def act(api: FakeApi) -> None:
+        named = {"propagationpolicy.karmada.io/name": "gone"}
+        api.put(RESOURCE_BINDINGS, binding("web", annotations=named, placement=placement()))
+        stage = Stage(api)
+        await stage.quiet()
+        assert stage.condition("web")["reason"] == "Success"
+        await stage.stop()
+
+    play(act)
