@@ -1,0 +1,69 @@
+"""Fairlead's own answer: the live scheduler's records, cache and filters on the same objects."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fairlead.kube.watch import Change
+from fairlead.levels.node.constraints import reasons
+from fairlead.levels.node.constraints.claims import reach
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
+from fairlead.live.scheduler.cache import Cache, View
+from fairlead.live.scheduler.decide import decide, grouped
+from fairlead.live.scheduler.records import PodRecord, Records
+from tools.oracle.process import Admitted
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Opinion:
+    """What Fairlead says of one pod: the nodes it may use, and the reason of each other node.
+
+    `left` is why it leaves the pod pending without looking at nodes: gated, or a constraint that is not implemented.
+    """
+
+    feasible: frozenset[str]
+    reasons: dict[str, str]
+    left: str = ""
+
+
+def opinions(objects: Admitted) -> Iterator[tuple[str, Opinion]]:
+    """Every pod that waits, by namespace and name, with what Fairlead says of it."""
+    cache, records = Cache(), Records()
+    _feed(cache, objects)
+    pods = [records.record(pod) for pod in objects.pods]
+    for each in pods:
+        cache.on_pod(Change("added", each))
+    view = cache.view()
+    for each in pods:
+        if not (each.node or each.finished or each.leaving):
+            yield "/".join(each.key), _opinion(cache, view, each)
+
+
+def _feed(cache: Cache, objects: Admitted) -> None:
+    for space in objects.namespaces:
+        cache.on_namespace(Change("added", space))
+    for node in objects.nodes:
+        cache.on_node(Change("added", node))
+    for resource, sink in cache.storage.watched():
+        each: Any
+        for each in getattr(objects, resource.plural):
+            sink(Change("added", each))
+
+
+def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
+    if pod.gated or pod.broken:
+        return Opinion(feasible=frozenset(), reasons={}, left=pod.broken or "gated")
+    also = reach(view.nodes, cache.storage.demand(pod)).passing if pod.claims else NOTHING_MORE
+    codes = Constraints(view.nodes, pod.shape, view.population, also).codes()
+    said = {name: int(code) for name, code in zip(view.nodes.names, codes, strict=True)}
+    feasible = frozenset(name for name, code in said.items() if not code)
+    (outcome,) = decide(view, grouped([pod]), cache.per_node, cache.storage.demand)
+    placed = {node for _, node in outcome.placed}
+    if not placed <= feasible or bool(placed) != bool(feasible):
+        raise AssertionError(f"{pod.key} was placed on {placed}, feasible are {sorted(feasible)}")
+    return Opinion(
+        feasible=feasible,
+        reasons={name: reasons.FILTERS[code - 1].code for name, code in said.items() if code},
+    )
