@@ -8,7 +8,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.model.amounts import amounts
 from fairlead.model.nodestate import NodeRecord
-from fairlead.model.selectors import Taint
+from fairlead.model.selectors import CORDONED, NOT_READY, UNREACHABLE, Effect, Taint
 
 
 def node_records(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeRecord]:
@@ -31,17 +31,27 @@ def used_on_nodes(
 
 
 def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
-    """One node. A node that is not ready is treated as cordoned: nothing new should start there."""
+    """One node. One that is cordoned or not ready is closed, except to pods that tolerate the taint that says so."""
+    closing, taints = _closing(node), {Taint(each.key, each.effect, each.value) for each in node.spec.taints}
+    said = {each.key for each in taints if each.effect == Effect.NO_SCHEDULE and each.key != CORDONED}
+    taints |= {each for each in closing if each.key not in said}
     return NodeRecord(
         name=node.metadata.name,
         allocatable=amounts(node.status.allocatable, f"Node {node.metadata.name}: status.allocatable"),
         used=dict(used),
         labels=node.metadata.labels,
-        taints=tuple(sorted((Taint(each.key, each.effect, each.value) for each in node.spec.taints), key=repr)),
-        unschedulable=node.spec.unschedulable or not _may_be_ready(node),
+        taints=tuple(sorted(taints, key=repr)),
+        unschedulable=bool(closing),
     )
 
 
-def _may_be_ready(node: Node) -> bool:
-    """A node without a Ready condition (a manifest written by hand) gets the benefit of the doubt."""
-    return node.ready or not any(condition.type == "Ready" for condition in node.status.conditions)
+def _closing(node: Node) -> list[Taint]:
+    """The taints that the node lifecycle controller gives such a node, at once instead of a moment later (0236).
+
+    A node without a Ready condition (a manifest written by hand) gets the benefit of the doubt.
+    """
+    found = [Taint(CORDONED)] if node.spec.unschedulable else []
+    ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
+    if ready != "True":
+        found.append(Taint(NOT_READY if ready == "False" else UNREACHABLE))
+    return found

@@ -23,6 +23,9 @@ class Domains:
     real: Bool
     """Domains that have such a node; the least crowded of these sets the level."""
     itself: bool
+    """Whether a new replica adds to the count of its domain when it is weighed,"""
+    lasting: bool
+    """and whether the next one finds it counted."""
     most_skew: int
     least_domains: int
 
@@ -43,7 +46,7 @@ class Domains:
 
     def place(self, row: int) -> None:
         """Count a new replica."""
-        if self.itself and self.counted[row]:
+        if self.lasting and self.counted[row]:
             self.counts[self.codes[row]] += 1
 
 
@@ -75,15 +78,17 @@ def _domains(constraint: Spread, state: NodeState, shape: Shape, population: Pop
     real[codes[counted]] = True
     counts = np.bincount(codes[counted], weights=present[counted], minlength=count + 1).astype(np.int64)
     itself = constraint.selector is not None and constraint.selector.selects(dict(shape.labels))
-    return Domains(codes, counts, counted, real, itself, constraint.most_skew, constraint.least_domains)
+    lasting = itself and bool(constraint.selector and constraint.selector.requirements)
+    return Domains(codes, counts, counted, real, itself, lasting, constraint.most_skew, constraint.least_domains)
 
 
 def _like(constraint: Spread, shape: Shape, population: Population) -> Bool:
-    """Residents of the same namespace that the constraint selects."""
+    """Residents of the same namespace that the constraint selects; an empty selector counts none, as in kube-scheduler."""
     return np.array(
         [
             each.namespace == shape.namespace
             and constraint.selector is not None
+            and bool(constraint.selector.requirements)
             and constraint.selector.selects(dict(each.labels))
             for each in population.residents
         ],
