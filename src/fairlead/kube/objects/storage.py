@@ -20,6 +20,7 @@ class PersistentVolumeClaimSpec(Shape, frozen=True):
     volume_name: str = ""
     volume_mode: str = "Filesystem"
     selector: LabelSelector | None = None
+    volume_attributes_class_name: str = ""
 
 
 class PersistentVolumeClaimStatus(Shape, frozen=True):
@@ -57,6 +58,7 @@ class PersistentVolumeSpec(Shape, frozen=True):
     storage_class_name: str = ""
     volume_mode: str = "Filesystem"
     persistent_volume_reclaim_policy: str = ""
+    volume_attributes_class_name: str = ""
     csi: CsiSource | None = None
     local: Raw | None = None
 

@@ -75,7 +75,9 @@ class NodeColumns:
     def use(self, row: int, request: Iterable[tuple[str, int]], sign: int) -> None:
         """Count a replica on a node, or take it off."""
         for name, amount in request:
-            self._used[row, self._column(name)] += sign * amount
+            # The column may have to be made first, which replaces the array.
+            column = self._column(name)
+            self._used[row, column] += sign * amount
 
     def snapshot(self) -> NodeState:
         """The nodes now. Labels that did not change since the last snapshot are shared with it."""
