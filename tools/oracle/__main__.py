@@ -15,13 +15,14 @@ from tools.oracle.shrink import shrink
 from tools.oracle.vocabulary import THEMES
 
 
-def compare(oracle: Oracle, pairs: int, seed: int, themes: tuple[str, ...], tally: Tally) -> dict[str, tuple[Cluster, Difference]]:
+def compare(
+    oracle: Oracle, pairs: int, seed: int, themes: tuple[str, ...], tally: Tally
+) -> dict[str, tuple[Cluster, Difference]]:
     """Ask both sides about random clusters until so many pods were asked about: the first cluster of each kind of difference."""
     first: dict[str, tuple[Cluster, Difference]] = {}
     while tally.pairs < pairs:
         made = cluster(f"{seed}/{tally.clusters}", themes)
-        for found in differences(oracle.ask(made), tally):
-            tally.kinds[found.kind] += 1
+        for found in differences(oracle, made, tally):
             first.setdefault(found.kind, (made, found))
     return first
 
@@ -31,7 +32,7 @@ def smallest(oracle: Oracle, made: Cluster, kind: str) -> Cluster:
 
     def persists(tried: Cluster) -> bool:
         try:
-            return any(each.kind == kind for each in differences(oracle.ask(tried), Tally()))
+            return any(each.kind == kind for each in differences(oracle, tried, Tally()))
         except (AssertionError, KeyError):
             return False
 
@@ -54,7 +55,9 @@ def report(tally: Tally, seed: int, seconds: float) -> str:
 
 
 def _counts(counted: dict[str, int]) -> str:
-    return ", ".join(f"{name} {count:,}" for name, count in sorted(counted.items(), key=lambda each: -each[1])) or "none"
+    return (
+        ", ".join(f"{name} {count:,}" for name, count in sorted(counted.items(), key=lambda each: -each[1])) or "none"
+    )
 
 
 def main() -> int:

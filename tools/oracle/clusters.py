@@ -27,7 +27,7 @@ def cluster(seed: str, themes: Collection[str] = THEMES) -> Cluster:
     claims: list[str] = []
     if "volumes" in about or "limits" in about:
         claims = [f"claim{number}" for number in range(draw.number(1, 4))]
-        made |= _storage(draw, claims, names)
+        made |= _storage(draw, claims, names, limits="limits" in about)
     waiting = [pod(draw, f"p{number}", about, names, claims) for number in range(draw.number(4, 9))]
     running = [pod(draw, f"q{number}", about, names, claims) for number in range(draw.number(0, 8))]
     made["pods"] = [*waiting, *(bound(draw, each, about, names) for each in running)]
@@ -40,18 +40,18 @@ def _namespace(draw: Draw, name: str) -> Raw:
     return {"metadata": {"name": name, "labels": {**labels, NAME_LABEL: name}}}
 
 
-def _storage(draw: Draw, claims: list[str], nodes: list[str]) -> Cluster:
+def _storage(draw: Draw, claims: list[str], nodes: list[str], *, limits: bool) -> Cluster:
     made = namespaced_claims(draw, claims)
-    volumes = [volume(draw, f"volume{number}", nodes, made) for number in range(draw.number(0, 9))]
+    volumes = [volume(draw, f"volume{number}", nodes, made) for number in range(draw.number(2, 12))]
     free = [each for each in volumes if "claimRef" not in each["spec"]]
     for one in made:
-        if free and draw.chance(0.45):
+        if free and draw.chance(0.6):
             bind(draw, one, free.pop())
     return {
         "persistentvolumes": volumes,
         "persistentvolumeclaims": made,
         "storageclasses": classes(draw),
-        "csinodes": [csi_node(draw, name) for name in nodes if draw.chance(0.9)],
+        "csinodes": [csi_node(draw, name, limits=limits) for name in nodes if draw.chance(0.9)],
         "csidrivers": drivers(draw),
         "csistoragecapacities": rooms(draw),
         "volumeattachments": [attachment(draw, f"a{number}", volumes, nodes) for number in range(draw.number(0, 3))],
@@ -66,7 +66,8 @@ def _own(draw: Draw, made: Cluster) -> None:
             if "ephemeral" not in one or draw.chance(0.1):
                 continue
             new = claim(draw, f"{meta['name']}-{one['name']}", meta["namespace"])
-            uid = meta["uid"] if draw.chance(0.9) else "uid-of-another"
+            # A pod that has its node had its own claims: only one that waits may find another's.
+            uid = meta["uid"] if draw.chance(0.9) or each["spec"].get("nodeName") else "uid-of-another"
             owner = {"apiVersion": "v1", "kind": "Pod", "name": meta["name"], "uid": uid, "controller": True}
             new["metadata"]["ownerReferences"] = [owner]
             made.setdefault("persistentvolumeclaims", []).append(new)

@@ -1,18 +1,22 @@
-"""Where the two answers differ, and which of the differences are intended."""
+"""Where Fairlead and the oracle differ about a cluster."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
+from tools.oracle.clusters import Cluster
+from tools.oracle.intended import rewritten
 from tools.oracle.ours import Opinion, opinions
-from tools.oracle.process import Admitted, Answer, Verdict
+from tools.oracle.process import Answer, Oracle, Verdict
+
+FEASIBLE = "feasible"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """One node that one side finds feasible for a pod and the other does not."""
+    """One node that one side finds feasible for a pod and the other does not, with what each side says."""
 
     pod: str
     node: str
@@ -20,9 +24,20 @@ class Difference:
     theirs: str
 
     @property
+    def plugin(self) -> str:
+        """The plugin that refuses; `feasible` where only Fairlead does."""
+        return self.theirs.partition(": ")[0]
+
+    def ends(self, verdict: Verdict) -> bool:
+        """Whether the oracle says of another cluster what Fairlead says of this one."""
+        return (self.node in verdict.feasible) == (self.ours == FEASIBLE)
+
+    @property
     def kind(self) -> str:
-        """What is told of differences of one cause: who allows, and why the other refuses."""
-        return f"ours {self.ours} | theirs {self.theirs}"
+        """Alike for differences that may have one cause: what each side says, without names."""
+        plugin, _, reason = self.theirs.partition(": ")
+        theirs = f"{plugin}: Error" if reason.startswith("Error") else self.theirs
+        return f"ours {self.ours} | theirs {theirs}"
 
 
 @dataclass(slots=True)
@@ -31,33 +46,45 @@ class Tally:
 
     pairs: int = 0
     clusters: int = 0
-    feasible: int = 0
     nodes: int = 0
+    feasible: int = 0
+    plugins: Counter[str] = field(default_factory=Counter)
+    """Pods that a plugin refused somewhere."""
     left: Counter[str] = field(default_factory=Counter)
+    """Pods that Fairlead leaves pending because it does not implement a constraint of theirs."""
     intended: Counter[str] = field(default_factory=Counter)
     invalid: Counter[str] = field(default_factory=Counter)
+    """Objects that the API server would not take."""
     kinds: Counter[str] = field(default_factory=Counter)
-    plugins: Counter[str] = field(default_factory=Counter)
 
 
-def differences(answer: Answer, tally: Tally) -> Iterator[Difference]:
-    """Everything that differs without being intended."""
+def differences(oracle: Oracle, cluster: Cluster, tally: Tally) -> list[Difference]:
+    """Ask both sides about every pod that waits: what differs without being intended."""
+    answer = oracle.ask(cluster)
     tally.clusters += 1
-    tally.invalid.update(words.split(": ", 1)[0] for words in answer.invalid.values())
+    tally.invalid.update(each.split()[0] for each in answer.invalid)
+    found = list(_found(answer, tally))
+    for intended, changed in rewritten(cluster):
+        if not found:
+            break
+        verdicts = oracle.ask(changed).pods
+        explained = {each for each in found if each.plugin in intended.plugins and each.ends(verdicts[each.pod])}
+        tally.intended[intended.code] += len(explained)
+        found = [each for each in found if each not in explained]
+    tally.kinds.update(each.kind for each in found)
+    return found
+
+
+def _found(answer: Answer, tally: Tally) -> Iterator[Difference]:
     for pod, ours in opinions(answer.admitted):
         theirs = answer.pods[pod]
         tally.pairs += 1
-        if ours.left and ours.left != "gated":
-            tally.left[ours.left.split(": ", 1)[-1]] += 1
+        if ours.missing:
+            tally.left[ours.missing] += 1
             continue
         _count(theirs, tally, len(answer.admitted.nodes))
         for node in sorted(ours.feasible ^ theirs.feasible):
-            found = _difference(pod, node, ours, theirs)
-            reason = intended(answer.admitted, found)
-            if reason:
-                tally.intended[reason] += 1
-            else:
-                yield found
+            yield _difference(pod, node, ours, theirs)
 
 
 def _count(theirs: Verdict, tally: Tally, nodes: int) -> None:
@@ -69,17 +96,4 @@ def _count(theirs: Verdict, tally: Tally, nodes: int) -> None:
 
 
 def _difference(pod: str, node: str, ours: Opinion, theirs: Verdict) -> Difference:
-    return Difference(pod=pod, node=node, ours=ours.left or ours.reasons.get(node, "feasible"), theirs=theirs.why(node))
-
-
-def _not_ready(objects: Admitted, found: Difference) -> bool:
-    return False
-
-
-INTENDED: dict[str, Callable[[Admitted, Difference], bool]] = {}
-"""Differences that are meant, by their reason code; each test holds for its own case and for nothing else."""
-
-
-def intended(objects: Admitted, found: Difference) -> str:
-    """The reason code of an intended difference; empty where there is none."""
-    return next((reason for reason, holds in INTENDED.items() if holds(objects, found)), "")
+    return Difference(pod=pod, node=node, ours=ours.reasons.get(node, FEASIBLE), theirs=theirs.why(node))

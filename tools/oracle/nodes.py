@@ -17,6 +17,7 @@ from tools.oracle.vocabulary import (
     OLD_REGION,
     OLD_ZONE,
     OTHER_DRIVER,
+    REGION,
     TAINT_KEYS,
     TAINT_VALUES,
     ZONE,
@@ -43,10 +44,10 @@ def _labels(draw: Draw, name: str) -> Raw:
     found = {key: draw.one(values) for key, values in NODE_LABELS.items() if draw.chance(0.8)}
     if draw.chance(0.9):
         found[HOST] = name
-    if draw.chance(0.1):
+    if draw.chance(0.2):
         found[OLD_ZONE] = draw.one(NODE_LABELS[ZONE])
-    if draw.chance(0.05):
-        found[OLD_REGION] = "r1"
+    if draw.chance(0.1):
+        found[OLD_REGION] = draw.one(NODE_LABELS[REGION])
     return found
 
 
@@ -89,13 +90,13 @@ def _features(draw: Draw) -> Raw:
     return {"declaredFeatures": sorted(draw.some(names, 3))}
 
 
-def csi_node(draw: Draw, name: str) -> Raw:
-    """What drivers say of the node: limits, sometimes none; and which in-tree volumes they take over."""
+def csi_node(draw: Draw, name: str, *, limits: bool) -> Raw:
+    """What drivers say of the node: limits where the cluster is about them; and which in-tree volumes they take over."""
     drivers = [
         {
             "name": driver,
             "nodeID": name,
-            **({"allocatable": {"count": draw.number(0, 3)}} if draw.chance(0.8) else {}),
+            **({"allocatable": {"count": draw.number(0, 3)}} if limits and draw.chance(0.8) else {}),
         }
         for driver in draw.some((DRIVER, OTHER_DRIVER, GCE, EBS), 4, 1)
     ]

@@ -20,12 +20,12 @@ from tools.oracle.process import Admitted
 class Opinion:
     """What Fairlead says of one pod: the nodes it may use, and the reason of each other node.
 
-    `left` is why it leaves the pod pending without looking at nodes: gated, or a constraint that is not implemented.
+    `missing` is the constraint that Fairlead does not implement: it leaves such a pod pending and looks at no node.
     """
 
     feasible: frozenset[str]
     reasons: dict[str, str]
-    left: str = ""
+    missing: str = ""
 
 
 def opinions(objects: Admitted) -> Iterator[tuple[str, Opinion]]:
@@ -53,8 +53,10 @@ def _feed(cache: Cache, objects: Admitted) -> None:
 
 
 def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
-    if pod.gated or pod.broken:
-        return Opinion(feasible=frozenset(), reasons={}, left=pod.broken or "gated")
+    if pod.broken:
+        return Opinion(feasible=frozenset(), reasons={}, missing=pod.broken.split(": ")[-1])
+    if pod.gated:
+        return Opinion(feasible=frozenset(), reasons=dict.fromkeys(view.nodes.names, "gated"))
     also = reach(view.nodes, cache.storage.demand(pod)).passing if pod.claims else NOTHING_MORE
     codes = Constraints(view.nodes, pod.shape, view.population, also).codes()
     said = {name: int(code) for name, code in zip(view.nodes.names, codes, strict=True)}

@@ -116,7 +116,7 @@ def _use_host_network(draw: Draw, spec: Raw) -> None:
 
 def _use_features(draw: Draw, spec: Raw) -> None:
     if draw.chance(0.4):
-        spec |= {"hostNetwork": True, "hostUsers": draw.one((True, False))}
+        spec |= draw.one(({"hostNetwork": True, "hostUsers": True}, {"hostUsers": False}))
     if draw.chance(0.4):
         spec["restartPolicy"] = "Never"
         exits = {"operator": "In", "values": [42]}
@@ -143,10 +143,11 @@ def _volumes(draw: Draw, claims: list[str]) -> list[Raw]:
     for number in range(draw.number(0, 3)):
         name = f"v{number}"
         if draw.chance(0.8):
-            source: Raw = {"persistentVolumeClaim": {"claimName": draw.one([*claims, "missing"])}}
+            claim = draw.one(claims) if draw.chance(0.98) else "missing"
+            source: Raw = {"persistentVolumeClaim": {"claimName": claim}}
         elif draw.chance(0.5):
-            claim = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
-            source = {"ephemeral": {"volumeClaimTemplate": {"spec": claim}}}
+            asked = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
+            source = {"ephemeral": {"volumeClaimTemplate": {"spec": asked}}}
         else:
             source = _inline(draw)
         found.append({"name": name, **source})
@@ -161,7 +162,14 @@ def _inline(draw: Draw) -> Raw:
             {"csi": {"driver": "csi.example.com"}},
             {"gcePersistentDisk": {"pdName": draw.one(("d1", "d2")), "readOnly": read_only}},
             {"awsElasticBlockStore": {"volumeID": draw.one(("e1", "e2"))}},
-            {"iscsi": {"targetPortal": "10.0.0.1", "iqn": "iqn.2001-04.com.example:a", "lun": 0, "readOnly": read_only}},
+            {
+                "iscsi": {
+                    "targetPortal": "10.0.0.1",
+                    "iqn": "iqn.2001-04.com.example:a",
+                    "lun": 0,
+                    "readOnly": read_only,
+                }
+            },
             {"rbd": {"monitors": draw.some(("m1", "m2"), 2, 1), "image": "i", "readOnly": read_only}},
             {"emptyDir": {}},
         )

@@ -8,6 +8,7 @@ from types import TracebackType
 
 import msgspec
 
+from fairlead.kube.decode import decode
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace
@@ -72,14 +73,13 @@ class Oracle:
     def __init__(self, program: Path) -> None:
         pipe = subprocess.PIPE
         self._child = subprocess.Popen([program], stdin=pipe, stdout=pipe, stderr=pipe)
-        self._encoder, self._decoder = msgspec.json.Encoder(), msgspec.json.Decoder(Answer)
 
     def ask(self, cluster: Cluster) -> Answer:
         """The answer to one cluster."""
         assert self._child.stdin is not None
         assert self._child.stdout is not None
         try:
-            self._child.stdin.write(self._encoder.encode(cluster) + b"\n")
+            self._child.stdin.write(msgspec.json.encode(cluster) + b"\n")
             self._child.stdin.flush()
         except BrokenPipeError:
             line = b""
@@ -87,7 +87,7 @@ class Oracle:
             line = self._child.stdout.readline()
         if not line:
             raise RuntimeError(f"the oracle ended: {self._last_words()}")
-        return self._decoder.decode(line)
+        return decode(line, Answer, "the oracle")
 
     def _last_words(self) -> str:
         assert self._child.stderr is not None

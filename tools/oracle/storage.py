@@ -8,6 +8,7 @@ from tools.oracle.vocabulary import (
     HOST,
     NAMESPACES,
     NODE_LABELS,
+    OLD_REGION,
     OLD_ZONE,
     OTHER_DRIVER,
     REGION,
@@ -91,7 +92,7 @@ def volume(draw: Draw, name: str, nodes: list[str], claims: list[Raw]) -> Raw:
         spec["volumeMode"] = "Block"
     if draw.chance(0.6) or "local" in spec:
         spec["nodeAffinity"] = {"required": {"nodeSelectorTerms": _terms(draw, nodes)}}
-    if draw.chance(0.1):
+    if draw.chance(0.2) and "csi" in spec:
         spec["volumeAttributesClassName"] = draw.one(("gold", "silver"))
     found: Raw = {
         "metadata": {"name": name, "uid": f"uid-{name}", "labels": _labels(draw)},
@@ -106,7 +107,11 @@ def volume(draw: Draw, name: str, nodes: list[str], claims: list[Raw]) -> Raw:
 
 
 def _keep_for(draw: Draw, one: Raw, claim: Raw) -> None:
-    reference = {"kind": "PersistentVolumeClaim", "namespace": claim["metadata"]["namespace"], "name": claim["metadata"]["name"]}
+    reference = {
+        "kind": "PersistentVolumeClaim",
+        "namespace": claim["metadata"]["namespace"],
+        "name": claim["metadata"]["name"],
+    }
     if draw.chance(0.5):
         reference["uid"] = claim["metadata"]["uid"] if draw.chance(0.8) else "uid-of-another"
     one["spec"]["claimRef"] = reference
@@ -123,10 +128,10 @@ def _terms(draw: Draw, nodes: list[str]) -> list[Raw]:
 
 def _labels(draw: Draw) -> Raw:
     found: Raw = {}
-    if draw.chance(0.25):
-        found[draw.one((ZONE, OLD_ZONE))] = "__".join(draw.some(NODE_LABELS[ZONE], 2, 1))
-    if draw.chance(0.1):
-        found[REGION] = draw.one(NODE_LABELS[REGION])
+    for key, share in ((ZONE, 0.15), (OLD_ZONE, 0.15), (REGION, 0.1), (OLD_REGION, 0.1)):
+        if draw.chance(share):
+            values = NODE_LABELS[REGION if key in (REGION, OLD_REGION) else ZONE]
+            found[key] = draw.one(("__", "__", "__", "____")).join(draw.some(values, 2, 1))
     if draw.chance(0.3):
         found["disk"] = draw.one(("ssd", "hdd"))
     return found
@@ -166,7 +171,12 @@ def claim(draw: Draw, name: str, namespace: str) -> Raw:
     if draw.chance(0.05):
         annotations[OLD_CLASS] = draw.one(CLASSES)
     found: Raw = {
-        "metadata": {"name": name, "namespace": namespace, "uid": f"uid-{namespace}-{name}", "annotations": annotations},
+        "metadata": {
+            "name": name,
+            "namespace": namespace,
+            "uid": f"uid-{namespace}-{name}",
+            "annotations": annotations,
+        },
         "spec": spec,
         "status": {"phase": "Pending"},
     }
@@ -199,4 +209,4 @@ def attachment(draw: Draw, name: str, volumes: list[Raw], nodes: list[str]) -> R
 
 def namespaced_claims(draw: Draw, names: list[str]) -> list[Raw]:
     """Each name as a claim in most namespaces."""
-    return [claim(draw, name, space) for name in names for space in NAMESPACES if draw.chance(0.9)]
+    return [claim(draw, name, space) for name in names for space in NAMESPACES if draw.chance(0.97)]

@@ -18,7 +18,7 @@ from tools.oracle.vocabulary import (
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
-BOUNDS = ("0", "4", "5", "-3", "+4", "05", "9223372036854775807", "many")
+BOUNDS = ("0", "4", "5", "05", "9223372036854775807", "9223372036854775808", "many")
 TOPOLOGY = (ZONE, HOST, REGION, "absent")
 
 
