@@ -24,9 +24,9 @@ class Difference:
     theirs: str
 
     @property
-    def plugin(self) -> str:
-        """The plugin that refuses; `feasible` where only Fairlead does."""
-        return self.theirs.partition(": ")[0]
+    def word(self) -> str:
+        """The plugin that refuses, or Fairlead's reason."""
+        return self.theirs.partition(": ")[0] if self.ours == FEASIBLE else self.ours
 
     def ends(self, verdict: Verdict) -> bool:
         """Whether the oracle says of another cluster what Fairlead says of this one."""
@@ -65,10 +65,11 @@ def differences(oracle: Oracle, cluster: Cluster, tally: Tally) -> list[Differen
     tally.invalid.update(each.split()[0] for each in answer.invalid)
     found = list(_found(answer, tally))
     for intended, changed in rewritten(cluster):
-        if not found:
-            break
+        candidates = [each for each in found if each.word in intended.words]
+        if not candidates:
+            continue
         verdicts = oracle.ask(changed).pods
-        explained = {each for each in found if each.plugin in intended.plugins and each.ends(verdicts[each.pod])}
+        explained = {each for each in candidates if each.ends(verdicts[each.pod])}
         tally.intended[intended.code] += len(explained)
         found = [each for each in found if each not in explained]
     tally.kinds.update(each.kind for each in found)

@@ -89,23 +89,27 @@ def asked_again(cluster: Cluster) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Intended:
-    """One intended difference: its reason code, how to rewrite the cluster, and the plugins that it can be about.
+    """One intended difference: its reason code, how to rewrite the cluster, and by which words the node is refused.
 
-    `times` is how often to ask about the rewritten cluster; once will do where the answer is always the same.
+    The words are plugins where kube-scheduler refuses, and Fairlead's reasons where Fairlead does. `times` is how often to ask about the rewritten cluster; once will do where the answer is always the same.
     """
 
     code: str
     rewrite: Callable[[Cluster], None]
-    plugins: tuple[str, ...]
+    words: tuple[str, ...]
     times: int = 1
 
 
 INTENDED = (
-    Intended("ClosedNodesAreTainted", closed_nodes_tainted, ("feasible", "NodeUnschedulable", "PodTopologySpread")),
-    Intended("NamespaceSelectorsOfAbsence", namespaces_named, ("feasible", "InterPodAffinity")),
+    Intended(
+        "ClosedNodesAreTainted",
+        closed_nodes_tainted,
+        ("NodeUnschedulable", "TaintNotTolerated", "TooUneven", "PodTopologySpread"),
+    ),
+    Intended("NamespaceSelectorsOfAbsence", namespaces_named, ("TooNear", "NotNear", "InterPodAffinity")),
     Intended("ClaimsCountOnce", claims_counted_once, ("VolumeBinding",)),
-    Intended("VolumesAreNotTranslated", volumes_not_translated, ("feasible", "VolumeBinding")),
-    Intended("EqualVolumes", asked_again, ("feasible", "VolumeBinding"), times=30),
+    Intended("VolumesAreNotTranslated", volumes_not_translated, ("VolumeElsewhere", "VolumeBinding")),
+    Intended("EqualVolumes", asked_again, ("NoVolumeThere", "NoStorageRoom", "VolumeBinding"), times=30),
 )
 
 

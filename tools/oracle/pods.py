@@ -32,6 +32,8 @@ def pod(draw: Draw, name: str, themes: Collection[str], nodes: list[str], claims
         _use_host_network(draw, spec)
     if "features" in themes:
         _use_features(draw, spec)
+    if draw.chance(0.01):
+        spec["resourceClaims"] = [{"name": "r", "resourceClaimName": "absent"}]
     if draw.chance(0.02):
         spec["schedulingGates"] = [{"name": "example.com/later"}]
     return {

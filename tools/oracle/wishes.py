@@ -95,7 +95,7 @@ def neighbour(draw: Draw) -> Raw:
     if draw.chance(0.3):
         term["namespaceSelector"] = selector(draw, NAMESPACE_LABELS)
     if term["labelSelector"] is not None:
-        named = {key for key in term["labelSelector"].get("matchLabels", {})}
+        named = set(term["labelSelector"].get("matchLabels", {}))
         named |= {each["key"] for each in term["labelSelector"].get("matchExpressions", ())}
         others = [key for key in (*POD_LABELS, "absent") if key not in named]
         same = draw.some(others, 1) if draw.chance(0.2) else []
