@@ -7,8 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tools.oracle.clusters import Cluster
+from tools.oracle.draw import Raw
 from tools.oracle.intended import rewritten
-from tools.oracle.ours import Opinion, opinions
+from tools.oracle.ours import Opinion, after_one, opinions
 from tools.oracle.process import Answer, Oracle, Verdict
 
 FEASIBLE = "feasible"
@@ -63,7 +64,38 @@ def differences(oracle: Oracle, cluster: Cluster, tally: Tally) -> list[Differen
     answer = oracle.ask(cluster)
     tally.clusters += 1
     tally.invalid.update(each.split()[0] for each in answer.invalid)
-    found = list(_found(answer, tally))
+    ours = dict(opinions(answer.admitted))
+    found = _unexplained(oracle, cluster, list(_found(answer, ours, tally)), tally)
+    found += _next(oracle, cluster, answer, ours, tally)
+    tally.kinds.update(each.kind for each in found)
+    return found
+
+
+def _next(
+    oracle: Oracle, cluster: Cluster, answer: Answer, ours: dict[str, Opinion], tally: Tally
+) -> list[Difference]:
+    """What differs about the second replica after the first: a pod of the cluster with one like it placed before."""
+    free = [pod for pod in cluster["pods"] if not pod["spec"].get("volumes") and _name(pod) in answer.pods]
+    chosen = [(pod, node) for pod in free for node in sorted(ours[_name(pod)].feasible)]
+    if not chosen:
+        return []
+    pod, node = chosen[tally.clusters % len(chosen)]
+    meta = {**pod["metadata"], "name": f"{pod['metadata']['name']}-first", "uid": "uid-first"}
+    first = {**pod, "metadata": meta, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
+    changed = {**cluster, "pods": [*cluster["pods"], first]}
+    said, theirs = after_one(answer.admitted, _name(pod), node), oracle.ask(changed).pods[_name(pod)]
+    tally.pairs += 1
+    _count(theirs, tally, len(answer.admitted.nodes))
+    found = [_difference(_name(pod), each, said, theirs) for each in sorted(said.feasible ^ theirs.feasible)]
+    return _unexplained(oracle, changed, found, tally)
+
+
+def _name(pod: Raw) -> str:
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def _unexplained(oracle: Oracle, cluster: Cluster, found: list[Difference], tally: Tally) -> list[Difference]:
+    """Those that no intended difference explains."""
     for intended, changed in rewritten(cluster):
         candidates = [each for each in found if each.word in intended.words]
         if not candidates:
@@ -72,20 +104,19 @@ def differences(oracle: Oracle, cluster: Cluster, tally: Tally) -> list[Differen
         explained = {each for each in candidates if each.ends(verdicts[each.pod])}
         tally.intended[intended.code] += len(explained)
         found = [each for each in found if each not in explained]
-    tally.kinds.update(each.kind for each in found)
     return found
 
 
-def _found(answer: Answer, tally: Tally) -> Iterator[Difference]:
-    for pod, ours in opinions(answer.admitted):
+def _found(answer: Answer, ours: dict[str, Opinion], tally: Tally) -> Iterator[Difference]:
+    for pod, said in ours.items():
         theirs = answer.pods[pod]
         tally.pairs += 1
-        if ours.missing:
-            tally.left[ours.missing] += 1
+        if said.missing:
+            tally.left[said.missing] += 1
             continue
         _count(theirs, tally, len(answer.admitted.nodes))
-        for node in sorted(ours.feasible ^ theirs.feasible):
-            yield _difference(pod, node, ours, theirs)
+        for node in sorted(said.feasible ^ theirs.feasible):
+            yield _difference(pod, node, said, theirs)
 
 
 def _count(theirs: Verdict, tally: Tally, nodes: int) -> None:

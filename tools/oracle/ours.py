@@ -30,18 +30,26 @@ class Opinion:
 
 def opinions(objects: Admitted) -> Iterator[tuple[str, Opinion]]:
     """Every pod that waits, by namespace and name, with what Fairlead says of it."""
-    cache, records = Cache(), Records()
-    _feed(cache, objects)
-    pods = [records.record(pod) for pod in objects.pods]
-    for each in pods:
-        cache.on_pod(Change("added", each))
+    cache = _known(objects)
     view = cache.view()
-    for each in pods:
+    for each in cache.pods.values():
         if not (each.node or each.finished or each.leaving):
             yield "/".join(each.key), _opinion(cache, view, each)
 
 
-def _feed(cache: Cache, objects: Admitted) -> None:
+def after_one(objects: Admitted, pod: str, node: str) -> Opinion:
+    """What Fairlead says of the next pod of the same shape once this one is placed on the node, in the same turn."""
+    cache = _known(objects)
+    view = cache.view()
+    namespace, _, name = pod.partition("/")
+    constraints = Constraints(view.nodes, cache.pods[namespace, name].shape, view.population)
+    constraints.place(view.nodes.rows[node])
+    return _said(view, constraints)
+
+
+def _known(objects: Admitted) -> Cache:
+    """The live scheduler's cache, fed as by watches."""
+    cache, records = Cache(), Records()
     for space in objects.namespaces:
         cache.on_namespace(Change("added", space))
     for node in objects.nodes:
@@ -50,6 +58,9 @@ def _feed(cache: Cache, objects: Admitted) -> None:
         each: Any
         for each in getattr(objects, resource.plural):
             sink(Change("added", each))
+    for pod in objects.pods:
+        cache.on_pod(Change("added", records.record(pod)))
+    return cache
 
 
 def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
@@ -58,14 +69,17 @@ def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
     if pod.gated:
         return Opinion(feasible=frozenset(), reasons=dict.fromkeys(view.nodes.names, "gated"))
     also = reach(view.nodes, cache.storage.demand(pod)).passing if pod.claims else NOTHING_MORE
-    codes = Constraints(view.nodes, pod.shape, view.population, also).codes()
-    said = {name: int(code) for name, code in zip(view.nodes.names, codes, strict=True)}
-    feasible = frozenset(name for name, code in said.items() if not code)
+    said = _said(view, Constraints(view.nodes, pod.shape, view.population, also))
     (outcome,) = decide(view, grouped([pod]), cache.per_node, cache.storage.demand)
     placed = {node for _, node in outcome.placed}
-    if not placed <= feasible or bool(placed) != bool(feasible):
-        raise AssertionError(f"{pod.key} was placed on {placed}, feasible are {sorted(feasible)}")
+    if not placed <= said.feasible or bool(placed) != bool(said.feasible):
+        raise AssertionError(f"{pod.key} was placed on {placed}, feasible are {sorted(said.feasible)}")
+    return said
+
+
+def _said(view: View, constraints: Constraints) -> Opinion:
+    codes = dict(zip(view.nodes.names, constraints.codes().tolist(), strict=True))
     return Opinion(
-        feasible=feasible,
-        reasons={name: reasons.FILTERS[code - 1].code for name, code in said.items() if code},
+        feasible=frozenset(name for name, code in codes.items() if not code),
+        reasons={name: reasons.FILTERS[code - 1].code for name, code in codes.items() if code},
     )
