@@ -23,9 +23,10 @@ from fairlead.kube.answers import Page
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed
-from fairlead.kube.http import HttpTransport, tls_context
+from fairlead.kube.http import HttpTransport
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
+from fairlead.kube.tls import tls_context
 from fairlead.kube.transport import Response, Transport
 from fairlead.kube.watch import Change, Reflector
 

@@ -160,7 +160,7 @@ def deployed(api: Api, namespace: str) -> None:
     """Apply the rights of `deploy/storage` and `deploy/storage/act`, with Longhorn in this namespace."""
     folder = REPO / "deploy" / "storage"
     paths = {"ServiceAccount": "/api/v1", "Namespace": "/api/v1"}
-    for file in ("namespace.yaml", "rbac.yaml", "act/rbac.yaml"):
+    for file in ("../common/namespace.yaml", "rbac.yaml", "act/rbac.yaml"):
         text = (folder / file).read_text().replace("longhorn-system", namespace)
         for each in yaml.safe_load_all(text):
             root = paths.get(each["kind"], "/apis/rbac.authorization.k8s.io/v1")

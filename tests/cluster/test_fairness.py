@@ -171,7 +171,7 @@ def test_a_queue_reclaims_its_right_when_weights_change(
         assert queue(api, "qb")["running"] == 1
         assert queue(api, "qb")["state"] == "Open"
         assert scheduler.metric('fairlead_evicted_pods_total{action="reclaim"}') == 2
-        assert scheduler.metric("fairlead_useless_evictions_total") == 0
+        assert scheduler.metric("fairlead_skipped_preemptions_total") == 0
         api.wait("qb has its share", lambda: scheduler.metric('fairlead_queue_distance{queue="qb"}') == 0, seconds=180)
         assert scheduler.metric('fairlead_queue_deserved{queue="qb",resource="cpu"}') == 2
     assert "queues' shares" in scheduler.log
@@ -305,7 +305,7 @@ def test_a_gang_that_waits_too_long_gets_what_comes_free(
         for number in range(3):
             api.delete(f"{everything}/old-{number}", gracePeriodSeconds=0)
         api.wait("big runs", lambda: volcano.bound(api, namespace) == {"big": 4}, seconds=180)
-        assert scheduler.metric("fairlead_useless_evictions_total") == 0
+        assert scheduler.metric("fairlead_skipped_preemptions_total") == 0
 
 
 def test_queue_command_on_a_cluster_without_queues(

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import yaml
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
@@ -29,15 +28,16 @@ from tests.cluster.karmada import (
 )
 from tests.cluster.pages import free_port, measured, page
 from tests.cluster.test_fleet import bindings, equal
+from tests.deploys import deployed
 
 __all__ = ["bindings"]
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "fleet"
 SYSTEM = "fairlead-system"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fairlead-fleet"
 RBAC = "/apis/rbac.authorization.k8s.io/v1"
 PLACES = {
     "Namespace": "/api/v1/namespaces",
+    "ConfigMap": f"/api/v1/namespaces/{SYSTEM}/configmaps",
     "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
     "ClusterRole": f"{RBAC}/clusterroles",
     "ClusterRoleBinding": f"{RBAC}/clusterrolebindings",
@@ -50,8 +50,7 @@ EVENTS = "/apis/events.k8s.io/v1"
 @pytest.fixture(scope="module")
 def account(control_plane: ControlPlane) -> Path:
     """The kubeconfig of the account that `deploy/fleet` makes, with the rights it gives and no others."""
-    files = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
-    for manifest in (each for file in files for each in yaml.safe_load_all((DEPLOY / file).read_text())):
+    for manifest in deployed("common", "fleet"):
         path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
         control_plane.api.patch(path, manifest, kind="apply", fieldManager="test", force="true")
     return control_plane.kubeconfig_for_service_account(SYSTEM, "fairlead-fleet")

@@ -12,7 +12,6 @@ from random import Random
 from typing import Any
 
 import pytest
-import yaml
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
@@ -22,8 +21,8 @@ from tests.cluster.following import Followed, following
 from tests.cluster.pages import free_port, measured, page
 from tests.cluster.test_scheduler import condition, create, scheduler, workload, workloads_bound
 from tests.cluster.test_scheduler_rules import record
+from tests.deploys import deployed
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "scheduler"
 SYSTEM = "fairlead-system"
 PLACES = {
     "Namespace": "/api/v1/namespaces",
@@ -154,7 +153,7 @@ def live_through(
     """
     early = pods * 4 // 5
     each = max(early // 50, 10)
-    port, cuts, gangs = free_port(), 0, f"{namespace[:40]}-gangs"
+    port, pages, cuts, gangs = free_port(), free_port(), 0, f"{namespace[:40]}-gangs"
     volcano.install(api)
     with (
         cutter(plane.kubeconfig, folder) as way,
@@ -167,6 +166,7 @@ def live_through(
         volcano.weigh(api, gangs, 3)
         volcano.make_gang(api, gangs, "gang", 5, queue="cut")
         options = ("--no-leader-election", "--no-events", "--self-check", "1", "--listen", f"127.0.0.1:{port}")
+        options += ("--pages", f"127.0.0.1:{pages}")
         with rival(api, followed, nodes, seed=4) as answers:
             kill_at_random(api, plane.kubeconfig, followed, early * 9 // 10, kills, seed=3)
             with scheduler(way.kubeconfig, *options):
@@ -183,7 +183,7 @@ def live_through(
                 api.wait("the gang", lambda: volcano.bound(api, gangs)["gang"] == 5, seconds=180)
                 true = cache_is_true(api, port)
                 some = next(iter(followed.pods))
-                assert '"state":"bound"' in page(port, f"/explain?pod={namespace}/{some}")
+                assert '"state":"bound"' in page(pages, f"/explain?pod={namespace}/{some}")
         found = api.items(followed.path)
         mine = Counter(pod["spec"]["nodeName"] for pod in found if not by_rival(pod))
         return Story(
@@ -241,8 +241,9 @@ def test_scheduler_that_lost_its_lease_binds_nothing(
     """Another takes the lease while it works: it stops at once; when the lease is gone it leads and works again."""
     kwok_nodes(4, cpu="64", labels={"pool": namespace})
     lease = f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases/fairlead-scheduler"
-    port = free_port()
-    with scheduler(kubeconfig, "--lease-namespace", namespace, "--listen", f"127.0.0.1:{port}"):
+    port, pages = free_port(), free_port()
+    options = ("--lease-namespace", namespace, "--listen", f"127.0.0.1:{port}", "--pages", f"127.0.0.1:{pages}")
+    with scheduler(kubeconfig, *options):
         create(api, namespace, workload(namespace, "a", 20))
         api.wait("the first pods bound", lambda: workloads_bound(api, namespace)["a"] == 20, seconds=180)
         api.patch(lease, {"spec": {"holderIdentity": "somebody-else"}})
@@ -252,7 +253,7 @@ def test_scheduler_that_lost_its_lease_binds_nothing(
 
         def seen() -> bool:
             names = [pod["metadata"]["name"] for pod in api.items(where, labelSelector="app=b")]
-            told = [page(port, f"/explain?pod={namespace}/{name}") for name in names]
+            told = [page(pages, f"/explain?pod={namespace}/{name}") for name in names]
             return len(names) == 20 and all('"state":"waiting"' in each for each in told)
 
         api.wait("it sees the pods", seen, seconds=180)
@@ -296,15 +297,9 @@ def test_scheduler_idles(api: Api, kubeconfig: Path, namespace: str, kwok_nodes:
     assert share < 0.02
 
 
-def manifests() -> list[dict[str, Any]]:
-    """Every object of the deployment files, in the order of their list."""
-    files = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
-    return [each for file in files for each in yaml.safe_load_all((DEPLOY / file).read_text()) if each]
-
-
-def deployed(plane: ControlPlane) -> Path:
+def applied(plane: ControlPlane) -> Path:
     """Apply the deployment files; the kubeconfig of their ServiceAccount."""
-    for manifest in manifests():
+    for manifest in deployed("common", "scheduler"):
         path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
         # Two more pods that nobody runs would only be in the way.
         query = {"dryRun": "All"} if manifest["kind"] == "Deployment" else {}
@@ -316,7 +311,7 @@ def test_scheduler_works_with_the_rights_it_is_deployed_with(
     api: Api, control_plane: ControlPlane, namespace: str, kwok_nodes: Callable[..., list[str]]
 ) -> None:
     """The files apply; under their ServiceAccount it leads, binds, tells and records."""
-    own = deployed(control_plane)
+    own = applied(control_plane)
     kwok_nodes(2, labels={"pool": namespace})
     create(api, namespace, workload(namespace, "web", 4), workload(namespace, "big", 1, cpu="500"))
     with scheduler(own, "--lease-namespace", SYSTEM):

@@ -17,13 +17,12 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-import yaml
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
 from fairlead.live.webhook.certificates import issue, make_authority
+from tests.deploys import deployed
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "webhook"
 NAMESPACE = "fairlead-system"
 HERE = {"fairlead.test/webhook": "on"}
 """Only namespaces with this label are served, so that other tests are left alone."""
@@ -38,6 +37,7 @@ _PATHS = {
     "ConfigMap": f"/api/v1/namespaces/{NAMESPACE}/configmaps",
     "Service": f"/api/v1/namespaces/{NAMESPACE}/services",
     "Deployment": f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments",
+    "NetworkPolicy": f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies",
     "PodDisruptionBudget": f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets",
     "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
     "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
@@ -51,8 +51,7 @@ CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguratio
 
 def manifests() -> list[dict[str, Any]]:
     """Every object of the deployment files, in the order of their list."""
-    files = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
-    return [each for file in files for each in yaml.safe_load_all((DEPLOY / file).read_text()) if each]
+    return deployed("common", "webhook")
 
 
 def apply(api: Api, manifest: dict[str, Any], **query: str) -> None:

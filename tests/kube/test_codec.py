@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.kube.codec.nodes import node_records
-from fairlead.kube.codec.requests import request, request_of_pod
+from fairlead.kube.codec.requests import request
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod, PodSpec
@@ -59,18 +59,6 @@ def test_request(name: str) -> None:
     """The request of a pod is what the API server's own rules make of its containers."""
     given, want = REQUESTS[name]
     assert request(given) == want
-
-
-def test_request_of_a_pod_under_resize_is_the_larger_one() -> None:
-    """While the kubelet still holds the old amount, it counts."""
-    pod = msgspec.convert(
-        {
-            "spec": {"containers": [container("1")]},
-            "status": {"containerStatuses": [{"name": "c", "allocatedResources": {"cpu": "3"}}]},
-        },
-        Pod,
-    )
-    assert request_of_pod(pod) == {"pods": 1, "cpu": 3000}
 
 
 def test_shape_carries_every_constraint() -> None:

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fairlead.kube import kubeconfig
 from fairlead.kube.config import from_kubeconfig, load
-from fairlead.kube.credentials import Credential, Fixed, FromPlugin, Plugin, TokenFile
+from fairlead.kube.credentials import Credential, Fixed, FromFiles, FromPlugin, Plugin
 from fairlead.kube.kubeconfig import Found
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
@@ -130,7 +130,18 @@ WRONG = {
     "server without scheme": Wrong(config(cluster={"server": "dev:6443"}), r"server: expected an address"),
     "server with a bad port": Wrong(config(cluster={"server": "https://x:99999"}), r"server: expected an address"),
     "wrong type": Wrong(config(cluster={"server": ["x"]}), r"Expected `str`, got `array` - at `\$.clusters\[0\]"),
-    "proxy": Wrong(config(cluster={"proxy-url": "http://p"}), r"proxy-url: connections through a proxy are not"),
+    "proxy of another kind": Wrong(
+        config(cluster={"proxy-url": "socks5://me:secret@p:1"}),
+        r"clusters\[0\].cluster.proxy-url: only proxies at http:// are supported, got 'socks5://…@p:1'",
+    ),
+    "proxy without a host": Wrong(config(cluster={"proxy-url": "http://:3128"}), r"proxy-url: expected an address"),
+    "proxy with a bad port": Wrong(config(cluster={"proxy-url": "http://p:x"}), r"proxy-url: expected an address"),
+    "groups without a user": Wrong(
+        config(user={"token": "t", "as-groups": ["admins"]}), r"users\[0\].user.as: as-uid, as-groups and"
+    ),
+    "a user that no header can carry": Wrong(
+        config(user={"token": "t", "as": "a\nb"}), r"users\[0\].user.as: 'a\\nb' cannot be sent in the header"
+    ),
     "CA that is no base64": Wrong(
         config(cluster={"certificate-authority-data": "%%"}), "certificate-authority-data: expected PEM text in base64"
     ),
@@ -208,7 +219,7 @@ def test_in_cluster_is_used_where_there_is_no_file(tmp_path: Path) -> None:
 async def test_token_file_is_read_again_now_and_then(tmp_path: Path) -> None:
     """A rotated token is picked up after some seconds, or at once after a refusal; an empty file is an error."""
     clock = [0.0]
-    tokens = TokenFile(write(tmp_path / "token", "one"), clock=lambda: clock[0])
+    tokens = FromFiles(token=write(tmp_path / "token", "one"), clock=lambda: clock[0])
     assert (await tokens.current()).token == "one"
     write(tmp_path / "token", "two")
     assert (await tokens.current()).token == "one"
@@ -335,7 +346,8 @@ async def test_credentials_do_not_show_in_their_text() -> None:
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=12) | st.sampled_from(["dev", V1])
 WORDS = """clusters users contexts current-context name cluster user context server exec kind command args env
-apiVersion token tokenFile certificate-authority-data proxy-url auth-provider"""
+apiVersion token tokenFile certificate-authority-data proxy-url auth-provider
+as as-uid as-groups as-user-extra"""
 NAMES = st.sampled_from(WORDS.split())
 TREES = st.recursive(
     SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=4), max_leaves=20

@@ -14,10 +14,11 @@ from aiohttp import web
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
-from fairlead.kube.credentials import Credential, Fixed, TokenFile
+from fairlead.kube.credentials import Credential, Fixed, FromFiles
 from fairlead.kube.errors import ApiError, UnreachableError
-from fairlead.kube.http import HttpTransport, tls_context
+from fairlead.kube.http import HttpTransport
 from fairlead.kube.resources import PODS
+from fairlead.kube.tls import tls_context
 from fairlead.kube.watch import Change, Reflector
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
@@ -138,7 +139,7 @@ async def test_client_certificate_that_is_none_is_bad_input() -> None:
     """Text that is no certificate is named as such."""
     shown = Fixed(Credential(certificate="no", key="thing"))
     async with transport(echo, credentials=shown, source="context 'c'") as wire:
-        with pytest.raises(InputError, match="context 'c': the client certificate"):
+        with pytest.raises(InputError, match="context 'c': the certificate and key"):
             await wire.request("GET", "/version")
     with pytest.raises(InputError, match="not a PEM certificate"):
         tls_context(Connection(server="https://x", ca="no"))
@@ -153,7 +154,7 @@ async def test_rotated_token_is_read_again_after_a_refusal(tmp_path: Path) -> No
         seen.append(request.headers["Authorization"])
         return web.Response(status=200 if seen[-1] == f"Bearer {file.read_text().strip()}" else 401)
 
-    async with transport(handler, credentials=TokenFile(file)) as wire:
+    async with transport(handler, credentials=FromFiles(token=file)) as wire:
         assert (await wire.request("GET", "/version")).status == 200
         file.write_text("new\n")
         assert (await wire.request("GET", "/version")).status == 200
@@ -163,7 +164,7 @@ async def test_rotated_token_is_read_again_after_a_refusal(tmp_path: Path) -> No
 async def test_credential_lost_later_is_a_failure_like_any_other(tmp_path: Path) -> None:
     """At the start a missing token is bad input; later it must not end the tasks that follow the server."""
     file = tmp_path / "token"
-    async with transport(echo, credentials=TokenFile(file)) as wire:
+    async with transport(echo, credentials=FromFiles(token=file)) as wire:
         with pytest.raises(InputError, match="the token file does not exist"):
             await wire.request("GET", "/version")
         file.write_text("t")

@@ -121,7 +121,8 @@ def test_pod_has_every_field_that_a_scheduler_needs() -> None:
     assert (claim.persistent_volume_claim.claim_name, claim.persistent_volume_claim.read_only) == ("c", True)
     assert ephemeral.ephemeral is not None
     assert ephemeral.ephemeral.volume_claim_template.spec.resources.requests == {"storage": "1Gi"}
-    assert disk.gce_persistent_disk == {"pdName": "d"}
+    assert disk.gce_persistent_disk is not None
+    assert (disk.gce_persistent_disk.pd_name, disk.gce_persistent_disk.read_only) == ("d", False)
     assert spec.scheduling_group is not None
     assert (spec.scheduling_gates[0].name, spec.scheduling_group.pod_group_name) == ("fairlead.io/tier", "gang")
     assert (status.nominated_node_name, status.conditions[0].reason) == ("n7", "Unschedulable")

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.transport import Response
-from fairlead.kube.wire.answer import MOST_HEAD, Answer
+from fairlead.kube.wire.answer import Answer
 from fairlead.kube.wire.connection import AHEAD, Flow
+from fairlead.kube.wire.head import MOST_HEAD
 from fairlead.kube.wire.pool import READ, NotConnectedError, Wire
 
 Answers = Callable[[bytes], bytes | None]
@@ -89,12 +90,76 @@ def test_garbage_is_no_answer(data: bytes, cuts: list[int], head: bool) -> None:
         (OK + b"more", "more than it was asked for"),
         (b"HTTP/1.1 200 OK\r\nA: " + b"x" * MOST_HEAD, "the head of the answer"),
         (CHUNKED + b"1" * (MOST_HEAD + 1), "chunk without its size"),
+        (CHUNKED + b"2\r\nokX", "ends with b'X'"),
+        (CHUNKED + b"2\r\nok\rX", "ends with"),
+        (CHUNKED + b"0\r\n" + b"A: b\r\n" * MOST_HEAD, "trailers of the answer"),
+        (CHUNKED + b"0\r\n" + b"A" * (MOST_HEAD + 1), "trailers of the answer"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nContent-Length: 3\r\n\r\nok", "length is '2, 3'"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n folded\r\n\r\n", "no header is written as"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length : 0\r\n\r\n", "no header is written as"),
+        (b"HTTP/1.1 200 OK\r\nno colon\r\n\r\n", "no header is written as"),
+        (b"HTTP/1.1 200 OK\r\nContent-Length: 99999999999\r\n\r\n", "body of the answer has more than"),
     ],
 )
 def test_answers_that_are_none_say_why(data: bytes, why: str) -> None:
     """The message names what was wrong."""
     with pytest.raises(ValueError, match=why):
         Answer().feed(data)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"HTTP/1.1 200 OK\r\nContent-Length: 101\r\n\r\n",
+        CHUNKED + b"fff\r\n" + b"x" * 101,
+        CHUNKED + chunked(b"x" * 101, 7),
+        b"HTTP/1.1 200 OK\r\n\r\n" + b"x" * 101,
+        b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + chunked(gzip.compress(b"x" * 101, mtime=0), 50),
+    ],
+    ids=["length", "half a chunk", "chunks", "to the end", "gzip"],
+)
+def test_body_beyond_the_limit_is_refused(data: bytes) -> None:
+    """Whichever way its length is told, and also where it grows only when it is unpacked."""
+    with pytest.raises(ValueError, match="more than 100 bytes"):
+        Answer(most=100).feed(data)
+
+
+def test_cut_gzip_is_no_answer() -> None:
+    """Half a compressed body is not taken for a whole one."""
+    half = gzip.compress(b"x" * 1000, mtime=0)[:-9]
+    with pytest.raises(ValueError, match="it is cut"):
+        Answer().feed(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s" % (len(half), half))
+
+
+def test_body_that_is_taken_has_no_limit() -> None:
+    """A watch goes on for as long as its pieces are taken, and half a chunk is a piece as well."""
+    answer = Answer(most=10)
+    answer.feed(CHUNKED + b"1000\r\n")
+    for _ in range(64):
+        assert answer.feed(b"y" * 10) is None
+        assert answer.take() == b"y" * 10
+
+
+@pytest.mark.parametrize(
+    ("lines", "kept"),
+    [
+        (b"", True),
+        (b"Connection: keep-alive\r\n", True),
+        (b"Connection: close\r\n", False),
+        (b"connection: Keep-Alive, CLOSE\r\n", False),
+        (b"Connection: upgrade\r\nConnection: close\r\n", False),
+        (b"Connection: closed\r\n", True),
+        (b"Transfer-Encoding: chunked\r\n", False),
+    ],
+)
+def test_connection_header_is_a_list(lines: bytes, kept: bool) -> None:
+    """`close` anywhere in it, or a body told in two ways, ends the connection after the answer."""
+    answer = Answer()
+    body = b"2\r\nok\r\n0\r\n\r\n" if b"chunked" in lines else b"ok"
+    found = answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + lines + b"\r\n" + body)
+    assert found is not None
+    assert (found.body, answer.kept) == (b"ok", kept)
 
 
 @asynccontextmanager

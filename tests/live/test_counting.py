@@ -10,7 +10,7 @@ import pytest
 from fairlead.kube.admission.review import Request, decode
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
-from fairlead.kube.resources import DEPLOYMENTS, PODS, TIER_LEDGERS
+from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
 from fairlead.levels.tier.split import Policy
 from fairlead.live.webhook.counting import CountingError
 from fairlead.live.webhook.service import Mutator
@@ -293,3 +293,35 @@ def test_request_that_is_asked_again_keeps_its_slot() -> None:
         assert other["response"]["status"]["code"] == 429
 
     _in_shop(play, processes=1)
+
+
+QUOTA = 'pods "web-1-x" is forbidden: exceeded quota: few, requested: pods=1, used: pods=4, limited: pods=4'
+OURS = 'admission webhook "tier.fairlead.io" denied the request: 1 of 1'
+OURS += " slots were granted to replicas that have not appeared; ask again"
+REPORTS: dict[str, tuple[str, str]] = {
+    "nothing yet": ("", ""),
+    "a quota": (QUOTA, f"; the ReplicaSet reports: {QUOTA}"),
+    "our own 429": (OURS, ""),
+    "our own 429 that told of a quota": (
+        f"{OURS}; the ReplicaSet reports: {QUOTA}",
+        f"; the ReplicaSet reports: {QUOTA}",
+    ),
+}
+
+
+@pytest.mark.parametrize("case", REPORTS)
+def test_request_to_ask_again_tells_what_refused_the_earlier_pods(case: str) -> None:
+    """The quota's words are in every 429, and then no worker is held for another try."""
+    reported, told = REPORTS[case]
+
+    async def play(this: Shop) -> None:
+        await this.admit(refused=True)
+        found = this.api.find(REPLICA_SETS, "web-1", namespace="shop")
+        assert found is not None
+        conditions = [{"type": "ReplicaFailure", "status": "True", "message": reported}] if reported else []
+        this.api.put(REPLICA_SETS, found | {"status": {"conditions": conditions}})
+        status = (await this.processes[0].mutator.answer(_question("a")))["response"]["status"]
+        assert status["message"].endswith(f"that have not appeared; ask again{told}")
+        assert ("details" in status) is not bool(told)
+
+    _in_shop(play)

@@ -1,20 +1,19 @@
 """The deployment files of the webhook agree with the program: names, paths, times, the configuration inside."""
 
-from pathlib import Path
 from typing import Any
 
 import msgspec
+import pytest
 import yaml
 
 from fairlead.live.settings import DEFAULTS, read_configuration
+from tests.deploys import DEPLOY, deployed, listed
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "webhook"
-CERT_MANAGER = DEPLOY.parent / "webhook-cert-manager"
+CERT_MANAGER = DEPLOY / "webhook-cert-manager"
 
 
 def _objects() -> list[dict[str, Any]]:
-    files = yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"]
-    return [each for file in files for each in yaml.safe_load_all((DEPLOY / file).read_text()) if each]
+    return deployed("common", "webhook")
 
 
 def _one(kind: str, name: str = "fairlead-webhook") -> dict[str, Any]:
@@ -27,10 +26,49 @@ def _verbs(role: dict[str, Any], resource: str) -> set[str]:
     return {verb for rule in role["rules"] if resource in rule["resources"] for verb in rule["verbs"]}
 
 
-def test_every_file_is_listed() -> None:
+COMPONENTS = ("webhook", "scheduler", "storage", "fleet", "fleet/host")
+
+
+@pytest.mark.parametrize("folder", ["common", *COMPONENTS])
+def test_every_file_is_listed(folder: str) -> None:
     """A file that kustomize does not know of is not applied."""
-    listed = set(yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"])
-    assert listed == {path.name for path in DEPLOY.glob("*.yaml")} - {"kustomization.yaml"}
+    assert set(listed(folder)) == {path.name for path in (DEPLOY / folder).glob("*.yaml")} - {"kustomization.yaml"}
+
+
+@pytest.mark.parametrize("folder", COMPONENTS)
+def test_deleting_a_component_leaves_what_the_others_use(folder: str) -> None:
+    """`kubectl delete -k` of one component takes neither the namespace nor the switch of evictions."""
+    own = {(each["kind"], each["metadata"]["name"]) for each in deployed(folder)}
+    shared = {(each["kind"], each["metadata"]["name"]) for each in deployed("common")}
+    assert shared == {("Namespace", "fairlead-system"), ("ConfigMap", "fairlead-evictions")}
+    assert not own & shared
+    others = [each for other in COMPONENTS if other != folder for each in deployed(other)]
+    assert not own & {(each["kind"], each["metadata"]["name"]) for each in others if folder.startswith("fleet")}
+
+
+@pytest.mark.parametrize("folder", ["webhook", "scheduler", "storage", "fleet/host"])
+def test_pods_with_a_read_only_root_have_a_place_to_write(folder: str) -> None:
+    """Credential plugins and dumps need one."""
+    (deployment,) = (each for each in deployed(folder) if each["kind"] == "Deployment")
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    assert container["securityContext"]["readOnlyRootFilesystem"]
+    (name,) = (each["name"] for each in container["volumeMounts"] if each["mountPath"] == "/tmp")
+    (volume,) = (each for each in pod["volumes"] if each["name"] == name)
+    assert volume["emptyDir"]["sizeLimit"]
+
+
+def test_reviews_are_for_the_control_plane_alone() -> None:
+    """The policy covers the webhook's pods; its ports are those of the container, and pods are not let in."""
+    policy, pod = _one("NetworkPolicy")["spec"], _one("Deployment")["spec"]["template"]
+    assert policy["podSelector"]["matchLabels"] == pod["metadata"]["labels"]
+    reviews, health = policy["ingress"]
+    ports = [port["port"] for each in (reviews, health) for port in each["ports"]]
+    assert ports == [port["name"] for port in pod["spec"]["containers"][0]["ports"]]
+    assert "from" not in health
+    assert not any("podSelector" in each for each in reviews["from"])
+    (spaces,) = (each["namespaceSelector"] for each in reviews["from"] if "namespaceSelector" in each)
+    assert spaces == {"matchLabels": {"kubernetes.io/metadata.name": "kube-system"}}
 
 
 def test_configuration_is_one_that_the_program_reads() -> None:

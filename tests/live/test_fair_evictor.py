@@ -72,7 +72,7 @@ def test_victims_go_and_the_beneficiary_is_nominated() -> None:
         assert list(scene.holds.promises) == ["high"]
         assert [line.split()[1] for line in scene.spent()] == ["2"]
         assert scene.measures.evicted.labels("preempt")._value.get() == 2
-        assert scene.measures.useless._value.get() == 0
+        assert scene.measures.skipped._value.get() == 0
 
     play(story)
 
@@ -200,7 +200,7 @@ def test_an_eviction_that_betters_nothing_is_not_carried_out() -> None:
         scene.evictor.took_turn(scene.turn({"low-0": "high"}, better=False))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
-        assert scene.measures.useless._value.get() == 1
+        assert scene.measures.skipped._value.get() == 1
         assert scene.holds.barred == {"high"}
 
     play(story)

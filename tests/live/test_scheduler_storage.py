@@ -220,7 +220,11 @@ def test_volume_that_is_still_attached_counts() -> None:
         volumeattachments=[
             {
                 "metadata": {"name": "x"},
-                "spec": {"nodeName": "n1", "source": {"persistentVolumeName": "old"}},
+                "spec": {
+                    "attacher": "disk.example.com",
+                    "nodeName": "n1",
+                    "source": {"persistentVolumeName": "old"},
+                },
             }
         ],
     )
@@ -257,7 +261,7 @@ HOLDERS = st.sampled_from(NAMES)
 attachments = st.builds(
     lambda name, on, of: {
         "metadata": {"name": name},
-        "spec": {"nodeName": on, "source": {"persistentVolumeName": of}},
+        "spec": {"attacher": "disk.example.com", "nodeName": on, "source": {"persistentVolumeName": of}},
     },
     HOLDERS,
     st.sampled_from(["n1", "n2"]),

@@ -25,9 +25,9 @@ from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.storage import Held, Volume
+from tests.deploys import DEPLOY, deployed
 from tests.live.longhorn_objects import counted, node, replica, volume
 
-DEPLOY = Path(__file__).parents[2] / "deploy" / "storage"
 GIB = 2**30
 
 
@@ -172,16 +172,9 @@ def test_no_disks_at_all_are_told_as_such() -> None:
     )
 
 
-def _deployed(folder: Path) -> list[dict[str, Any]]:
-    files = [each for each in yaml.safe_load((folder / "kustomization.yaml").read_text())["resources"] if each != ".."]
-    return [each for file in files for each in yaml.safe_load_all((folder / file).read_text()) if each]
-
-
 def test_deployment_files_agree_with_the_program() -> None:
-    """Every file is listed; names and namespaces are those of the settings; two restricted pods."""
-    listed = set(yaml.safe_load((DEPLOY / "kustomization.yaml").read_text())["resources"])
-    assert listed == {path.name for path in DEPLOY.glob("*.yaml")} - {"kustomization.yaml"}
-    objects = _deployed(DEPLOY)
+    """Names and namespaces are those of the settings; two restricted pods."""
+    objects = deployed("storage")
     spaces = {each["metadata"]["namespace"] for each in objects if each["kind"] == "Role"}
     assert spaces == {DEFAULTS.storage.namespace, DEFAULTS.storage.longhorn_namespace}
     leases = [rule for each in objects for rule in each.get("rules", ()) if rule["resources"] == ["leases"]]
@@ -196,15 +189,15 @@ def test_deployment_files_agree_with_the_program() -> None:
 def test_rights_to_write_come_with_acting_only() -> None:
     """Advice may write Events and the lease and nothing else; acting may read a node and patch a Replica."""
     rights = {
-        folder.name: {
+        folder: {
             (resource, verb)
-            for each in _deployed(folder)
+            for each in deployed(folder)
             for rule in each.get("rules", ())
             for resource in rule["resources"]
             for verb in rule["verbs"]
             if verb not in ("list", "watch")
         }
-        for folder in (DEPLOY, DEPLOY / "act")
+        for folder in ("storage", "storage/act")
     }
     assert rights == {
         "storage": {
@@ -214,9 +207,9 @@ def test_rights_to_write_come_with_acting_only() -> None:
             ("leases", "get"),
             ("leases", "update"),
         },
-        "act": {("nodes", "get"), ("replicas", "patch")},
+        "storage/act": {("nodes", "get"), ("replicas", "patch")},
     }
-    patch = yaml.safe_load((DEPLOY / "act" / "kustomization.yaml").read_text())["patches"][0]
+    patch = yaml.safe_load((DEPLOY / "storage" / "act" / "kustomization.yaml").read_text())["patches"][0]
     assert yaml.safe_load(patch["patch"])[0]["value"] == "--act"
 
 

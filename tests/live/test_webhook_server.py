@@ -16,7 +16,9 @@ import pytest
 
 from fairlead.kube.admission.review import Request, allow
 from fairlead.kube.errors import UnreachableError
-from fairlead.live.webhook.certificates import Pair, issue, make_authority
+from fairlead.kube.tls import load_pair
+from fairlead.live.settings import read_configuration
+from fairlead.live.webhook.certificates import Pair, issue, issue_user, make_authority
 from fairlead.live.webhook.measures import Measures
 from fairlead.live.webhook.server import MOST_BYTES, AdmissionServer
 from fairlead.live.webhook.tls import Certificate, Files
@@ -186,3 +188,75 @@ async def test_fuzzed_reviews_never_cause_a_server_error(rounds: int) -> None:
         statuses = await _fuzz(rounds, {"/mutate": process.mutator.answer, "/validate": _validated})
     assert set(statuses) == {200, 400}
     assert statuses[200] > rounds / 20
+
+
+async def _asked(port: int, trusted: str, own: Pair | None) -> int:
+    """The status of a review that is sent with this certificate; 0 where no connection came about."""
+    context = ssl.create_default_context(cadata=trusted)
+    context.check_hostname = False
+    if own is not None:
+        load_pair(context, own.certificate, own.key, place="test")
+    async with aiohttp.ClientSession() as session:
+        try:
+            url = f"https://127.0.0.1:{port}/mutate"
+            async with session.post(url, json=review(web_pod()), ssl=context) as answer:
+                return answer.status
+        except aiohttp.ClientError:
+            return 0
+
+
+async def test_reviews_are_answered_for_known_clients_alone(tmp_path: Path) -> None:
+    """With an authority of clients others get no connection; with names, others of that authority a 403."""
+    authority, other = make_authority(datetime.now(UTC)), make_authority(datetime.now(UTC))
+    now = datetime.now(UTC)
+    pair = issue(authority, ("127.0.0.1",), now)
+    (tmp_path / "tls.crt").write_text(pair.certificate)
+    (tmp_path / "tls.key").write_text(pair.key)
+    (tmp_path / "clients.crt").write_text(authority.certificate)
+    server = issue_user(authority, "kube-apiserver", (), now)
+    visitor, stranger = issue_user(authority, "visitor", (), now), issue_user(other, "kube-apiserver", (), now)
+
+    async def statuses(names: tuple[str, ...]) -> list[int]:
+        certificate = Certificate(Files(tmp_path), str(tmp_path / "clients.crt"))
+        await certificate.refresh()
+        endpoint = AdmissionServer(ANSWERS, Measures(), budget=5.0, clients=names)
+        async with endpoint.listening("127.0.0.1:0", certificate.context) as port:
+            return [await _asked(port, authority.certificate, own) for own in (server, visitor, stranger, None)]
+
+    assert await statuses(()) == [200, 200, 0, 0]
+    assert await statuses(("kube-apiserver",)) == [200, 403, 0, 0]
+
+
+async def test_client_authority_that_cannot_be_used_is_named(tmp_path: Path) -> None:
+    """A file that is missing or holds no certificate stops the start, for else everybody would be answered."""
+    file = tmp_path / "clients.crt"
+    with pytest.raises(InputError, match=r"clients.crt: the client authority does not exist"):
+        await Certificate(Files(tmp_path), str(file)).refresh()
+    file.write_text("no certificate")
+    with pytest.raises(InputError, match=r"clients.crt: the client authority is not a PEM certificate"):
+        await Certificate(Files(tmp_path), str(file)).refresh()
+
+
+async def test_new_client_authority_is_learned_while_serving(tmp_path: Path) -> None:
+    """The bundle is read again with the certificate."""
+    first, second = make_authority(datetime.now(UTC)), make_authority(datetime.now(UTC))
+    pair = issue(first, ("127.0.0.1",), datetime.now(UTC))
+    (tmp_path / "tls.crt").write_text(pair.certificate)
+    (tmp_path / "tls.key").write_text(pair.key)
+    (tmp_path / "clients.crt").write_text(first.certificate)
+    certificate = Certificate(Files(tmp_path), str(tmp_path / "clients.crt"))
+    await certificate.refresh()
+    own = issue_user(second, "kube-apiserver", (), datetime.now(UTC))
+    endpoint = AdmissionServer(ANSWERS, Measures(), budget=5.0)
+    async with endpoint.listening("127.0.0.1:0", certificate.context) as port:
+        assert await _asked(port, first.certificate, own) == 0
+        (tmp_path / "clients.crt").write_text(second.certificate)
+        await certificate.refresh()
+        assert await _asked(port, first.certificate, own) == 200
+
+
+def test_client_names_need_an_authority() -> None:
+    """Names alone would be a promise that nothing keeps."""
+    text = b"apiVersion: fairlead.io/v1alpha1\nkind: Configuration\nwebhook: {clientNames: [a]}\n"
+    with pytest.raises(InputError, match="clientNames need a clientAuthority"):
+        read_configuration(text, "fairlead.yaml")

@@ -13,7 +13,7 @@ from fairlead.model.columns import flags, ints
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, Resident, resident
 from fairlead.model.selectors import LabelSelector, Operator, Preference, Requirement, Term
-from fairlead.model.shape import Neighbour, Port, Shape, Spread
+from fairlead.model.shape import Disk, Neighbour, Port, Shape, Spread
 
 APPS, ZONES = ("web", "db"), ("a", "b", "c")
 NAMESPACES = {"shop": {"team": "x"}, "lab": {}}
@@ -43,8 +43,19 @@ spreads = st.builds(
     st.integers(1, 4),
     st.booleans(),
 )
+disks = st.one_of(
+    st.builds(Disk, kind=st.just("gce"), name=st.sampled_from("ab"), read_only=st.booleans()),
+    st.builds(Disk, kind=st.just("aws"), name=st.sampled_from("ab")),
+    st.builds(
+        Disk,
+        kind=st.just("rbd"),
+        name=st.just("pool/a"),
+        read_only=st.booleans(),
+        hosts=st.sampled_from([(), ("m1",), ("m1", "m2"), ("m2",)]),
+    ),
+)
 shapes = st.builds(
-    lambda near, far, spread, ports, selector, preferred: Shape(
+    lambda near, far, spread, ports, selector, preferred, disks, features: Shape(
         namespace="shop",
         labels=(("app", "web"),),
         request=(("cpu", 1),),
@@ -54,6 +65,8 @@ shapes = st.builds(
         ports=ports,
         node_selector=selector,
         preferred=preferred,
+        disks=disks,
+        features=features,
     ),
     st.lists(neighbours, max_size=2),
     st.lists(neighbours, max_size=1),
@@ -61,6 +74,8 @@ shapes = st.builds(
     st.sampled_from([(), (), (Port(number=80),)]),
     st.sampled_from([(), (), (("zone", "a"),)]),
     st.sampled_from([(), (Preference(5, Term((Requirement("zone", Operator.IN, ("b",)),))),)]),
+    st.lists(disks, max_size=2, unique=True).map(lambda found: tuple(sorted(found, key=repr))),
+    st.sampled_from([(), (), ("RestartAllContainersOnContainerExits",), ("UserNamespacesHostNetworkSupport",)]),
 )
 clusters = st.lists(
     st.tuples(st.sampled_from([*ZONES, None]), st.booleans(), st.integers(0, 4)), min_size=1, max_size=6
@@ -74,6 +89,7 @@ def records(rows: list[tuple[str | None, bool, int]]) -> list[NodeRecord]:
             name=f"n{row}",
             allocatable={"cpu": cpu},
             labels={"host": f"n{row}"} | ({"zone": zone} if zone else {}) | ({"rack": "r"} if rack else {}),
+            features=("RestartAllContainersOnContainerExits", "Other") if rack else (),
         )
         for row, (zone, rack, cpu) in enumerate(rows)
     ]
@@ -87,6 +103,7 @@ running = st.lists(
         st.booleans(),
         st.lists(neighbours, max_size=1),
         st.sampled_from([(), (Port(number=80, address="10.0.0.1"),)]),
+        st.lists(disks, max_size=1).map(tuple),
     ),
     max_size=5,
 )
@@ -125,11 +142,15 @@ def refusals(shape: Shape, node: NodeRecord, nodes: list[NodeRecord], there: lis
         yield "room"
     if any(node.labels.get(key) != value for key, value in shape.node_selector):
         yield "selector"
+    if any(feature not in node.features for feature in shape.features):
+        yield "feature"
     for other in there:
         if other.node is node and any(
             mine.number == theirs.number for mine in shape.ports for theirs in other.who.ports
         ):
             yield "port"
+        if other.node is node and any(share(mine, theirs) for mine in shape.disks for theirs in other.who.disks):
+            yield "disk"
         for wish in other.who.far:
             if concerns(wish, other.who.namespace, me) and same(wish.key, node, other.node):
                 yield "refused"
@@ -140,6 +161,13 @@ def refusals(shape: Shape, node: NodeRecord, nodes: list[NodeRecord], there: lis
     for spread in shape.spread:
         if spread.hard and not spread_allows(spread, shape, me, node, nodes, there):
             yield "spread"
+
+
+def share(one: Disk, two: Disk) -> bool:
+    """Whether two disks are one that may not be on a node twice."""
+    if (one.kind, one.name) != (two.kind, two.name) or (one.read_only and two.read_only):
+        return False
+    return one.kind != "rbd" or any(host in (two.hosts or ()) for host in one.hosts or ())
 
 
 def same(key: str, one: NodeRecord, two: NodeRecord) -> bool:
@@ -192,12 +220,16 @@ def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, 
     seen = [
         Seen(
             Resident(
-                namespace=space, labels=(("app", app),), far=tuple(replace(w, weight=0) for w in far), ports=ports
+                namespace=space,
+                labels=(("app", app),),
+                far=tuple(replace(w, weight=0) for w in far),
+                ports=ports,
+                disks=held,
             ),
             nodes[place % len(nodes)],
             leaving,
         )
-        for space, app, place, leaving, far, ports in there
+        for space, app, place, leaving, far, ports, held in there
     ]
     population = Population(
         residents=tuple(each.who for each in seen),

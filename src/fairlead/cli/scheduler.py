@@ -20,8 +20,12 @@ Examples:
 )
 @click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one.")
 @click.option("--name", default="fairlead", show_default=True, help="Pods whose schedulerName is this are scheduled.")
+@click.option("--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz and /metrics.")
 @click.option(
-    "--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz, /metrics and /explain."
+    "--pages",
+    default="127.0.0.1:8081",
+    show_default=True,
+    help="Address of /explain and /snapshot, which tell all that is known of the cluster.",
 )
 @click.option("--lease-namespace", default="fairlead", show_default=True, help="Namespace of the leader's lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
@@ -40,6 +44,7 @@ def command(
     context: str,
     name: str,
     listen: str,
+    pages: str,
     lease_namespace: str,
     no_leader_election: bool,
     no_events: bool,
@@ -75,4 +80,14 @@ def command(
         # A shadow takes no lease: it would be missing where the real work is done.
         lease_name="" if no_leader_election or shadow else f"{name}-scheduler",
     )
-    uvloop.run(run(process, options, configuration, kubeconfig=kubeconfig, context=context, events=not no_events))
+    uvloop.run(
+        run(
+            process,
+            options,
+            configuration,
+            kubeconfig=kubeconfig,
+            context=context,
+            events=not no_events,
+            pages=pages,
+        )
+    )

@@ -10,6 +10,7 @@ import os
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
@@ -19,27 +20,36 @@ from fairlead.kube.credentials import (
     Credential,
     Credentials,
     Fixed,
+    FromFiles,
     FromPlugin,
     Plugin,
-    TokenFile,
     read_text,
 )
+from fairlead.kube.impersonation import Fields, impersonation
 from fairlead.kube.kubeconfig import Cluster, Exec, Found, User
+from fairlead.kube.proxies import Proxy, environment_proxy, proxy_of
 from fairlead.model.errors import InputError
 
 SERVICE_ACCOUNT = Path("/var/run/secrets/kubernetes.io/serviceaccount")
+NOTHING: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Connection:
-    """All that a transport needs. `server` has no slash at its end; `ca` is PEM text, empty: the system's."""
+    """All that a transport needs. `server` has no slash at its end; `ca` is PEM text, empty: the system's.
+
+    `ca_file` is where it stands, to be read again; `fields` are headers that every request carries.
+    """
 
     server: str
     namespace: str = "default"
     ca: str = ""
+    ca_file: Path | None = None
     verify: bool = True
     server_name: str = ""
     credentials: Credentials = field(default_factory=Fixed)
+    proxy: Proxy | None = None
+    fields: Fields = ()
     source: str = ""
 
 
@@ -56,7 +66,7 @@ def load(
     home = Path.home() if home is None else home
     paths = kubeconfig.paths(kubeconfig_path, environ, home)
     if paths:
-        return from_kubeconfig(kubeconfig.read(paths), context=context)
+        return from_kubeconfig(kubeconfig.read(paths), context=context, environ=environ)
     if "KUBERNETES_SERVICE_HOST" in environ:
         if context:
             raise InputError("", f"context {context!r} was asked for, but there is no kubeconfig in a cluster")
@@ -71,25 +81,26 @@ def in_cluster(environ: Mapping[str, str], folder: Path = SERVICE_ACCOUNT) -> Co
     if not host or not port.isascii() or not port.isdigit():
         raise InputError("KUBERNETES_SERVICE_HOST, KUBERNETES_SERVICE_PORT", f"not an address: {host!r}, {port!r}")
     space = folder / "namespace"
+    server = f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}"
     return Connection(
-        server=f"https://[{host}]:{port}" if ":" in host else f"https://{host}:{port}",
+        server=server,
         namespace=read_text(space, "namespace file").strip() if space.exists() else "default",
         ca=read_text(folder / "ca.crt", "CA certificate"),
-        credentials=TokenFile(folder / "token"),
+        ca_file=folder / "ca.crt",
+        credentials=FromFiles(token=folder / "token"),
+        proxy=environment_proxy(server, environ),
         source="the service account of this pod",
     )
 
 
-def from_kubeconfig(found: Found, *, context: str = "") -> Connection:
-    """The connection of one context: the one given, else the current one."""
+def from_kubeconfig(found: Found, *, context: str = "", environ: Mapping[str, str] = NOTHING) -> Connection:
+    """The connection of one context: the one given, else the current one. `environ` may name a proxy."""
     name = context or found.current
     if not name:
         raise InputError(found.place, "there is no current-context; name one")
     ctx, place = found.context(name)
     cluster, cluster_place = found.cluster(ctx.cluster, f"{place}.cluster")
     user, user_place = found.user(ctx.user, f"{place}.user") if ctx.user else (User(), place)
-    if cluster.proxy_url:
-        raise InputError(f"{cluster_place}.proxy-url", "connections through a proxy are not supported")
     server = _server(cluster.server, f"{cluster_place}.server")
     ca = _pem(cluster.ca_data, cluster.ca_file, cluster_place, "certificate-authority")
     if cluster.insecure and ca:
@@ -100,9 +111,12 @@ def from_kubeconfig(found: Found, *, context: str = "") -> Connection:
         server=server,
         namespace=ctx.namespace or "default",
         ca=ca,
+        ca_file=Path(cluster.ca_file) if cluster.ca_file and not cluster.ca_data else None,
         verify=not cluster.insecure,
         server_name=cluster.tls_server_name,
         credentials=_credentials(user, user_place, cluster, ca),
+        proxy=_proxy(cluster, cluster_place, server, environ),
+        fields=impersonation(user, user_place),
         source=f"context {name!r} of {found.place}",
     )
 
@@ -118,6 +132,13 @@ def _server(text: str, place: str) -> str:
     return text.rstrip("/")
 
 
+def _proxy(cluster: Cluster, place: str, server: str, environ: Mapping[str, str]) -> Proxy | None:
+    """What the kubeconfig names comes first, and NO_PROXY says nothing about it."""
+    if cluster.proxy_url:
+        return proxy_of(cluster.proxy_url, f"{place}.proxy-url")
+    return environment_proxy(server, environ)
+
+
 def _credentials(user: User, place: str, cluster: Cluster, ca: str) -> Credentials:
     certificate = _pem(user.certificate_data, user.certificate_file, place, "client-certificate")
     key = _pem(user.key_data, user.key_file, place, "client-key")
@@ -131,9 +152,13 @@ def _credentials(user: User, place: str, cluster: Cluster, ca: str) -> Credentia
         if user.token or user.token_file:
             raise InputError(f"{place}.exec", "cannot be set together with a token")
         return FromPlugin(_plugin(user.exec, f"{place}.exec", cluster, ca))
-    if user.token_file:
-        return TokenFile(Path(user.token_file), certificate=certificate, key=key)
-    return Fixed(Credential(token=user.token, certificate=certificate, key=key))
+    fixed = Credential(token=user.token, certificate=certificate, key=key)
+    token = Path(user.token_file) if user.token_file else None
+    shown = Path(user.certificate_file) if user.certificate_file and not user.certificate_data else None
+    own = Path(user.key_file) if user.key_file and not user.key_data else None
+    if token or shown or own:
+        return FromFiles(token=token, certificate=shown, key=own, fixed=fixed)
+    return Fixed(fixed)
 
 
 def _plugin(spec: Exec, place: str, cluster: Cluster, ca: str) -> Plugin:
@@ -162,6 +187,8 @@ def _told(cluster: Cluster, ca: str) -> dict[str, Any]:
         told["tls-server-name"] = cluster.tls_server_name
     if cluster.insecure:
         told["insecure-skip-tls-verify"] = True
+    if cluster.proxy_url:
+        told["proxy-url"] = cluster.proxy_url
     if ca:
         told["certificate-authority-data"] = base64.b64encode(ca.encode()).decode()
     return told

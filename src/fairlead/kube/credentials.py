@@ -28,6 +28,9 @@ class Credential:
     key: str = field(default="", repr=False)
 
 
+NONE = Credential()
+
+
 class Credentials(Protocol):
     """A source of the credential to use now."""
 
@@ -53,25 +56,33 @@ class Fixed:
         return None
 
 
-class TokenFile:
-    """A token that somebody else replaces from time to time, such as the kubelet for service accounts."""
+class FromFiles:
+    """A token or a certificate in files that others replace, such as the kubelet for service accounts.
+
+    They are read again every ten seconds and after a 401. What has no file is taken from `fixed`.
+    """
 
     def __init__(
-        self, path: Path, *, certificate: str = "", key: str = "", clock: Callable[[], float] = time.monotonic
+        self,
+        *,
+        token: Path | None = None,
+        certificate: Path | None = None,
+        key: Path | None = None,
+        fixed: Credential = NONE,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self.path = path
-        self.certificate = certificate
-        self.key = key
+        self._token, self._certificate, self._key = token, certificate, key
         self._clock = clock
         self._read_at: float | None = None
-        self._credential = Credential()
+        self._credential = fixed
 
     async def current(self) -> Credential:
         if self._read_at is None or self._clock() - self._read_at >= REREAD_SECONDS:
-            token = read_text(self.path, "token file").strip()
-            if not token:
-                raise InputError(str(self.path), "the token file is empty")
-            self._credential = Credential(token=token, certificate=self.certificate, key=self.key)
+            self._credential = Credential(
+                token=_filled(self._token, "token file", self._credential.token).strip(),
+                certificate=_filled(self._certificate, "client-certificate", self._credential.certificate),
+                key=_filled(self._key, "client-key", self._credential.key),
+            )
             self._read_at = self._clock()
         return self._credential
 
@@ -206,6 +217,16 @@ def _tail(err: bytes) -> str:
     lines = err.decode("utf-8", "replace").split("\n")
     words = [line.strip() for line in lines if line.strip()]
     return words[-1][:300] if words else "it said nothing"
+
+
+def _filled(path: Path | None, what: str, fixed: str) -> str:
+    """The text of the file, which must not be empty; `fixed` where there is no file."""
+    if path is None:
+        return fixed
+    text = read_text(path, what)
+    if not text.strip():
+        raise InputError(str(path), f"the {what} is empty")
+    return text
 
 
 def read_text(path: Path, what: str) -> str:

@@ -1,8 +1,5 @@
 """The real transport, over TLS: many requests in flight, and one connection for each watch."""
 
-import os
-import ssl
-import tempfile
 from collections.abc import AsyncGenerator
 from urllib.parse import urlencode
 
@@ -10,8 +7,8 @@ from fairlead import __version__
 from fairlead.kube import errors
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
-from fairlead.kube.credentials import Credential
 from fairlead.kube.errors import UnreachableError
+from fairlead.kube.tls import Trust
 from fairlead.kube.transport import Headers, Query, Response, split_lines
 from fairlead.kube.wire.pool import NotConnectedError, Wire
 from fairlead.model.errors import InputError
@@ -19,6 +16,8 @@ from fairlead.model.errors import InputError
 IN_FLIGHT = 64
 STREAM_SLACK_SECONDS = 30.0
 A_DAY = 86400.0
+MOST_LINE = 2**26
+"""Bytes of one event of a watch: far above what an API server stores."""
 _AGENT = f"fairlead/{__version__}"
 
 
@@ -32,10 +31,16 @@ class HttpTransport:
     def __init__(self, connection: Connection, *, in_flight: int = IN_FLIGHT) -> None:
         self._connection = connection
         self._base = connection.server
-        self._shown: tuple[str, str] = ("", "")
         self._worked = False
-        self._ssl = tls_context(connection) if self._base.startswith("https") else None
-        self._wire = Wire(self._base, tls=self._ssl, server_name=connection.server_name, limit=in_flight)
+        self._trust = Trust(connection) if self._base.startswith("https") else None
+        self._wire = Wire(
+            self._base,
+            tls=None if self._trust is None else self._trust.context,
+            server_name=connection.server_name,
+            limit=in_flight,
+            proxy=connection.proxy,
+            fields=connection.fields,
+        )
 
     async def request(
         self,
@@ -79,6 +84,8 @@ class HttpTransport:
                 rest = b""
                 while piece := await flow.piece():
                     lines, rest = split_lines(rest, piece)
+                    if len(rest) > MOST_LINE:
+                        raise ValueError(f"a line of the stream has more than {MOST_LINE} bytes")
                     for line in lines:
                         yield line
             finally:
@@ -99,7 +106,8 @@ class HttpTransport:
             headers.update(given)
         try:
             credential = await self._connection.credentials.current()
-            self._show(credential)
+            if self._trust is not None and self._trust.renewed(credential):
+                self._wire.renew(self._trust.context)
         except InputError as error:
             if not self._worked:
                 raise
@@ -109,46 +117,10 @@ class HttpTransport:
             headers["Authorization"] = f"Bearer {credential.token}"
         return headers
 
-    def _show(self, credential: Credential) -> None:
-        """New connections show this client certificate; those that are open keep the one they began with."""
-        pair = (credential.certificate, credential.key)
-        if self._ssl is not None and pair[0] and pair != self._shown:
-            load_pair(self._ssl, *pair, place=self._connection.source)
-            self._shown = pair
-
 
 def connect(connection: Connection) -> Client:
     """A client on a real API server. Call it inside a running loop, and close the client there."""
     return Client(HttpTransport(connection))
-
-
-def tls_context(connection: Connection) -> ssl.SSLContext:
-    """What we trust. Raises `InputError` where the certificate authority cannot be read."""
-    if not connection.verify:
-        context = ssl.create_default_context()
-        context.check_hostname = False
-        context.verify_mode = ssl.CERT_NONE
-        return context
-    try:
-        context = ssl.create_default_context(cadata=connection.ca or None)
-    except (ssl.SSLError, ValueError) as error:
-        raise InputError(connection.source, f"the certificate authority is not a PEM certificate: {error}") from error
-    # Certificate authorities made for clusters often lack the extensions that the strict mode asks for.
-    context.verify_flags &= ~ssl.VERIFY_X509_STRICT
-    return context
-
-
-def load_pair(context: ssl.SSLContext, certificate: str, key: str, *, place: str) -> None:
-    """Load a client certificate from text. OpenSSL reads files only, so one exists for the moment of reading."""
-    handle, name = tempfile.mkstemp(prefix="fairlead-")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            file.write(f"{certificate}\n{key}\n")
-        context.load_cert_chain(name)
-    except (ssl.SSLError, OSError, ValueError) as error:
-        raise InputError(place, f"the client certificate and key cannot be used: {error}") from error
-    finally:
-        os.unlink(name)
 
 
 def _target(path: str, query: Query | None) -> str:

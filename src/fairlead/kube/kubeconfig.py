@@ -71,6 +71,10 @@ class User(Part, frozen=True):
     password: str = ""
     auth_provider: Anything | None = None
     exec: Exec | None = None
+    as_user: str = msgspec.field(name="as", default="")
+    as_uid: str = ""
+    as_groups: list[str] = []
+    as_user_extra: dict[str, list[str]] = {}
 
 
 class Context(Part, frozen=True):

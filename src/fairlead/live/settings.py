@@ -102,6 +102,9 @@ class WebhookSettings(Section, frozen=True):
     in `secret`. `patienceSeconds` is how long a request waits before it is asked to come back, `budgetSeconds`
     bounds any request, `lapseSeconds` is when a grant whose pod never came is free again. In `shadow` it decides and
     reports, but changes no pod and writes no ledger.
+
+    With `clientAuthority`, a file of PEM certificates, only clients with a certificate signed by one of them are
+    answered; with `clientNames` only those whose certificate has one of these names.
     """
 
     namespace: str = "fairlead-system"
@@ -112,12 +115,18 @@ class WebhookSettings(Section, frozen=True):
     service: str = "fairlead-webhook"
     secret: str = "fairlead-webhook-tls"
     certificate_folder: str = ""
+    client_authority: str = ""
+    client_names: tuple[str, ...] = ()
     names: tuple[str, ...] = ()
     patience_seconds: Annotated[float, Meta(ge=0, le=25)] = 3.0
     budget_seconds: Annotated[float, Meta(gt=0, le=30)] = 9.0
     lapse_seconds: Annotated[float, Meta(ge=45)] = 45.0
     drain_seconds: Annotated[float, Meta(ge=0)] = 8.0
     shadow: bool = False
+
+    def __post_init__(self) -> None:
+        if self.client_names and not self.client_authority:
+            raise ValueError("clientNames need a clientAuthority that signs their certificates")
 
 
 class EvictionSettings(Section, frozen=True):

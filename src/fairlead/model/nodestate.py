@@ -40,6 +40,8 @@ class NodeState:
     taint_profile: Int
     taint_profiles: tuple[tuple[Taint, ...], ...]
     unschedulable: Bool
+    features: tuple[tuple[str, ...], ...]
+    """What each node declares that it can do."""
     rows: Mapping[str, int] = field(repr=False)
 
     @property
@@ -63,6 +65,7 @@ class NodeRecord:
     labels: Mapping[str, str] = field(default_factory=dict)
     taints: tuple[Taint, ...] = ()
     unschedulable: bool = False
+    features: tuple[str, ...] = ()
 
 
 def node_state(records: Sequence[NodeRecord]) -> NodeState:
@@ -79,6 +82,7 @@ def node_state(records: Sequence[NodeRecord]) -> NodeState:
         taint_profile=ints([profile_of[record.taints] for record in records]),
         taint_profiles=profiles,
         unschedulable=flags([record.unschedulable for record in records]),
+        features=tuple(record.features for record in records),
         rows={record.name: row for row, record in enumerate(records)},
     )
 

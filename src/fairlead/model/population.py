@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
-from fairlead.model.shape import Neighbour, Pairs, Port, Shape, content
+from fairlead.model.shape import Disk, Neighbour, Pairs, Port, Shape, content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,6 +25,7 @@ class Resident:
     labels: Pairs = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
+    disks: tuple[Disk, ...] = ()
     _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
@@ -36,7 +37,7 @@ class Resident:
 def resident(shape: Shape) -> Resident:
     """A shape as the others will see it once it runs."""
     required = tuple(each for each in shape.far if not each.weight)
-    return Resident(namespace=shape.namespace, labels=shape.labels, far=required, ports=shape.ports)
+    return Resident(namespace=shape.namespace, labels=shape.labels, far=required, ports=shape.ports, disks=shape.disks)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

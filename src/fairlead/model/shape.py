@@ -54,6 +54,26 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Disk:
+    """A disk that replicas on one node may not share, or only if all of them only read it.
+
+    Where it is reached through `hosts`, it is the same disk only if one of them is the same.
+    """
+
+    kind: str
+    name: str
+    read_only: bool = False
+    hosts: tuple[str, ...] | None = None
+
+    def clashes(self, other: "Disk") -> bool:
+        """Whether the two may not be on one node."""
+        same = self.kind == other.kind and self.name == other.name
+        if same and self.hosts is not None:
+            same = bool({*self.hosts} & {*(other.hosts or ())})
+        return same and not (self.read_only and other.read_only)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Shape:
     """Amounts are in the unit of their resource (`model.amounts`), sorted by name.
 
@@ -72,12 +92,20 @@ class Shape:
     near: tuple[Neighbour, ...] = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
+    disks: tuple[Disk, ...] = ()
+    features: tuple[str, ...] = ()
+    """What the node must declare that it can do."""
     _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:
         if self._hash is None:
             object.__setattr__(self, "_hash", hash(content(self)))
         return self._hash or 0
+
+    @property
+    def exclusive(self) -> bool:
+        """Whether it takes something of a node that no other replica may have there."""
+        return bool(self.ports or self.disks)
 
     def requiring(self, condition: Requirement) -> "Shape":
         """This shape with one more condition on the node, ANDed into every term that has one.

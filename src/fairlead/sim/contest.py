@@ -147,7 +147,7 @@ def _row(job: Job, place: int, *, waits: bool, evicts: bool, names: tuple[str, .
         for row, count in zip(batch.rows.tolist(), batch.counts.tolist(), strict=True):
             held.setdefault(batch.part.tier, []).append(Held(count=count, node=names[row]))
     workload = job.workload
-    minds = bool(workload.shape.near or workload.shape.far or workload.shape.ports)
+    minds = bool(workload.shape.near or workload.shape.far or workload.shape.exclusive)
     return queuestate.Job(
         name=job.key,
         queue=workload.queue or DEFAULT,

@@ -96,7 +96,7 @@ class Job:
 
 def needs_like(shape: Shape) -> Shape:
     """What decides whether a node takes the shape, if it does not mind neighbours: equal for equal needs."""
-    if shape.spread or shape.near or shape.far or shape.ports:
+    if shape.spread or shape.near or shape.far or shape.exclusive:
         return shape
     return replace(shape, namespace="", labels=())
 

@@ -9,7 +9,7 @@ from fairlead.sim.moments import span_text
 CHARTS = (
     ("use", "Use of cpu", "The part of all cpu that is asked for by running replicas.", 1.0),
     ("evenness", "Evenness of the nodes", "Jain's index of the nodes' use: 1 where all are equally used.", 1.0),
-    ("fairness", "Fairness of the namespaces", "Jain's index of shares per weight, while somebody waits.", 1.0),
+    ("fairness", "Fairness of the namespaces", "Jain's index of shares per weight, while jobs wait.", 1.0),
     ("waiting", "Waiting replicas", "Asked for and not running.", None),
     ("nodes", "Nodes", "Nodes that are up.", None),
 )

@@ -354,4 +354,4 @@ class _Loop:
 
 
 def _minds(shape: Shape) -> bool:
-    return bool(shape.spread or shape.near or shape.far or shape.ports)
+    return bool(shape.spread or shape.near or shape.far or shape.exclusive)

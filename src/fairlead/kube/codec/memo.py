@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.disks import disk_of
+from fairlead.kube.codec.requests import request_of_pod, resized
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.model.population import Resident, resident
@@ -21,11 +22,12 @@ class Shapes:
         self._known: dict[tuple[str, Pairs, bytes], tuple[Shape, Resident]] = {}
 
     def of(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident]:
-        """As `shapes.shape` says; where the pod runs, who schedules it and its volumes do not matter.
+        """As `shapes.shape` says; where the pod runs, what schedules it and volumes without a disk do not matter.
 
         May raise `InputError`.
         """
-        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=())
+        disks = tuple(each for each in spec.volumes if disk_of(each) is not None)
+        bare = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=disks)
         key = (namespace, tuple(sorted(labels.items())), msgspec.json.encode(bare))
         found = self._known.get(key)
         if found is None:
@@ -37,7 +39,7 @@ class Shapes:
 
     def request(self, pod: Pod) -> dict[str, int]:
         """What the pod takes on its node: as its spec says, unless a resize is under way."""
-        if any(each.allocated_resources or each.resources for each in pod.status.container_statuses):
+        if resized(pod.status):
             return request_of_pod(pod)
         formed, _ = self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
         return dict(formed.request)

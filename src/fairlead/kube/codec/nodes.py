@@ -42,6 +42,7 @@ def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
         labels=node.metadata.labels,
         taints=tuple(sorted(taints, key=repr)),
         unschedulable=bool(closing),
+        features=node.status.declared_features,
     )
 
 

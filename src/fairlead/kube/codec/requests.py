@@ -1,56 +1,83 @@
 """What a pod asks for, as the API defines it: containers, init containers, sidecars, overhead, pod-level resources."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 
 from fairlead.kube.objects.meta import Quantities
-from fairlead.kube.objects.pod import Container, ContainerStatus, Pod, PodSpec, Resources
+from fairlead.kube.objects.pod import Container, ContainerStatus, Pod, PodSpec, PodStatus, Resources
 from fairlead.model.amounts import amounts
 
 PODS = "pods"
 POD_LEVEL = ("cpu", "memory")
 """Resources that may be set for the pod as a whole (huge pages too, by prefix); they replace the containers' sum."""
+RESIZE_PENDING, INFEASIBLE = "PodResizePending", "Infeasible"
+NO_STATUS = PodStatus()
 
 Amounts = dict[str, int]
 
 
-def request(spec: PodSpec, statuses: Iterable[ContainerStatus] = ()) -> Amounts:
+def request(spec: PodSpec, status: PodStatus = NO_STATUS) -> Amounts:
     """The amounts that placing one such pod takes on a node, one of `pods` among them.
 
-    With the statuses of a running pod a resize under way counts with the larger of old and new, because the kubelet
-    frees the old amount only when the new one is in force.
+    With the status of a running pod a resize in place counts as kube-scheduler counts it (decisions/0228): the largest
+    of what is asked for, allocated and in force, because the kubelet frees the old amount only when the new one is in
+    force; without what is asked for where the kubelet has refused the resize as infeasible.
     """
-    held = {status.name: status for status in statuses}
+    held = {each.name: each for each in (*status.container_statuses, *status.init_container_statuses)}
+    refused = infeasible(status)
     sidecars: Amounts = {}
     peak: Amounts = {}
     for container in spec.init_containers:
-        own = _container(container, held)
         if container.restart_policy == "Always":
-            sidecars = _sum(sidecars, own)
+            sidecars = _sum(sidecars, _container(container, held, refused))
             peak = _most(peak, sidecars)
         else:
-            peak = _most(peak, _sum(sidecars, own))
+            peak = _most(peak, _sum(sidecars, _asked(container.resources)))
     total = sidecars
     for container in spec.containers:
-        total = _sum(total, _container(container, held))
+        total = _sum(total, _container(container, held, refused))
     total = _most(total, peak)
     if spec.resources is not None:
-        total |= {name: value for name, value in _asked(spec.resources).items() if _pod_level(name)}
+        total |= _of_pod(spec.resources, status, refused)
     total = _sum(total, amounts(spec.overhead, "overhead"))
     return {PODS: 1, **{name: value for name, value in total.items() if value > 0}}
 
 
 def request_of_pod(pod: Pod) -> Amounts:
     """`request` of a pod that exists."""
-    return request(pod.spec, (*pod.status.init_container_statuses, *pod.status.container_statuses))
+    return request(pod.spec, pod.status)
 
 
-def _container(container: Container, held: Mapping[str, ContainerStatus]) -> Amounts:
-    asked = _asked(container.resources)
-    status = held.get(container.name)
-    if status is None:
+def resized(status: PodStatus) -> bool:
+    """Whether the status says what is in force, so that the spec alone does not tell the request."""
+    statuses = (*status.container_statuses, *status.init_container_statuses)
+    return status.resources is not None or any(each.resources is not None for each in statuses)
+
+
+def infeasible(status: PodStatus) -> bool:
+    """Whether the kubelet has refused the resize that the spec asks for."""
+    pending = next((each for each in status.conditions if each.type == RESIZE_PENDING), None)
+    return pending is not None and pending.reason == INFEASIBLE
+
+
+def _container(container: Container, held: Mapping[str, ContainerStatus], refused: bool) -> Amounts:
+    asked, status = _asked(container.resources), held.get(container.name)
+    if status is None or status.resources is None:
         return asked
-    current: Quantities = status.resources.requests if status.resources else {}
-    return _most(asked, amounts(status.allocated_resources, "allocatedResources"), amounts(current, "resources"))
+    return _in_force(asked, status.resources, status.allocated_resources, refused)
+
+
+def _of_pod(resources: Resources, status: PodStatus, refused: bool) -> Amounts:
+    """What the pod as a whole asks for; amounts that no pod can ask for as a whole are left out."""
+    asked = {name: value for name, value in _asked(resources).items() if _pod_level(name)}
+    if status.resources is None:
+        return asked
+    effective = _in_force(asked, status.resources, status.allocated_resources, refused)
+    return {name: effective.get(name, 0) for name in asked}
+
+
+def _in_force(asked: Amounts, current: Resources, allocated: Quantities, refused: bool) -> Amounts:
+    held = amounts(current.requests, "resources"), amounts(allocated, "allocatedResources")
+    return _most(*held) if refused else _most(asked, *held)
 
 
 def _asked(resources: Resources) -> Amounts:

@@ -1,7 +1,8 @@
 """A pod's spec to the shape of a replica."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 
+from fairlead.kube.codec.disks import exclusive
 from fairlead.kube.codec.requests import request
 from fairlead.kube.objects import affinity as api
 from fairlead.kube.objects import meta
@@ -11,12 +12,15 @@ from fairlead.model.selectors import LabelSelector, Operator, Preference, Requir
 from fairlead.model.shape import Neighbour, Pairs, Port, Shape, Spread
 
 ANY_ADDRESS = "0.0.0.0"
+RESTART_ALL = "RestartAllContainers"
+RESTARTS_ALL = "RestartAllContainersOnContainerExits"
+USERS_ON_HOST_NETWORK = "UserNamespacesHostNetworkSupport"
 
 
 def shape(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Shape:
     """Everything in the spec that decides where the pod may run.
 
-    Volumes, gates and claims are not part of it: who can look those up adds them.
+    Of its volumes only the disks that it names itself are part of it: claims have to be looked up elsewhere.
     """
     wishes = spec.affinity or api.Affinity()
     node = wishes.node_affinity or api.NodeAffinity()
@@ -34,6 +38,8 @@ def shape(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Shape:
         near=_neighbours(near, labels),
         far=_neighbours(far, labels),
         ports=_ports(spec),
+        disks=exclusive(spec.volumes),
+        features=tuple(_features(spec)),
     )
 
 
@@ -107,6 +113,15 @@ def _neighbour(given: api.PodAffinityTerm, labels: Mapping[str, str], weight: in
         namespace_selector=selector(given.namespace_selector),
         weight=weight,
     )
+
+
+def _features(spec: PodSpec) -> Iterator[str]:
+    """What a node must declare to run such a pod, as kube-scheduler 1.36 infers it, in order of name."""
+    containers = (*spec.containers, *spec.init_containers)
+    if any(rule.action == RESTART_ALL for each in containers for rule in each.restart_policy_rules):
+        yield RESTARTS_ALL
+    if spec.host_network and spec.host_users is False:
+        yield USERS_ON_HOST_NETWORK
 
 
 def _ports(spec: PodSpec) -> tuple[Port, ...]:

@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Any
 
+from fairlead.kube.codec.shapes import RESTART_ALL, RESTARTS_ALL, USERS_ON_HOST_NETWORK
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED
 from fairlead.model.amounts import CPU
 from fairlead.model.selectors import LabelSelector, Requirement, Term
-from fairlead.model.shape import Neighbour, Shape, Spread
+from fairlead.model.shape import Disk, Neighbour, Shape, Spread
 
 Spec = dict[str, Any]
 PODS = "pods"
@@ -34,10 +35,28 @@ def spec_of(shape: Shape, request: Iterable[tuple[str, int]]) -> Spec:
             },
         },
     }
+    if shape.disks:
+        spec["volumes"] = [{"name": f"d{number}", **_disk(each)} for number, each in enumerate(shape.disks)]
+    if RESTARTS_ALL in shape.features:
+        spec["containers"][0]["restartPolicyRules"] = [{"action": RESTART_ALL}]
+    if USERS_ON_HOST_NETWORK in shape.features:
+        spec |= {"hostNetwork": True, "hostUsers": False}
     if shape.required is not None:
         terms = {"nodeSelectorTerms": [_term(each) for each in shape.required]}
         spec["affinity"]["nodeAffinity"][REQUIRED] = terms
     return spec
+
+
+def _disk(disk: Disk) -> Spec:
+    match disk.kind:
+        case "gce":
+            return {"gcePersistentDisk": {"pdName": disk.name, "readOnly": disk.read_only}}
+        case "aws":
+            return {"awsElasticBlockStore": {"volumeID": disk.name}}
+        case "iscsi":
+            return {"iscsi": {"iqn": disk.name, "readOnly": disk.read_only}}
+    pool, _, image = disk.name.partition("/")
+    return {"rbd": {"monitors": list(disk.hosts or ()), "pool": pool, "image": image, "readOnly": disk.read_only}}
 
 
 def quantities(request: Iterable[tuple[str, int]]) -> dict[str, str]:

@@ -17,7 +17,7 @@ def pod_lines(found: Catalogue, plan: Plan, name: str) -> tuple[tuple[str, ...],
     pod = pods[0]
     key = owner_key(pod, replica_set_owners(found, cluster_of(pod)))
     kind, _, title = key.partition("/")
-    whose = "It belongs to nobody" if kind == "Pod" else f"It belongs to {kind} {title}"
+    whose = "No controller owns it" if kind == "Pod" else f"It belongs to {kind} {title}"
     return (f"Pod {_title(pod)}: {_where(found, plan, pod)}", f"  {whose}."), key
 
 

@@ -30,6 +30,7 @@ class NodeStatus(Shape, frozen=True):
     images: tuple[NodeImage, ...] = ()
     node_info: NodeSystem = NodeSystem()
     volumes_in_use: tuple[str, ...] = ()
+    declared_features: tuple[str, ...] = ()
 
 
 class Node(Shape, frozen=True):

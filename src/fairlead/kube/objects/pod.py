@@ -3,7 +3,8 @@
 from msgspec import field
 
 from fairlead.kube.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
-from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Raw, Shape
+from fairlead.kube.objects.disks import AwsDisk, AzureDisk, CinderDisk, GceDisk, IscsiDisk, PortworxDisk, RbdDisk
+from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Shape
 from fairlead.kube.objects.storage import ClaimTemplate
 
 
@@ -28,6 +29,10 @@ class ContainerPort(Shape, frozen=True):
     protocol: str = "TCP"
 
 
+class RestartRule(Shape, frozen=True):
+    action: str = ""
+
+
 class Container(Shape, frozen=True):
     """`restart_policy` is set only on init containers; Always makes one a sidecar that keeps its request."""
 
@@ -36,6 +41,7 @@ class Container(Shape, frozen=True):
     resources: Resources = Resources()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
+    restart_policy_rules: tuple[RestartRule, ...] = ()
 
 
 class ClaimVolume(Shape, frozen=True):
@@ -52,17 +58,19 @@ class InlineCsi(Shape, frozen=True):
 
 
 class Volume(Shape, frozen=True):
-    """One volume of a pod. The in-tree disks are kept as they are: only one pod may write to each."""
+    """One volume of a pod. In-tree disks may not be shared on a node, or count in the limits of their drivers."""
 
     name: str = ""
     persistent_volume_claim: ClaimVolume | None = None
     ephemeral: EphemeralVolume | None = None
     csi: InlineCsi | None = None
-    gce_persistent_disk: Raw | None = None
-    aws_elastic_block_store: Raw | None = None
-    azure_disk: Raw | None = None
-    iscsi: Raw | None = None
-    rbd: Raw | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: CinderDisk | None = None
+    portworx_volume: PortworxDisk | None = None
+    iscsi: IscsiDisk | None = None
+    rbd: RbdDisk | None = None
 
 
 class PodResourceClaim(Shape, frozen=True):
@@ -100,6 +108,7 @@ class PodSpec(Shape, frozen=True):
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
     host_network: bool = False
+    host_users: bool | None = None
     runtime_class_name: str = ""
     restart_policy: str = ""
     termination_grace_period_seconds: int | None = None

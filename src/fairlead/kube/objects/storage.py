@@ -3,6 +3,7 @@
 from msgspec import field
 
 from fairlead.kube.objects.affinity import NodeSelector
+from fairlead.kube.objects.disks import AwsDisk, AzureDisk, CinderDisk, GceDisk, PortworxDisk
 from fairlead.kube.objects.meta import LabelSelector, ObjectMeta, ObjectReference, Quantities, Quantity, Raw, Shape
 
 
@@ -60,6 +61,11 @@ class PersistentVolumeSpec(Shape, frozen=True):
     persistent_volume_reclaim_policy: str = ""
     volume_attributes_class_name: str = ""
     csi: CsiSource | None = None
+    gce_persistent_disk: GceDisk | None = None
+    aws_elastic_block_store: AwsDisk | None = None
+    azure_disk: AzureDisk | None = None
+    cinder: CinderDisk | None = None
+    portworx_volume: PortworxDisk | None = None
     local: Raw | None = None
 
 

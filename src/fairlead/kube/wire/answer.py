@@ -1,64 +1,77 @@
 """One answer of HTTP/1.1 from its bytes: a head, and a body by its length, in chunks, or up to the connection's end."""
 
-import re
 import zlib
 
 from fairlead.kube.transport import Response
+from fairlead.kube.wire.chunks import Chunks
+from fairlead.kube.wire.head import MOST_HEAD, Head, read_head
 
-MOST_HEAD = 2**16
+MOST_BODY = 2**29
+"""Bytes of a body that are held, as sent and decompressed: a server cannot fill the memory of its clients."""
 
-_STATUS = re.compile(r"HTTP/1\.[01] (\d{3})(?: |$)").match
-_SIZE = re.compile(rb"([0-9a-fA-F]{1,15})[ \t]*(?:;|$)").match
-_LENGTH = re.compile(r"\d{1,18}").fullmatch
 _GZIP = 31
 
 
 class Answer:
     """One answer, from its bytes as they come. Bytes that are no answer raise ValueError."""
 
-    def __init__(self) -> None:
-        self.kept = True
-        """Whether the connection may be used again after it."""
-        self.status = 0
-        """0 as long as the head is not whole."""
-        self.headers: dict[str, str] = {}
+    def __init__(self, most: int = MOST_BODY) -> None:
+        self._most = most
+        self._head: Head | None = None
         self._rest = bytearray()
         self._body = bytearray()
-        self._length: int | None = None
-        self._chunked = False
+        self._chunks: Chunks | None = None
 
     @property
     def begun(self) -> bool:
         """Whether anything of it came."""
-        return bool(self.status or self._rest)
+        return self._head is not None or bool(self._rest)
+
+    @property
+    def kept(self) -> bool:
+        """Whether the connection may be used again after it."""
+        return self._head is None or self._head.kept
+
+    @property
+    def status(self) -> int:
+        """0 as long as the head is not whole."""
+        return 0 if self._head is None else self._head.status
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """By lower-case name; none as long as the head is not whole."""
+        return {} if self._head is None else self._head.headers
 
     def feed(self, data: bytes | memoryview) -> Response | None:
         """Take more bytes; the answer once it is whole."""
         self._rest += data
-        while not self.status:
-            if not self._head():
-                return None
-        if self._chunked:
-            if not self._chunks():
-                return None
-        elif self._length is None:
+        head = self._head or self._read_head()
+        if head is None:
+            return None
+        if self._chunks is not None:
+            whole = self._chunks.take(self._rest, self._body)
+            self._bounded(len(self._body))
+        elif head.length is None:
             self._body += self._rest
             self._rest.clear()
-            return None
-        elif len(self._rest) < self._length:
+            self._bounded(len(self._body))
             return None
         else:
-            self._body = self._rest[: self._length]
-            del self._rest[: self._length]
+            whole = len(self._rest) >= head.length
+            if whole:
+                self._body = self._rest[: head.length]
+                del self._rest[: head.length]
+        if not whole:
+            return None
         if self._rest:
             raise ValueError("the server sent more than it was asked for")
-        return self._whole()
+        return self._whole(head)
 
     def end(self) -> Response | None:
         """The connection has ended: the answer if that is how its body ends, None if it was cut."""
-        if not self.status or self._chunked or self._length is not None:
+        if self._head is None or self._head.chunked or self._head.length is not None:
             return None
-        return self._whole()
+        return self._whole(self._head)
 
     @property
     def ready(self) -> int:
@@ -71,78 +84,40 @@ class Answer:
         self._body.clear()
         return taken
 
-    def _whole(self) -> Response:
-        body, coding = bytes(self._body), self.headers.get("content-encoding", "identity")
+    def _read_head(self) -> Head | None:
+        """The head once all of it is there; heads that only say that another follows are left out."""
+        while self._head is None:
+            end = self._rest.find(b"\r\n\r\n")
+            if end > MOST_HEAD or (end < 0 and len(self._rest) > MOST_HEAD):
+                raise ValueError(f"the head of the answer has more than {MOST_HEAD} bytes")
+            if end < 0:
+                return None
+            text = self._rest[:end].decode("latin-1")
+            del self._rest[: end + 4]
+            self._head = read_head(text)
+        self._bounded(self._head.length or 0)
+        self._chunks = Chunks() if self._head.chunked else None
+        return self._head
+
+    def _whole(self, head: Head) -> Response:
+        body, coding = bytes(self._body), head.headers.get("content-encoding", "identity")
         if coding == "gzip":
-            try:
-                body = zlib.decompress(body, wbits=_GZIP)
-            except zlib.error as error:
-                raise ValueError(f"the answer is not gzip: {error}") from error
+            body = self._unpacked(body)
         elif coding != "identity":
             raise ValueError(f"the answer is encoded as {coding!r}")
-        return Response(status=self.status, body=body, headers=self.headers)
+        return Response(status=head.status, body=body, headers=head.headers)
 
-    def _head(self) -> bool:
-        """Read the head if all of it is there; one that only says that another follows is left out."""
-        end = self._rest.find(b"\r\n\r\n")
-        if end > MOST_HEAD or (end < 0 and len(self._rest) > MOST_HEAD):
-            raise ValueError(f"the head of the answer has more than {MOST_HEAD} bytes")
-        if end < 0:
-            return False
-        first, *lines = self._rest[:end].decode("latin-1").split("\r\n")
-        del self._rest[: end + 4]
-        found = _STATUS(first)
-        if found is None:
-            raise ValueError(f"no answer of HTTP/1.1 begins with {first[:40]!r}")
-        status = int(found[1])
-        if 100 <= status < 200:
-            return True
-        headers = {}
-        for line in lines:
-            name, _, value = line.partition(":")
-            headers[name.lower()] = value.strip()
-        self.status, self.headers = status, headers
-        self.kept = first.startswith("HTTP/1.1") and headers.get("connection", "").lower() != "close"
-        self._frame()
-        return True
+    def _unpacked(self, body: bytes) -> bytes:
+        reader = zlib.decompressobj(wbits=_GZIP)
+        try:
+            found = reader.decompress(body, self._most + 1)
+        except zlib.error as error:
+            raise ValueError(f"the answer is not gzip: {error}") from error
+        self._bounded(len(found))
+        if not reader.eof:
+            raise ValueError("the answer is not gzip: it is cut")
+        return found
 
-    def _frame(self) -> None:
-        """How the end of the body is known."""
-        coding, length = self.headers.get("transfer-encoding", ""), self.headers.get("content-length")
-        if self.status in (204, 304):
-            self._length = 0
-        elif coding:
-            if coding.lower() != "chunked":
-                raise ValueError(f"the answer is transferred as {coding!r}")
-            self._chunked = True
-        elif length is not None:
-            if not _LENGTH(length):
-                raise ValueError(f"the answer's length is {length!r}")
-            self._length = int(length)
-        else:
-            self.kept = False
-
-    def _chunks(self) -> bool:
-        """Take the chunks that are whole; True after the last one and its trailer."""
-        rest, at = self._rest, 0
-        while (end := rest.find(b"\r\n", at, at + MOST_HEAD)) >= 0:
-            found = _SIZE(bytes(rest[at:end]))
-            if found is None:
-                raise ValueError(f"no chunk begins with {bytes(rest[at : at + 20])!r}")
-            size = int(found[1], 16)
-            if size == 0:
-                # Trailers, if any, are lines like those of the head; an empty line ends them.
-                last = rest.find(b"\r\n\r\n", end)
-                if last < 0:
-                    break
-                del rest[: last + 4]
-                return True
-            begin = end + 2
-            if len(rest) < begin + size + 2:
-                break
-            self._body += rest[begin : begin + size]
-            at = begin + size + 2
-        if len(rest) - at > MOST_HEAD and rest.find(b"\r\n", at, at + MOST_HEAD) < 0:
-            raise ValueError("a chunk without its size")
-        del rest[:at]
-        return False
+    def _bounded(self, size: int) -> None:
+        if size > self._most:
+            raise ValueError(f"the body of the answer has more than {self._most} bytes")

@@ -13,8 +13,9 @@ AHEAD = 2**18
 
 
 def probe(sock: socket.socket) -> None:
-    """Have the system notice within about half a minute that the other side is no more."""
+    """Have the system notice within about half a minute that the other side is gone, and send requests at once."""
     sock.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    sock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     for option, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)):
         if hasattr(socket, option):
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)

@@ -4,11 +4,14 @@ import asyncio
 import re
 import ssl
 from collections import deque
+from collections.abc import Sequence
 from typing import TypeVar
 from urllib.parse import urlsplit
 
+from fairlead.kube.proxies import Proxy
 from fairlead.kube.transport import Headers, Response
 from fairlead.kube.wire.connection import Connection, Flow, Line, probe
+from fairlead.kube.wire.dial import dial
 
 CONNECT_SECONDS = 10.0
 KEEPALIVE_SECONDS = 75.0
@@ -37,11 +40,19 @@ class Wire:
         tls: ssl.SSLContext | None,
         server_name: str,
         limit: int,
+        proxy: Proxy | None = None,
+        fields: Sequence[tuple[str, str]] = (),
     ) -> None:
         parts = urlsplit(server)
         self._host, self._port = parts.hostname or "", parts.port or (443 if tls else 80)
-        self._prefix = parts.path
         self._netloc = parts.netloc.rpartition("@")[2]
+        self._proxy, fields = proxy, tuple(fields)
+        self._prefix = parts.path
+        if proxy is not None and tls is None:
+            # Without TLS a proxy reads the requests itself: it is told the whole address, and who asks.
+            self._prefix = f"http://{self._netloc}{parts.path}"
+            fields += (("Proxy-Authorization", proxy.authorization),) if proxy.authorization else ()
+        self._fields = "".join(f"\r\n{_written(name, value)}" for name, value in fields)
         self._tls, self._name = tls, (server_name or self._host) if tls else None
         self._buffer = memoryview(bytearray(READ))
         self._places = asyncio.Semaphore(limit)
@@ -88,6 +99,12 @@ class Wire:
             flow.abort()
             raise
 
+    def renew(self, tls: ssl.SSLContext) -> None:
+        """Use this context from now on: requests under way end as they began, kept connections are given up."""
+        self._tls = tls
+        while self._idle:
+            self._idle.pop().abort()
+
     async def close(self) -> None:
         """Give up all connections, also those that wait for an answer."""
         self.closed = True
@@ -101,11 +118,8 @@ class Wire:
         """The bytes of the request. Nothing from outside can end a line of its head."""
         if not _PLAIN(target):
             raise ValueError(f"{target!r} is not a path")
-        lines = [f"{method} {self._prefix}{target} HTTP/1.1", f"Host: {self._netloc}"]
-        for name, value in headers.items():
-            if not _FIELD(value):
-                raise ValueError(f"the header {name} has a character that it cannot have")
-            lines.append(f"{name}: {value}")
+        lines = [f"{method} {self._prefix}{target} HTTP/1.1", f"Host: {self._netloc}{self._fields}"]
+        lines.extend(_written(name, value) for name, value in headers.items())
         if body is not None:
             lines.append(f"Content-Length: {len(body)}")
         head = "\r\n".join(lines) + "\r\n\r\n"
@@ -133,8 +147,9 @@ class Wire:
         loop = asyncio.get_running_loop()
         try:
             async with asyncio.timeout_at(min(until, loop.time() + CONNECT_SECONDS)):
+                sock = await dial(self._host, self._port, self._proxy, tunnel=self._tls is not None)
                 transport, made = await loop.create_connection(
-                    lambda: kind(self._buffer), self._host, self._port, ssl=self._tls, server_hostname=self._name
+                    lambda: kind(self._buffer), sock=sock, ssl=self._tls, server_hostname=self._name
                 )
         except TimeoutError as error:
             raise NotConnectedError("no connection in time") from error
@@ -144,3 +159,9 @@ class Wire:
         self._open.add(made)
         made.lost.add_done_callback(lambda _: self._open.discard(made))
         return made
+
+
+def _written(name: str, value: str) -> str:
+    if not _FIELD(value):
+        raise ValueError(f"the header {name} has a character that it cannot have")
+    return f"{name}: {value}"

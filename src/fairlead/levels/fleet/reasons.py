@@ -10,7 +10,7 @@ def _reason(code: str, sentence: str, cure: Cure) -> Reason:
 NO_CLUSTERS = _reason("NoClusters", "there is no cluster to divide {replicas} replicas over", Cure.EDIT)
 NO_CLUSTER_FITS = _reason("NoClusterFits", "none of {considered} clusters passes the filters: {why}", Cure.EDIT)
 ZERO_WEIGHTS = _reason(
-    "ZeroWeights", "all {clusters} clusters have weight 0, so nobody may get the {replicas} replicas", Cure.EDIT
+    "ZeroWeights", "all {clusters} clusters have weight 0, so no cluster may get the {replicas} replicas", Cure.EDIT
 )
 INSUFFICIENT_ROOM = _reason(
     "InsufficientRoom", "the clusters have room for {room} of {replicas} replicas, {missing} are missing", Cure.ROOM

@@ -11,20 +11,26 @@ class Measures:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.decisions = Counter(
-            "fairlead_fleet_decisions", "Bindings decided, by the reason told.", ["reason"], registry=self.registry
+            "fairlead_fleet_decisions", "Bindings decided, by reason.", ["reason"], registry=self.registry
         )
         self.defects = Counter(
-            "fairlead_fleet_defects", "Bindings on which this program itself failed.", registry=self.registry
+            "fairlead_fleet_defects", "Bindings set aside because deciding them failed.", registry=self.registry
         )
         self.seconds = Histogram(
-            "fairlead_fleet_decide_seconds", "Seconds one batch took.", buckets=BUCKETS, registry=self.registry
+            "fairlead_fleet_decide_seconds",
+            "Seconds that deciding one batch of bindings took.",
+            buckets=BUCKETS,
+            registry=self.registry,
         )
-        self.writes = Counter("fairlead_fleet_writes", "Writes stored.", ["part"], registry=self.registry)
+        self.writes = Counter("fairlead_fleet_writes", "Writes stored, by part.", ["part"], registry=self.registry)
         self.refusals = Counter(
-            "fairlead_fleet_refused_writes", "Writes the server refused, by cause.", ["cause"], registry=self.registry
+            "fairlead_fleet_refused_writes",
+            "Writes that the API server refused, by cause.",
+            ["cause"],
+            registry=self.registry,
         )
         self.bindings = Gauge("fairlead_fleet_bindings", "Bindings that name this scheduler.", registry=self.registry)
         self.waiting = Gauge(
-            "fairlead_fleet_waiting_bindings", "Bindings that are not placed as asked.", registry=self.registry
+            "fairlead_fleet_waiting_bindings", "Bindings with replicas that are not placed.", registry=self.registry
         )
-        self.leading = Gauge("fairlead_fleet_leader", "1 while this instance leads.", registry=self.registry)
+        self.leading = Gauge("fairlead_fleet_leader", "1 while this instance holds the lease.", registry=self.registry)

@@ -182,8 +182,8 @@ class Evictor:
 
     async def _carry_out(self, case: Case, cases: Sequence[Case]) -> bool:
         if case.gain is None or not case.gain.better:
-            self._measures.useless.inc()
-            log.error("an eviction that betters nothing is not carried out", beneficiary=case.job)
+            self._measures.skipped.inc()
+            log.error("preemption skipped: it would not improve the allocation", beneficiary=case.job)
             self._rest("job", case.job, BARRED)
             return False
         if not case.victims:

@@ -213,7 +213,7 @@ class SnapshotFits:
             return NOTHING_MORE
         if role not in self._also:
             view = self._site.view
-            claims = self._reached(pod) if pod.claims else NOTHING_MORE
+            claims = self._reached(pod) if pod.volumes else NOTHING_MORE
             self._also[role] = {**claims, **view.cores(pod, view.nodes.names)} if pod.pieces else claims
         return self._also[role]
 

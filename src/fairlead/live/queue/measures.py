@@ -13,27 +13,44 @@ class FairMeasures:
     """Few labels, and a bounded number of series."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.evicted = Counter("fairlead_evicted_pods", "Pods evicted, by action.", ["action"], registry=registry)
+        self.evicted = Counter(
+            "fairlead_evicted_pods",
+            "Pods evicted, by action.",
+            ["action"],
+            registry=registry,
+        )
         self.refused = Counter(
-            "fairlead_refused_evictions", "Evictions that were wanted and did not happen.", ["why"], registry=registry
+            "fairlead_refused_evictions",
+            "Evictions that were decided and not carried out, by cause.",
+            ["why"],
+            registry=registry,
         )
-        self.useless = Counter(
-            "fairlead_useless_evictions", "Evictions not tried, for they would better nothing.", registry=registry
+        self.skipped = Counter(
+            "fairlead_skipped_preemptions",
+            "Preemptions not carried out because they would not improve the allocation.",
+            registry=registry,
         )
-        self.held = Gauge("fairlead_held_pods", "Waiting pods that room is made for.", registry=registry)
+        self.held = Gauge("fairlead_held_pods", "Waiting pods for which room is kept on a node.", registry=registry)
         amounts = ["queue", "resource"]
-        self.deserved = Gauge("fairlead_queue_deserved", "What a queue deserves.", amounts, registry=registry)
-        self.used = Gauge("fairlead_queue_used", "What a queue holds.", amounts, registry=registry)
-        self.asked = Gauge("fairlead_queue_asked", "What a queue asks for.", amounts, registry=registry)
+        self.deserved = Gauge(
+            "fairlead_queue_deserved", "Amount that fair sharing grants to the queue.", amounts, registry=registry
+        )
+        self.used = Gauge("fairlead_queue_used", "Amount that pods of the queue use.", amounts, registry=registry)
+        self.asked = Gauge(
+            "fairlead_queue_asked",
+            "Amount that pods of the queue request, running and waiting.",
+            amounts,
+            registry=registry,
+        )
         self.distance = Gauge(
             "fairlead_queue_distance",
-            "Largest part of the whole by which a queue differs from its fluid share.",
+            "Largest difference of the queue from its exact fair share, as a fraction of the cluster.",
             ["queue"],
             registry=registry,
         )
         self.namespace_distance = Gauge(
             "fairlead_namespace_distance",
-            "Largest part of the whole by which a namespace differs from its fluid share in a queue.",
+            "Largest difference of the namespace from its exact fair share in the queue, as a fraction of the cluster.",
             ["queue", "namespace"],
             registry=registry,
         )

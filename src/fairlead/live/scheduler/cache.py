@@ -185,6 +185,7 @@ class Cache:
                 if state.allocatable[row, column]
             }
             facts[f"node {name} taints"] = state.taint_profiles[int(state.taint_profile[row])]
+            facts[f"node {name} features"] = state.features[row]
             facts[f"node {name} cores"] = self.cores.promised(name)
             facts[f"node {name} cordoned"] = bool(state.unschedulable[row])
             who = [population.residents[code] for code in population.codes[population.rows == row].tolist()]
@@ -226,7 +227,7 @@ class Cache:
         self._residents.put(key, record.resident, row, record.leaving)
         self._per_workload[record.workload][node] += 1
         self._counted[key] = record, node
-        if record.claims:
+        if record.volumes:
             self.storage.count(record, node)
         if record.pieces:
             self.cores.count(record, node)
@@ -234,7 +235,7 @@ class Cache:
 
     def _uncount(self, key: Key) -> None:
         record, node = self._counted.pop(key)
-        if record.claims:
+        if record.volumes:
             self.storage.uncount(record, node)
         if record.pieces:
             self.cores.uncount(record, node)

@@ -36,6 +36,7 @@ class NodeColumns:
         self.names: list[str] = []
         self.rows: dict[str, int] = {}
         self._records: list[NodeRecord | None] = []
+        self._features: list[tuple[str, ...]] = []
         self._free: list[int] = []
         self._resources: dict[str, int] = {}
         self._allocatable = np.zeros((FIRST, 4), dtype=np.int64)
@@ -93,6 +94,7 @@ class NodeColumns:
             taint_profile=ints(self._profile[:count]),
             taint_profiles=tuple(self._profiles),
             unschedulable=flags(self._cordoned[:count]),
+            features=tuple(self._features),
             rows=dict(self.rows),
         )
 
@@ -124,6 +126,7 @@ class NodeColumns:
             row = len(self.names)
             self.names.append(name)
             self._records.append(None)
+            self._features.append(())
             if row >= len(self._profile):
                 self._grow(2 * len(self._profile))
         self.rows[name] = row
@@ -151,6 +154,7 @@ class NodeColumns:
                 self._labels[key].put(row, record.labels.get(key))
         self._profile[row] = self._profiles.setdefault(record.taints, len(self._profiles))
         self._cordoned[row] = record.unschedulable
+        self._features[row] = record.features
 
     def _column(self, resource: str) -> int:
         column = self._resources.setdefault(resource, len(self._resources))

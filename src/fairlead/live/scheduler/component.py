@@ -293,8 +293,8 @@ class Scheduler:
         cache, strategy = self.cache, self.options.strategy
         return decide(cache.view(), batch, cache.per_node, cache.storage.demand, strategy)
 
-    def snapshot(self) -> bytes:
-        """What it knows now, as a list of objects that `fairlead plan` reads."""
+    def snapshot(self) -> Callable[[], bytes]:
+        """What it knows now, as a list of objects that `fairlead plan` reads: to be rendered in any thread."""
         known = ((each.resource, each.objects.values()) for each in self._reflectors if each.resource is not PODS)
         return dump(known, self.cache.pods.values(), self.cache.assumed)
 

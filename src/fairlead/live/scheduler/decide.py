@@ -50,8 +50,8 @@ class Group:
 
     @property
     def claims(self) -> bool:
-        """Whether its pod has volume claims."""
-        return bool(self.pods[0].claims)
+        """Whether its pod has volumes that have to be looked up."""
+        return self.pods[0].volumes
 
     @property
     def alone(self) -> bool:

@@ -1,6 +1,7 @@
 """What the scheduler knows, as one list of objects that `fairlead plan` reads."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from itertools import chain
 from typing import Any
 
 import msgspec
@@ -13,18 +14,26 @@ from fairlead.live.scheduler.records import BIND_CPU, CORES, STRATEGY, Key, PodR
 Known = Iterable[tuple[Resource[Any], Iterable[msgspec.Struct]]]
 
 
-def dump(known: Known, pods: Iterable[PodRecord], assumed: Mapping[Key, str]) -> bytes:
+def dump(known: Known, pods: Iterable[PodRecord], assumed: Mapping[Key, str]) -> Callable[[], bytes]:
     """Every object that is kept whole, and the pods as far as they are remembered; JSON.
 
-    A pod that has been placed and not yet bound stands on its node.
+    A pod that has been placed and not yet bound stands on its node. All of it is taken at once; what is returned
+    renders it and may be called in another thread while the cluster moves on.
     """
-    items = [
-        {"apiVersion": resource.api_version, "kind": resource.kind, **msgspec.to_builtins(each)}
-        for resource, objects in known
-        for each in objects
-    ]
-    items += [_pod(each, assumed.get(each.key, "")) for each in pods]
-    return msgspec.json.encode({"apiVersion": "v1", "kind": "List", "items": items})
+    kept = [(resource, tuple(objects)) for resource, objects in known]
+    placed = [(each, assumed.get(each.key, "")) for each in pods]
+
+    def render() -> bytes:
+        whole = (
+            {"apiVersion": resource.api_version, "kind": resource.kind, **msgspec.to_builtins(each)}
+            for resource, objects in kept
+            for each in objects
+        )
+        # One object at a time: to encode all of them in one call would stop every other thread for as long.
+        items = b",".join(map(msgspec.json.encode, chain(whole, (_pod(*each) for each in placed))))
+        return b'{"apiVersion":"v1","kind":"List","items":[' + items + b"]}"
+
+    return render
 
 
 def _pod(pod: PodRecord, assumed: str) -> dict[str, Any]:
@@ -33,19 +42,20 @@ def _pod(pod: PodRecord, assumed: str) -> dict[str, Any]:
         {"name": f"v{number}", "persistentVolumeClaim": {"claimName": name}}
         for number, (name, _) in enumerate(pod.claims)
     ]
+    spec = spec_of(pod.shape, pod.request)
     phase = ("Succeeded" if pod.succeeded else "Failed") if pod.finished else "Running" if pod.node else "Pending"
     return {
         "apiVersion": PODS.api_version,
         "kind": PODS.kind,
         "metadata": _metadata(pod),
         "spec": {
-            **spec_of(pod.shape, pod.request),
+            **spec,
             "nodeName": node,
             "schedulerName": pod.scheduler,
             "priority": pod.priority,
             "priorityClassName": pod.priority_class,
             "preemptionPolicy": "" if pod.preempts else "Never",
-            "volumes": claims,
+            "volumes": [*spec.pop("volumes", ()), *claims],
             "schedulingGates": [{"name": "held-back"}] if pod.gated else [],
             **({"schedulingGroup": {"podGroupName": pod.marks.native}} if pod.marks.native else {}),
         },

@@ -1,15 +1,14 @@
 """Volumes attached to nodes, or about to be, against the limits that drivers set: counted as they come and go.
 
-A *holder* is whatever keeps a volume on a node: a claim that a pod there uses, or an attachment that is still there.
+A *holder* is whatever keeps a volume on a node: a claim that a pod there uses, a disk
+that a pod names itself, or an attachment that is still there.
 """
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 
+from fairlead.kube.codec.disks import Attached
 from fairlead.live.scheduler.records import Key
-
-Attached = tuple[str, str]
-"""A driver and what it calls the volume."""
 
 
 class Loads:

@@ -4,6 +4,7 @@ import asyncio
 import signal
 import time
 from collections.abc import Callable, Coroutine, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +16,12 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.http import connect
 from fairlead.kube.lease import own_identity
 from fairlead.live.queue.duties import Duties
-from fairlead.live.runtime.health import Content
+from fairlead.live.runtime.pages import pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.settings import DEFAULTS, Configuration
+
+PAGES = "127.0.0.1:8081"
 
 log = structlog.get_logger("scheduler")
 
@@ -31,8 +34,9 @@ async def run(
     kubeconfig: str,
     context: str,
     events: bool,
+    pages: str = PAGES,
 ) -> None:
-    """Serve until a signal says stop."""
+    """Serve until a signal says stop. `pages` is the address of `/explain` and `/snapshot`."""
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
         component = f"{options.name}-scheduler"
@@ -65,21 +69,26 @@ async def run(
         if recorder:
             work.append(recorder.run)
 
-        def explain(query: Mapping[str, str]) -> bytes:
+        def explain(query: Mapping[str, str]) -> Callable[[], bytes]:
             namespace, _, name = query.get("pod", "").partition("/")
-            return msgspec.json.encode(scheduler.explain(namespace, name))
+            return partial(msgspec.json.encode, scheduler.explain(namespace, name))
 
         def write() -> None:
             file = Path(configuration.scheduler.snapshot_file)
-            try:
-                file.write_bytes(scheduler.snapshot())
-            except OSError as error:
-                log.error("snapshot not written", why=str(error))
-            else:
-                log.info("snapshot written", file=str(file))
+            loop.run_in_executor(None, _write, file, scheduler.snapshot())
 
-        asyncio.get_running_loop().add_signal_handler(signal.SIGUSR2, write)
-        pages: dict[str, Content] = {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}
-        await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work, extra=pages)
+        loop = asyncio.get_running_loop()
+        loop.add_signal_handler(signal.SIGUSR2, write)
+        async with pages_server(pages, {"/explain": explain, "/snapshot": lambda query: scheduler.snapshot()}):
+            await serve(process, scheduler.measures.registry, lambda: scheduler.synced, work)
     finally:
         await client.close()
+
+
+def _write(file: Path, render: Callable[[], bytes]) -> None:
+    try:
+        file.write_bytes(render())
+    except OSError as error:
+        log.error("snapshot not written", why=str(error))
+    else:
+        log.info("snapshot written", file=str(file))

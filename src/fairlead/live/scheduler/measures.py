@@ -11,15 +11,28 @@ class Measures:
 
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
-        self.cycles = Counter("fairlead_cycles", "Cycles decided.", registry=self.registry)
+        self.cycles = Counter("fairlead_cycles", "Scheduling cycles completed.", registry=self.registry)
         self.seconds = Histogram(
-            "fairlead_stage_seconds", "Seconds a stage took.", ["stage"], buckets=BUCKETS, registry=self.registry
+            "fairlead_stage_seconds",
+            "Seconds that a stage of a cycle took.",
+            ["stage"],
+            buckets=BUCKETS,
+            registry=self.registry,
         )
-        self.waiting = Gauge("fairlead_pending_pods", "Pods that wait for a node.", ["state"], registry=self.registry)
-        self.bound = Counter("fairlead_bound_pods", "Pods bound.", registry=self.registry)
-        self.failed = Counter("fairlead_failed_binds", "Binds that the server refused.", registry=self.registry)
-        self.leading = Gauge("fairlead_leader", "1 while this instance leads.", registry=self.registry)
-        self.checks = Counter("fairlead_self_checks", "Comparisons with a fresh list.", registry=self.registry)
+        self.waiting = Gauge(
+            "fairlead_pending_pods",
+            "Pods without a confirmed node, by state (parked, awake, binding).",
+            ["state"],
+            registry=self.registry,
+        )
+        self.bound = Counter("fairlead_bound_pods", "Pods bound to a node.", registry=self.registry)
+        self.failed = Counter("fairlead_failed_binds", "Binds that the API server refused.", registry=self.registry)
+        self.leading = Gauge("fairlead_leader", "1 while this instance holds the lease.", registry=self.registry)
+        self.checks = Counter(
+            "fairlead_self_checks", "Comparisons of the cache with a fresh list.", registry=self.registry
+        )
         self.differences = Gauge(
-            "fairlead_cache_differences", "Differences found by the last comparison.", registry=self.registry
+            "fairlead_cache_differences",
+            "Differences between the cache and a fresh list, at the last comparison.",
+            registry=self.registry,
         )

@@ -25,6 +25,7 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.NO_ROOM: frozenset({NODE, POD}),
     reasons.CORES_TAKEN: frozenset({NODE, POD}),
     reasons.PORT_TAKEN: frozenset({NODE, POD}),
+    reasons.DISK_TAKEN: frozenset({NODE, POD}),
     reasons.TOO_NEAR: frozenset({NODE, POD, EDIT}),
     reasons.NOT_NEAR: frozenset({NODE, BOUND, EDIT}),
     reasons.TOO_UNEVEN: frozenset({NODE, POD, BOUND}),
@@ -35,6 +36,7 @@ WAKES: dict[Reason, frozenset[str]] = {
     reasons.NO_VOLUME: frozenset({NODE, VOLUME}),
     reasons.NO_STORAGE_ROOM: frozenset({NODE, VOLUME}),
     reasons.TOO_MANY_VOLUMES: frozenset({NODE, POD, VOLUME}),
+    reasons.FEATURE_MISSING: frozenset({NODE}),
 }
 STAGES: dict[Cure, frozenset[str]] = {
     Cure.ROOM: frozenset({NODE, POD, QUEUE, BUDGET}),

@@ -4,11 +4,12 @@ from collections.abc import Mapping
 
 import msgspec
 
+from fairlead.kube.codec.disks import Attached, attached
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import Marks, marks_of
-from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.codec.requests import request_of_pod, resized
 from fairlead.kube.objects.meta import OwnerReference
-from fairlead.kube.objects.pod import Pod, PodSpec, Volume
+from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
 from fairlead.model.amounts import CPU
 from fairlead.model.errors import InputError
@@ -61,6 +62,8 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     leaving: bool
     broken: str = ""
     claims: Claims = ()
+    attached: tuple[Attached, ...] = ()
+    """Disks that it names itself and that count in a driver's limit."""
     strategy: str = ""
     """What the workload asks to be levelled; empty is the scheduler's default."""
     priority_class: str = ""
@@ -83,9 +86,14 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         return self.metadata.namespace, self.metadata.name
 
     @property
+    def volumes(self) -> bool:
+        """Whether volumes say where it may run or count in a driver's limit."""
+        return bool(self.claims or self.attached)
+
+    @property
     def alone(self) -> bool:
-        """Whether it is decided on its own, because claims or cores are promised one pod at a time."""
-        return bool(self.claims or self.pieces)
+        """Whether it is decided on its own, because volumes or cores are promised one pod at a time."""
+        return bool(self.pieces) or self.volumes
 
     @property
     def holds_room(self) -> bool:
@@ -112,6 +120,11 @@ class Records:
         meta, spec = pod.metadata, pod.spec
         formed, seen, broken = self._formed(meta.namespace, meta.labels, spec)
         pieces = 0
+        disks: tuple[Attached, ...] = ()
+        try:
+            disks = attached(spec.volumes)
+        except ValueError as error:
+            broken = broken or str(error)
         if BIND_CPU in meta.annotations:
             try:
                 pieces = bound_cpu(meta.annotations[BIND_CPU], formed)
@@ -132,6 +145,7 @@ class Records:
             leaving=meta.deletion_timestamp is not None,
             broken=broken or _odd_strategy(meta.annotations.get(STRATEGY, "")),
             claims=claims_of(pod),
+            attached=disks,
             strategy=self._shared(meta.annotations.get(STRATEGY, "")),
             priority_class=self._shared(spec.priority_class_name),
             preempts=spec.preemption_policy != "Never",
@@ -152,8 +166,7 @@ class Records:
 
     def _request(self, pod: Pod, formed: Shape) -> Request:
         """What the pod takes: that of its shape, unless a resize is under way."""
-        resized = any(each.allocated_resources or each.resources for each in pod.status.container_statuses)
-        if not resized or pod.finished:
+        if pod.finished or not resized(pod.status):
             return formed.request
         try:
             return tuple(sorted(request_of_pod(pod).items()))
@@ -175,16 +188,7 @@ def unsupported(spec: PodSpec) -> str:
     """The constraint of the spec that is not implemented, empty where there is none."""
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
         return "dynamic resource claims are not implemented"
-    for volume in spec.volumes:
-        if _disk(volume):
-            return f"volume {volume.name}: in-tree disks are not implemented"
     return ""
-
-
-def _disk(volume: Volume) -> bool:
-    """A disk named in the pod itself: only one node may write to it, and nobody counts how many a node has."""
-    disks = volume.gce_persistent_disk, volume.aws_elastic_block_store, volume.azure_disk, volume.iscsi, volume.rbd
-    return any(disk is not None for disk in disks)
 
 
 def _odd_strategy(given: str) -> str:

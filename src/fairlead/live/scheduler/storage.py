@@ -8,6 +8,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from fairlead.kube.codec.disks import Attached, driver_of, handle_of, plugin_of
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.storage import (
     CsiDriver,
@@ -31,9 +32,10 @@ from fairlead.kube.resources import (
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import ZONE_KEYS
 from fairlead.live.scheduler.kept import Kept
-from fairlead.live.scheduler.loads import Attached, Loads
+from fairlead.live.scheduler.loads import Loads
+from fairlead.live.scheduler.migration import Migration
 from fairlead.live.scheduler.records import Key, PodRecord
-from fairlead.live.scheduler.supply import STORAGE, Asked, Supply, volume_terms
+from fairlead.live.scheduler.supply import STORAGE, Asked, Supply
 from fairlead.model.amounts import amount
 from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
 from fairlead.model.reasons import Reason
@@ -45,6 +47,7 @@ OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAITS_FOR_NODE = "WaitForFirstConsumer"
 ONE_POD = "ReadWriteOncePod"
+DISK = "disk/"
 
 
 class Storage(Kept):
@@ -65,6 +68,7 @@ class Storage(Kept):
         self._promised: dict[Key, tuple[str, str]] = {}
         self._taken: dict[str, Key] = {}
         self._supply = Supply()
+        self._migration = Migration()
         self._loads = Loads(self._attached)
         self._holders: dict[str, set[Key]] = defaultdict(set)
         """Claims and attachments by the volume they name."""
@@ -85,6 +89,8 @@ class Storage(Kept):
             key = pod.metadata.namespace, name
             self._users[key].add(pod.key)
             self._loads.hold(key, node)
+        for disk in pod.attached:
+            self._loads.hold(_named(disk), node)
 
     def uncount(self, pod: PodRecord, node: str) -> None:
         """The pod holds them there no more."""
@@ -94,6 +100,8 @@ class Storage(Kept):
             self._loads.leave(key, node)
             if not self._users[key]:
                 del self._users[key]
+        for disk in pod.attached:
+            self._loads.leave(_named(disk), node)
 
     def promise(self, namespace: str, claim: str, node: str, volume: str) -> None:
         """The claim gets a volume on the node: `volume`, or one that is made (empty)."""
@@ -123,7 +131,7 @@ class Storage(Kept):
             if volume is None:
                 waiting.append(claim)
                 continue
-            terms = volume_terms(volume)
+            terms = self._migration.terms(volume)
             if terms is not None:
                 volumes.append(terms)
             zones.extend(_zones(volume))
@@ -203,23 +211,27 @@ class Storage(Kept):
     def _crowded(self, pod: PodRecord) -> tuple[str, ...]:
         """Nodes on which the pod's volumes would pass a driver's limit."""
         wanted = {each for name, _ in pod.claims if (each := self._attached((pod.metadata.namespace, name)))}
-        return self._loads.crowded(wanted)
+        return self._loads.crowded({*wanted, *pod.attached})
 
     def _attached(self, key: Key) -> Attached | None:
-        """The driver of a claim, or of an attachment, and the name of its volume there; None where none attaches it."""
+        """The driver of a holder and the name of its volume there; None where none attaches it."""
+        if key[0].startswith(DISK):
+            return key[0].removeprefix(DISK), key[1]
         attachment = self.attachments.get(key)
         if attachment is not None:
-            return _handle(self.volumes.get(("", attachment.spec.source.persistent_volume_name)))
+            volume = self.volumes.get(("", attachment.spec.source.persistent_volume_name))
+            if volume is None or volume.spec.csi is None or not attachment.spec.attacher:
+                return None
+            return attachment.spec.attacher, volume.spec.csi.volume_handle
         claim = self.claims.get(key)
         if claim is None:
             return None
-        volume = self.volume(claim)
+        volume = self.volumes.get(("", claim.spec.volume_name)) if claim.spec.volume_name else None
         if volume is not None:
             return _handle(volume)
         found = self.classes.get(("", _class(claim)))
-        if found is None or found.provisioner in ("", NO_PROVISIONER):
-            return None
-        return found.provisioner, "/".join(("", *key))
+        driver = "" if found is None else driver_of(found.provisioner)
+        return (driver, "/".join(("", *key))) if driver and driver != NO_PROVISIONER else None
 
     def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
         about: Key | None = None
@@ -233,6 +245,7 @@ class Storage(Kept):
             self._attachment_changed(before, now)
         elif resource is CSI_NODES:
             self._loads.limit((now or before).metadata.name, _limits(now))
+            self._migration.put((now or before).metadata.name, now)
         elif resource is STORAGE_CLASSES:
             for key in self._users:
                 self._loads.again(key)
@@ -279,10 +292,17 @@ def _owner(volume: PersistentVolume) -> Key | None:
     return None if reference is None else (reference.namespace, reference.name)
 
 
-def _handle(volume: PersistentVolume | None) -> Attached | None:
-    if volume is None or volume.spec.csi is None:
-        return None
-    return volume.spec.csi.driver, volume.spec.csi.volume_handle
+def _named(disk: Attached) -> Key:
+    """A disk that a pod names itself, as a holder: no namespace is called so."""
+    return DISK + disk[0], disk[1]
+
+
+def _handle(volume: PersistentVolume) -> Attached | None:
+    """The volume as its driver knows it, also where the driver took over from an in-tree plugin."""
+    if volume.spec.csi is not None:
+        return volume.spec.csi.driver, volume.spec.csi.volume_handle
+    plugin, handle = plugin_of(volume.spec), handle_of(volume.spec, volume.metadata.labels)
+    return (plugin.driver, handle) if plugin is not None and handle else None
 
 
 def _limits(node: CsiNode | None) -> dict[str, int]:

@@ -13,41 +13,54 @@ class Measures:
     def __init__(self) -> None:
         self.registry = CollectorRegistry()
         self.seconds = Histogram(
-            "fairlead_storage_decide_seconds", "Seconds one look took.", buckets=BUCKETS, registry=self.registry
+            "fairlead_storage_decide_seconds",
+            "Seconds that one decision about all volumes took.",
+            buckets=BUCKETS,
+            registry=self.registry,
         )
         self.unscheduled = Gauge(
             "fairlead_storage_unscheduled_replicas",
-            "Storage replicas that have no disk and get none.",
+            "Storage replicas without a disk for which no disk fits.",
             registry=self.registry,
         )
         self.placeable = Gauge(
             "fairlead_storage_placeable_replicas",
-            "Replicas without a disk for which there is one.",
+            "Storage replicas without a disk for which a disk fits.",
             registry=self.registry,
         )
         self.in_flight = Gauge(
             "fairlead_storage_in_flight_replicas",
-            "Replicas whose disk does not count them yet.",
+            "Storage replicas placed on a disk whose status does not count them yet.",
             registry=self.registry,
         )
         self.errors = Gauge(
-            "fairlead_storage_unusable_objects", "Values of objects that could not be used.", registry=self.registry
+            "fairlead_storage_unusable_objects",
+            "Fields of Longhorn objects that could not be read.",
+            registry=self.registry,
         )
-        self.moves = Gauge("fairlead_storage_moves_advised", "Moves that are worth making now.", registry=self.registry)
+        self.moves = Gauge(
+            "fairlead_storage_moves_advised",
+            "Moves of storage replicas that would lower the imbalance.",
+            registry=self.registry,
+        )
         self.imbalance = Gauge(
             "fairlead_storage_imbalance",
-            "Imbalance of the nodes, and of the disks of the worst node, now and after the moves advised.",
+            "Imbalance of the nodes, and of the disks of the worst node, now and after the advised moves.",
             ["stage", "when"],
             registry=self.registry,
         )
-        self.writes = Counter("fairlead_storage_writes", "Replicas that were given a disk.", registry=self.registry)
+        self.writes = Counter(
+            "fairlead_storage_writes", "Storage replicas to which a disk was written.", registry=self.registry
+        )
         self.refusals = Counter(
             "fairlead_storage_refused_writes",
-            "Placements that were not written: the Replica changed, its node changed, or another cause.",
+            "Placements not written because the Replica or its node had changed, or for another cause.",
             ["cause"],
             registry=self.registry,
         )
-        self.leading = Gauge("fairlead_storage_leader", "1 while this instance leads.", registry=self.registry)
+        self.leading = Gauge(
+            "fairlead_storage_leader", "1 while this instance holds the lease.", registry=self.registry
+        )
 
     def advised(self, advice: Rebalance) -> None:
         """The moves, and the imbalance around them."""

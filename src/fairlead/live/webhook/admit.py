@@ -25,6 +25,10 @@ from fairlead.model.reasons import Finding, because
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 RETRY_SECONDS = 1
+REPORTS = "; the ReplicaSet reports: "
+MOST_REFUSAL = 500
+_ASK_AGAIN = reasons.SLOTS_UNRESOLVED.sentence.rpartition("}")[2]
+"""What every 429 of ours says."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -102,16 +106,23 @@ def owner_of(kind: OwnerKind, workload: Workload) -> Owner:
 
 
 def answer(
-    request: Request, asking: Asking | None, decision: Split, rules: TierRules, *, soon: bool = False
+    request: Request,
+    asking: Asking | None,
+    decision: Split,
+    rules: TierRules,
+    *,
+    soon: bool = False,
+    refused: str = "",
 ) -> dict[str, Any]:
     """The response: a patch for a verdict, nothing for a pod left alone, "ask again" where neither is safe.
 
     A granted slot is named after the request, which is unique. `soon` is for requests that have to come back: whether
     a moment will do. Clients wait that moment themselves, and a controller's holds one of its few workers meanwhile.
+    `refused` is what the ReplicaSet reports of pods that could not be created: the reason that people look for.
     """
     if decision.verdict is Verdict.RETRY:
-        seconds = RETRY_SECONDS if soon else None
-        message = decision.rule.sentence
+        seconds = RETRY_SECONDS if soon and not refused else None
+        message = decision.rule.sentence + (REPORTS + refused if refused else "")
         return refuse(request.uid, code=429, reason="TooManyRequests", message=message, retry_seconds=seconds)
     warnings = list(decision.warnings)
     patch: Patch = []
@@ -122,6 +133,13 @@ def answer(
     elif asking is not None and decision.verdict is Verdict.SPOT:
         patch = patches.spot(asking.raw, rules)
     return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit(decision))
+
+
+def refusal(replica_set: Workload) -> str:
+    """Why pods of the ReplicaSet could not be created, as its controller reports; empty where that is our own 429."""
+    failed = (each.message for each in replica_set.status.conditions if each.type == "ReplicaFailure")
+    _, reported, told = next(failed, "").rpartition(REPORTS)
+    return "" if not reported and _ASK_AGAIN in told else told[:MOST_REFUSAL]
 
 
 def audit(decision: Split) -> dict[str, str]:

@@ -116,8 +116,10 @@ class Webhook:
         )
         self._repairs = configuration.evictions.allowed
         endpoints = {"/mutate": mutator.answer, "/validate": _validated}
-        self._server = AdmissionServer(endpoints, self.measures, budget=settings.budget_seconds)
-        self._certificate = Certificate(self._source())
+        self._server = AdmissionServer(
+            endpoints, self.measures, budget=settings.budget_seconds, clients=settings.client_names
+        )
+        self._certificate = Certificate(self._source(), settings.client_authority)
         self._gated = gated
         self.measures.conflicts.set_function(lambda: self._counter.conflicts)
         self.measures.writes.set_function(lambda: self._counter.writes)

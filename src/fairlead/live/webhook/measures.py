@@ -12,20 +12,27 @@ class Measures:
         self.registry = CollectorRegistry()
         self.answers = Counter(
             "fairlead_admissions",
-            "Reviews answered, by verdict and reason.",
+            "Admission reviews answered, by tier and reason.",
             ["tier", "reason"],
             registry=self.registry,
         )
         self.failures = Counter(
-            "fairlead_admission_failures", "Reviews that got an HTTP error.", ["status"], registry=self.registry
+            "fairlead_admission_failures",
+            "Admission reviews answered with an HTTP error, by status.",
+            ["status"],
+            registry=self.registry,
         )
         self.seconds = Histogram(
             "fairlead_admission_seconds",
-            "Seconds a review took.",
+            "Seconds that an admission review took.",
             ["endpoint"],
             buckets=BUCKETS,
             registry=self.registry,
         )
-        self.conflicts = Gauge("fairlead_ledger_conflicts", "Ledger writes that were beaten.", registry=self.registry)
-        self.writes = Gauge("fairlead_ledger_writes", "Ledger writes that went through.", registry=self.registry)
-        self.leading = Gauge("fairlead_leader", "1 while this instance leads.", registry=self.registry)
+        self.conflicts = Gauge(
+            "fairlead_ledger_conflicts",
+            "Ledger writes repeated because another replica wrote first.",
+            registry=self.registry,
+        )
+        self.writes = Gauge("fairlead_ledger_writes", "Ledger writes stored.", registry=self.registry)
+        self.leading = Gauge("fairlead_leader", "1 while this instance holds the lease.", registry=self.registry)

@@ -6,7 +6,7 @@ with `Connection: close` to be left.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
 from contextlib import asynccontextmanager
 from ssl import SSLContext
 from typing import Any
@@ -28,12 +28,23 @@ log = structlog.get_logger("webhook")
 
 
 class AdmissionServer:
-    """Serves the endpoints. `budget` bounds the seconds of one request, its body included."""
+    """Serves the endpoints. `budget` bounds the seconds of one request, its body included.
 
-    def __init__(self, endpoints: Mapping[str, Answer], measures: Measures, *, budget: float) -> None:
+    With `clients` only those are answered whose certificate has one of these names.
+    """
+
+    def __init__(
+        self,
+        endpoints: Mapping[str, Answer],
+        measures: Measures,
+        *,
+        budget: float,
+        clients: Collection[str] = (),
+    ) -> None:
         self._endpoints = endpoints
         self._measures = measures
         self._budget = budget
+        self._clients = frozenset(clients)
         self.draining = False
 
     def app(self) -> web.Application:
@@ -69,6 +80,8 @@ class AdmissionServer:
 
     async def _outcome(self, request: web.Request) -> tuple[int, bytes]:
         """Status and body. Only what the API server or we do wrong is a 500; what the caller sends is a 4xx."""
+        if self._clients and not self._clients & _names(request):
+            return 403, b"the client's certificate has none of the names in webhook.clientNames\n"
         if request.content_type != "application/json":
             return 415, b"expected Content-Type: application/json\n"
         try:
@@ -85,3 +98,10 @@ class AdmissionServer:
             log.warning("request failed", path=request.path, error=str(error))
             return 500, f"{error}\n".encode()
         return 200, msgspec.json.encode(answer)
+
+
+def _names(request: web.Request) -> set[str]:
+    """The names in the certificate that the client shows: its common name and its DNS names."""
+    certificate = (request.transport.get_extra_info("peercert") if request.transport else None) or {}
+    subject = {value for part in certificate.get("subject", ()) for key, value in part if key == "commonName"}
+    return subject | {value for kind, value in certificate.get("subjectAltName", ()) if kind == "DNS"}

@@ -6,10 +6,11 @@ from typing import Any
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.review import Request, allow
 from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import Workload
 from fairlead.levels.tier import reasons
-from fairlead.levels.tier.split import Policy, Split, split, target_of, unmanaged
+from fairlead.levels.tier.split import Policy, Split, Verdict, split, target_of, unmanaged
 from fairlead.live.webhook import admit
 from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
 from fairlead.live.webhook.owners import Owners
@@ -63,8 +64,20 @@ class Mutator:
         self._report(decision, None if workload is None else _reference(asking, workload))
         if self._shadow:
             return allow(request.uid, audit=admit.audit(decision))
-        soon = self._counter.soon(asking.controller.uid)
-        return admit.answer(request, asking, decision, self._rules, soon=soon)
+        soon, refused = self._counter.soon(asking.controller.uid), ""
+        if decision.verdict is Verdict.RETRY:
+            refused = await self._refused(asking)
+        return admit.answer(request, asking, decision, self._rules, soon=soon, refused=refused)
+
+    async def _refused(self, asking: admit.Asking) -> str:
+        """Why earlier pods of the ReplicaSet were refused: a quota's words must not be hidden behind ours."""
+        reference = asking.controller
+        lookup = admit.Lookup(kind=reference.kind, namespace=asking.namespace, name=reference.name, uid=reference.uid)
+        try:
+            found = await self._owners.live(lookup)
+        except KubeError:
+            return ""
+        return "" if found is None else admit.refusal(found)
 
     def _counted(self, asking: admit.Asking, owner: Owner) -> bool:
         """Whether the verdict depends on a count; all others follow from the pod and its owner alone."""

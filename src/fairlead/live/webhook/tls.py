@@ -5,19 +5,19 @@ in use would break every new connection.
 """
 
 import base64
-import os
 import ssl
-import tempfile
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
 from fairlead.kube.client import Client
+from fairlead.kube.credentials import read_text
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.patches import update
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
+from fairlead.kube.tls import load_pair
 from fairlead.live.webhook.certificates import Pair, due, first_of, issue, make_authority, serves
 from fairlead.model.errors import InputError
 
@@ -35,20 +35,39 @@ class Source(Protocol):
 class Certificate:
     """The context of the server, and the pair loaded into it."""
 
-    def __init__(self, source: Source) -> None:
+    def __init__(self, source: Source, clients: str = "") -> None:
         self.context = _context()
         self._source = source
         self._loaded: Pair | None = None
+        self._clients = Path(clients) if clients else None
+        self._trusted: set[str] = set()
 
     async def refresh(self) -> bool:
         """Load the pair of the source if it is another one; True if it was. A bad pair raises and changes nothing."""
+        self._trust_clients()
         pair = await self._source.pair()
         if pair == self._loaded:
             return False
-        _load(_context(), pair)
-        _load(self.context, pair)
+        for context in (_context(), self.context):
+            load_pair(context, pair.certificate, pair.key, place="certificate")
         self._loaded = pair
         return True
+
+    def _trust_clients(self) -> None:
+        """Ask clients for a certificate of the authorities in the file. One that has been taken out of it is trusted
+        until the next start: a context in use can only learn.
+        """
+        if self._clients is None:
+            return
+        bundle = read_text(self._clients, "client authority")
+        if bundle in self._trusted:
+            return
+        try:
+            self.context.load_verify_locations(cadata=bundle)
+        except (ssl.SSLError, ValueError) as error:
+            raise InputError(str(self._clients), f"the client authority is not a PEM certificate: {error}") from error
+        self.context.verify_mode = ssl.CERT_REQUIRED
+        self._trusted.add(bundle)
 
 
 class Files:
@@ -154,7 +173,7 @@ class SelfMade:
                 raise
         found = await self._read()
         if found is None:
-            raise InputError(self._secret, "the Secret of the certificate comes and goes; somebody else manages it")
+            raise InputError(self._secret, "the Secret of the certificate comes and goes; another program manages it")
         return found
 
     async def _trust(self, bundle: str) -> None:
@@ -179,19 +198,6 @@ def _context() -> ssl.SSLContext:
     context.minimum_version = ssl.TLSVersion.TLSv1_2
     context.set_alpn_protocols(["http/1.1"])
     return context
-
-
-def _load(context: ssl.SSLContext, pair: Pair) -> None:
-    """Load a pair from text. OpenSSL reads files only, so one exists for the moment of reading."""
-    handle, name = tempfile.mkstemp(prefix="fairlead-")
-    try:
-        with os.fdopen(handle, "w", encoding="ascii") as file:
-            file.write(pair.certificate + pair.key)
-        context.load_cert_chain(name)
-    except (ssl.SSLError, OSError, ValueError) as error:
-        raise InputError("certificate", f"this certificate and key cannot be used together: {error}") from None
-    finally:
-        os.unlink(name)
 
 
 def _base64(text: str) -> str:

@@ -43,10 +43,13 @@ class Constraints:
             reasons.UNSCHEDULABLE: ~state.unschedulable | _of_profiles(state, shape, reopened),
             reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
             reasons.TAINT_NOT_TOLERATED: _of_profiles(state, shape, tolerated),
+            **({reasons.FEATURE_MISSING: _declared(state, shape)} if shape.features else {}),
             **also,
         }
         self._alone = np.logical_and.reduce(list(self._passing.values()))
         self._free_ports = ~neighbours.port_taken(state, shape, population) if shape.ports else None
+        self._free_disks = ~neighbours.disk_taken(state, shape, population) if shape.disks else None
+        self._disks_once = neighbours.shares_with_itself(shape)
         self._apart = neighbours.apart(state, shape, population)
         self._together = neighbours.together(state, shape, population)
         self._hard = spread.spreads(state, shape, population, hard=True)
@@ -55,7 +58,8 @@ class Constraints:
     @property
     def independent(self) -> bool:
         """Whether placing one replica changes nothing for the next but room: then a whole group is placed at once."""
-        return not (self._apart or self._together or self._hard or self._soft or self._free_ports is not None)
+        exclusive = self._free_ports is not None or self._disks_once
+        return not (self._apart or self._together or self._hard or self._soft or exclusive)
 
     def allowed(self) -> Bool:
         """Nodes that may take the next replica."""
@@ -73,6 +77,8 @@ class Constraints:
         self.left[row] -= 1
         if self._free_ports is not None:
             self._free_ports[row] = False
+        if self._free_disks is not None and self._disks_once:
+            self._free_disks[row] = False
         for apart in self._apart:
             apart.place(row)
         if self._together:
@@ -93,6 +99,8 @@ class Constraints:
         passing: dict[Reason, Bool] = {}
         if self._free_ports is not None:
             passing[reasons.PORT_TAKEN] = self._free_ports
+        if self._free_disks is not None:
+            passing[reasons.DISK_TAKEN] = self._free_disks
         if self._apart:
             passing[reasons.TOO_NEAR] = np.logical_and.reduce([each.allowed() for each in self._apart])
         if self._together:
@@ -141,3 +149,7 @@ def _of_profiles(
     """Where it holds for a node's taints and the shape's tolerations, asked once a distinct list of taints."""
     answers = np.array([holds(taints, shape.tolerations) for taints in state.taint_profiles], dtype=np.bool_)
     return answers[state.taint_profile]
+
+
+def _declared(state: NodeState, shape: Shape) -> Bool:
+    return np.array([{*shape.features} <= {*declared} for declared in state.features], dtype=np.bool_)

@@ -8,7 +8,7 @@ from fairlead.levels.node.constraints.labels import domains
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import ABSENT, NodeState
 from fairlead.model.population import Population, Resident
-from fairlead.model.shape import Neighbour, Shape
+from fairlead.model.shape import Disk, Neighbour, Shape
 
 
 def sees(wish: Neighbour, owner: str, namespace: str, labels: dict[str, str], population: Population) -> bool:
@@ -162,6 +162,21 @@ def port_taken(state: NodeState, shape: Shape, population: Population) -> Bool:
     """Nodes where a running replica holds one of the shape's ports."""
     wanted = np.array([_clash(each, shape) for each in population.residents], dtype=np.bool_)
     return population.per_node(wanted, len(state.names)) > 0
+
+
+def disk_taken(state: NodeState, shape: Shape, population: Population) -> Bool:
+    """Nodes where a running replica has one of the shape's disks, and not both only read it."""
+    wanted = np.array([_share(each.disks, shape.disks) for each in population.residents], dtype=np.bool_)
+    return population.per_node(wanted, len(state.names)) > 0
+
+
+def shares_with_itself(shape: Shape) -> bool:
+    """Whether two replicas of the shape may not be on one node because of their disks."""
+    return _share(shape.disks, shape.disks)
+
+
+def _share(theirs: tuple[Disk, ...], mine: tuple[Disk, ...]) -> bool:
+    return any(each.clashes(other) for each in mine for other in theirs)
 
 
 def _clash(running: Resident, shape: Shape) -> bool:

@@ -22,6 +22,7 @@ CORES_TAKEN = _reason(
     "CoresTaken", "the cores that are not promised to others do not make one replica with bound cores", Cure.EVICTION
 )
 PORT_TAKEN = _reason("PortTaken", "a port that the replica needs on the node itself is taken", Cure.EVICTION)
+DISK_TAKEN = _reason("DiskTaken", "a disk that the replica names is in use there by another replica", Cure.EVICTION)
 TOO_NEAR = _reason(
     "TooNear", "a replica runs there that this one must stay apart from, or that refuses it", Cure.EVICTION
 )
@@ -33,6 +34,7 @@ NO_STORAGE_ROOM = _reason("NoStorageRoom", "the storage reports no room there fo
 TOO_MANY_VOLUMES = _reason(
     "TooManyVolumes", "the node would have more volumes of a driver attached than it can", Cure.EVICTION
 )
+FEATURE_MISSING = _reason("FeatureMissing", "the node does not declare a feature that the replica needs", Cure.EDIT)
 
 FILTERS = (
     CLAIM_MISSING,
@@ -44,6 +46,7 @@ FILTERS = (
     NO_ROOM,
     CORES_TAKEN,
     PORT_TAKEN,
+    DISK_TAKEN,
     TOO_NEAR,
     NOT_NEAR,
     TOO_UNEVEN,
@@ -51,5 +54,6 @@ FILTERS = (
     NO_VOLUME,
     NO_STORAGE_ROOM,
     TOO_MANY_VOLUMES,
+    FEATURE_MISSING,
 )
 """In the order in which they are asked; the first that fails is the reason."""
