@@ -18,7 +18,7 @@ from tools.oracle.vocabulary import THEMES
 def compare(
     oracle: Oracle, pairs: int, seed: int, themes: tuple[str, ...], tally: Tally
 ) -> dict[str, tuple[Cluster, Difference]]:
-    """Ask both sides about random clusters until so many pods were asked about: the first cluster of each kind of difference."""
+    """Ask both sides about so many pods of random clusters: the first cluster of each kind of difference."""
     first: dict[str, tuple[Cluster, Difference]] = {}
     while tally.pairs < pairs:
         made = cluster(f"{seed}/{tally.clusters}", themes)
@@ -44,7 +44,8 @@ def report(tally: Tally, seed: int, seconds: float) -> str:
     lines = [
         f"seed {seed}: {tally.pairs:,} pairs of a pod and a cluster, {tally.clusters:,} clusters, {seconds:.0f} s,"
         f" {60 * tally.pairs / seconds:,.0f} pairs a minute",
-        f"  of {tally.nodes:,} nodes asked about, {tally.feasible:,} are feasible; {sum(tally.kinds.values()):,} differ",
+        f"  of {tally.nodes:,} nodes asked about, {tally.feasible:,} are feasible;"
+        f" {sum(tally.kinds.values()):,} differ",
         f"  refused by {_counts(tally.plugins)}",
         f"  left pending by Fairlead, not implemented: {_counts(tally.left)}",
         f"  intended differences: {_counts(tally.intended)}",

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tools.oracle.clusters import Cluster
-from tools.oracle.draw import Raw
-from tools.oracle.intended import rewritten
+from tools.oracle.intended import explanations, named
 from tools.oracle.ours import Opinion, after_one, opinions
 from tools.oracle.process import Answer, Oracle, Verdict
 
@@ -71,40 +70,40 @@ def differences(oracle: Oracle, cluster: Cluster, tally: Tally) -> list[Differen
     return found
 
 
-def _next(
-    oracle: Oracle, cluster: Cluster, answer: Answer, ours: dict[str, Opinion], tally: Tally
-) -> list[Difference]:
+def _next(oracle: Oracle, cluster: Cluster, answer: Answer, ours: dict[str, Opinion], tally: Tally) -> list[Difference]:
     """What differs about the second replica after the first: a pod of the cluster with one like it placed before."""
-    free = [pod for pod in cluster["pods"] if not pod["spec"].get("volumes") and _name(pod) in answer.pods]
-    chosen = [(pod, node) for pod in free for node in sorted(ours[_name(pod)].feasible)]
+    free = [pod for pod in cluster["pods"] if not pod["spec"].get("volumes") and named(pod) in answer.pods]
+    chosen = [(pod, node) for pod in free for node in sorted(ours[named(pod)].feasible)]
     if not chosen:
         return []
     pod, node = chosen[tally.clusters % len(chosen)]
     meta = {**pod["metadata"], "name": f"{pod['metadata']['name']}-first", "uid": "uid-first"}
     first = {**pod, "metadata": meta, "spec": {**pod["spec"], "nodeName": node}, "status": {"phase": "Running"}}
     changed = {**cluster, "pods": [*cluster["pods"], first]}
-    said, theirs = after_one(answer.admitted, _name(pod), node), oracle.ask(changed).pods[_name(pod)]
+    said, theirs = after_one(answer.admitted, named(pod), node), oracle.ask(changed).pods[named(pod)]
     tally.pairs += 1
     _count(theirs, tally, len(answer.admitted.nodes))
-    found = [_difference(_name(pod), each, said, theirs) for each in sorted(said.feasible ^ theirs.feasible)]
+    found = [_difference(named(pod), each, said, theirs) for each in sorted(said.feasible ^ theirs.feasible)]
     return _unexplained(oracle, changed, found, tally)
-
-
-def _name(pod: Raw) -> str:
-    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
 
 
 def _unexplained(oracle: Oracle, cluster: Cluster, found: list[Difference], tally: Tally) -> list[Difference]:
     """Those that no intended difference explains."""
-    for intended, changed in rewritten(cluster):
-        candidates = [each for each in found if each.word in intended.words]
-        if not candidates:
-            continue
-        verdicts = oracle.ask(changed).pods
-        explained = {each for each in candidates if each.ends(verdicts[each.pod])}
-        tally.intended[intended.code] += len(explained)
-        found = [each for each in found if each not in explained]
-    return found
+    left = []
+    for each in found:
+        code = _explanation(oracle, cluster, each)
+        if code:
+            tally.intended[code] += 1
+        else:
+            left.append(each)
+    return left
+
+
+def _explanation(oracle: Oracle, cluster: Cluster, found: Difference) -> str:
+    for code, changed in explanations(cluster, found.pod, found.node, found.word):
+        if found.ends(oracle.ask(changed).pods[found.pod]):
+            return code
+    return ""
 
 
 def _found(answer: Answer, ours: dict[str, Opinion], tally: Tally) -> Iterator[Difference]:

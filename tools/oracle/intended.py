@@ -22,30 +22,29 @@ from tools.oracle.wishes import REQUIRED
 NOWHERE = "no-namespace-of-this-name"
 
 
-def closed_nodes_tainted(cluster: Cluster) -> None:
+def closed_nodes_tainted(cluster: Cluster, pod: str, node: str) -> None:
     """Cordoned and unready nodes carry the taint that the node lifecycle controller gives them (0236)."""
-    for node in cluster.get("nodes", ()):
-        keys = [CORDONED] if node.get("spec", {}).get("unschedulable") else []
-        for condition in node.get("status", {}).get("conditions", ()):
+    for closed in cluster.get("nodes", ()):
+        keys = [CORDONED] if closed.get("spec", {}).get("unschedulable") else []
+        for condition in closed.get("status", {}).get("conditions", ()):
             if condition["type"] == "Ready" and condition["status"] != "True":
                 keys.append(NOT_READY if condition["status"] == "False" else UNREACHABLE)
-        taints: list[Raw] = node.get("spec", {}).get("taints", [])
+        taints: list[Raw] = closed.get("spec", {}).get("taints", [])
         there = {each["key"] for each in taints if each["effect"] == "NoSchedule"}
         if new := [{"key": key, "effect": "NoSchedule"} for key in keys if key not in there]:
-            node.setdefault("spec", {})["taints"] = [*taints, *new]
+            closed.setdefault("spec", {})["taints"] = [*taints, *new]
 
 
-def namespaces_named(cluster: Cluster) -> None:
-    """Namespace selectors of waiting pods that accept a namespace without labels name their namespaces (0237)."""
-    known = {each["metadata"]["namespace"]: {} for each in cluster.get("pods", ())}
+def namespaces_named(cluster: Cluster, pod: str, node: str) -> None:
+    """Namespace selectors of the pod that accept a namespace without labels name their namespaces (0237)."""
+    known: dict[str, dict[str, str]] = {each["metadata"]["namespace"]: {} for each in cluster.get("pods", ())}
     known |= {
         each["metadata"]["name"]: {**each["metadata"].get("labels", {}), NAME_LABEL: each["metadata"]["name"]}
         for each in cluster.get("namespaces", ())
     }
-    for pod in cluster.get("pods", ()):
-        if not pod["spec"].get("nodeName"):
-            for term in _required(pod):
-                _name_namespaces(term, known)
+    own = _pod(cluster, pod)
+    for term in _required(own):
+        _name_namespaces(term, known)
 
 
 def _required(pod: Raw) -> Iterator[Raw]:
@@ -63,27 +62,59 @@ def _name_namespaces(term: Raw, known: Mapping[str, dict[str, str]]) -> None:
     term["namespaces"] = sorted(named) or [NOWHERE]
 
 
-def claims_counted_once(cluster: Cluster) -> None:
+def claims_counted_once(cluster: Cluster, pod: str, node: str) -> None:
     """A claim that several volumes of a pod name is named by the first alone (0238)."""
-    for pod in cluster.get("pods", ()):
-        seen: set[str] = set()
-        kept = []
-        for volume in pod["spec"].get("volumes", ()):
-            claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
-            if not claim or claim not in seen:
-                kept.append(volume)
-            seen.add(claim)
-        if "volumes" in pod["spec"]:
-            pod["spec"]["volumes"] = kept
+    own = _pod(cluster, pod)
+    seen: set[str] = set()
+    kept = []
+    for volume in own["spec"].get("volumes", ()):
+        claim = volume.get("persistentVolumeClaim", {}).get("claimName", "")
+        if not claim or claim not in seen:
+            kept.append(volume)
+        seen.add(claim)
+    own["spec"]["volumes"] = kept
 
 
-def volumes_not_translated(cluster: Cluster) -> None:
-    """No node says that it has handed in-tree volumes over to a driver (0239)."""
-    for node in cluster.get("csinodes", ()):
-        node["metadata"].pop("annotations", None)
+def attachments_dropped(cluster: Cluster, pod: str, node: str) -> None:
+    """What the pod will use is not attached to the node yet; or, where all of it is, the node has no limits (0238)."""
+    sources = {each["metadata"]["name"]: each["spec"].get("csi") for each in cluster.get("persistentvolumes", ())}
+    wanted = [sources[name] for name in _volumes_of(cluster, _pod(cluster, pod)) if sources.get(name)]
+    mine = [
+        each
+        for each in cluster.get("volumeattachments", ())
+        if each["spec"]["nodeName"] == node and sources.get(each["spec"]["source"]["persistentVolumeName"]) in wanted
+    ]
+    attached = [sources[each["spec"]["source"]["persistentVolumeName"]] for each in mine]
+    if mine and all(each in attached for each in wanted):
+        cluster["csinodes"] = [each for each in cluster["csinodes"] if each["metadata"]["name"] != node]
+    elif mine:
+        cluster["volumeattachments"] = [each for each in cluster["volumeattachments"] if each not in mine]
 
 
-def asked_again(cluster: Cluster) -> None:
+def _volumes_of(cluster: Cluster, pod: Raw) -> set[str]:
+    """Names of the volumes that the pod's claims name."""
+    meta = pod["metadata"]
+    names = {
+        volume.get("persistentVolumeClaim", {}).get("claimName") or f"{meta['name']}-{volume['name']}"
+        for volume in pod["spec"].get("volumes", ())
+    }
+    return {
+        each["spec"].get("volumeName", "")
+        for each in cluster.get("persistentvolumeclaims", ())
+        if each["metadata"]["namespace"] == meta["namespace"] and each["metadata"]["name"] in names
+    }
+
+
+def _pod(cluster: Cluster, pod: str) -> Raw:
+    return next(each for each in cluster["pods"] if named(each) == pod)
+
+
+def named(pod: Raw) -> str:
+    """Namespace and name, as answers name pods."""
+    return f"{pod['metadata']['namespace']}/{pod['metadata']['name']}"
+
+
+def asked_again(cluster: Cluster, pod: str, node: str) -> None:
     """Nothing is rewritten: among equal volumes kube-scheduler takes one at random (0238)."""
 
 
@@ -91,11 +122,12 @@ def asked_again(cluster: Cluster) -> None:
 class Intended:
     """One intended difference: its reason code, how to rewrite the cluster, and by which words the node is refused.
 
-    The words are plugins where kube-scheduler refuses, and Fairlead's reasons where Fairlead does. `times` is how often to ask about the rewritten cluster; once will do where the answer is always the same.
+    The words are plugins where kube-scheduler refuses, and Fairlead's reasons where Fairlead does. `times` is how
+    often to ask about the rewritten cluster; once will do where the answer is always the same.
     """
 
     code: str
-    rewrite: Callable[[Cluster], None]
+    rewrite: Callable[[Cluster, str, str], None]
     words: tuple[str, ...]
     times: int = 1
 
@@ -108,15 +140,19 @@ INTENDED = (
     ),
     Intended("NamespaceSelectorsOfAbsence", namespaces_named, ("TooNear", "NotNear", "InterPodAffinity")),
     Intended("ClaimsCountOnce", claims_counted_once, ("VolumeBinding",)),
-    Intended("VolumesAreNotTranslated", volumes_not_translated, ("VolumeElsewhere", "VolumeBinding")),
+    Intended("AttachedVolumesCountOnce", attachments_dropped, ("NodeVolumeLimits",)),
     Intended("EqualVolumes", asked_again, ("NoVolumeThere", "NoStorageRoom", "VolumeBinding"), times=30),
 )
 
 
-def rewritten(cluster: Cluster) -> Iterator[tuple[Intended, Cluster]]:
-    """The cluster rewritten for each intended difference that it may show, as often as it is to be asked about."""
+def explanations(cluster: Cluster, pod: str, node: str, word: str) -> Iterator[tuple[str, Cluster]]:
+    """Codes of intended differences that may be the cause, each with the cluster rewritten for it.
+
+    A cluster comes as often as it is to be asked about.
+    """
     for each in INTENDED:
-        changed = copy.deepcopy(cluster)
-        each.rewrite(changed)
-        if changed != cluster or each.rewrite is asked_again:
-            yield from [(each, changed)] * each.times
+        if word in each.words:
+            changed = copy.deepcopy(cluster)
+            each.rewrite(changed, pod, node)
+            if changed != cluster or each.rewrite is asked_again:
+                yield from [(each.code, changed)] * each.times

@@ -91,7 +91,7 @@ def _features(draw: Draw) -> Raw:
 
 
 def csi_node(draw: Draw, name: str, *, limits: bool) -> Raw:
-    """What drivers say of the node: limits where the cluster is about them; and which in-tree volumes they take over."""
+    """What drivers say of the node: limits where the cluster is about them; and the in-tree volumes they take over."""
     drivers = [
         {
             "name": driver,

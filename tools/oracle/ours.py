@@ -68,7 +68,7 @@ def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
         return Opinion(feasible=frozenset(), reasons={}, missing=pod.broken.split(": ")[-1])
     if pod.gated:
         return Opinion(feasible=frozenset(), reasons=dict.fromkeys(view.nodes.names, "gated"))
-    also = reach(view.nodes, cache.storage.demand(pod)).passing if pod.claims else NOTHING_MORE
+    also = reach(view.nodes, cache.storage.demand(pod)).passing if pod.volumes else NOTHING_MORE
     said = _said(view, Constraints(view.nodes, pod.shape, view.population, also))
     (outcome,) = decide(view, grouped([pod]), cache.per_node, cache.storage.demand)
     placed = {node for _, node in outcome.placed}

@@ -315,7 +315,7 @@ def _limits(node: CsiNode | None) -> dict[str, int]:
 
 
 def _zones(volume: PersistentVolume) -> Iterator[Requirement]:
-    """What each of the volume's labels says of its zone; several are written as `a__b`, and an empty part spoils all."""
+    """What each of the volume's labels says of its zone; several are written as `a__b`; an empty part spoils all."""
     for key in ZONE_KEYS:
         values = volume.metadata.labels.get(key, "").split("__")
         if all(values):

@@ -73,7 +73,8 @@ def _in_zone(state: NodeState, zone: Requirement) -> Bool:
     if zone.key in OLDER:
         newer = Requirement(OLDER[zone.key], Operator.IN, zone.values)
         held |= _lacks(state, zone.key) & requirement_holds(state, newer)
-    return held | np.logical_and.reduce([_lacks(state, key) for key in ZONE_KEYS])
+    for_all: Bool = np.logical_and.reduce([_lacks(state, key) for key in ZONE_KEYS])
+    return held | for_all
 
 
 def _lacks(state: NodeState, key: str) -> Bool:

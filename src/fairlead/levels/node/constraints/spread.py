@@ -83,7 +83,7 @@ def _domains(constraint: Spread, state: NodeState, shape: Shape, population: Pop
 
 
 def _like(constraint: Spread, shape: Shape, population: Population) -> Bool:
-    """Residents of the same namespace that the constraint selects; an empty selector counts none, as in kube-scheduler."""
+    """Like residents of the same namespace; as in kube-scheduler an empty selector counts none."""
     return np.array(
         [
             each.namespace == shape.namespace

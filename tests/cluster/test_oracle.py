@@ -1,0 +1,82 @@
+"""Fairlead's filters against kube-scheduler's own, on random clusters: the feasible nodes are the same."""
+
+import time
+from pathlib import Path
+
+import pytest
+from tools.oracle.__main__ import compare, report
+from tools.oracle.clusters import cluster
+from tools.oracle.differences import Tally, differences
+from tools.oracle.intended import INTENDED
+from tools.oracle.process import Oracle
+from tools.oracle.shrink import shrink
+from tools.oracle.vocabulary import THEMES
+
+ROOT = Path(__file__).parents[2]
+PLUGINS = {
+    "InterPodAffinity",
+    "NodeAffinity",
+    "NodeDeclaredFeatures",
+    "NodePorts",
+    "NodeResourcesFit",
+    "NodeUnschedulable",
+    "NodeVolumeLimits",
+    "PodTopologySpread",
+    "SchedulingGates",
+    "TaintToleration",
+    "VolumeBinding",
+    "VolumeRestrictions",
+    "VolumeZone",
+}
+"""Those that refuse nodes in the default profile, and that Fairlead implements."""
+
+
+@pytest.mark.parametrize("seed", [1, 2])
+def test_feasible_nodes_are_those_of_kube_scheduler(oracle: Oracle, seed: int) -> None:
+    """Some hundred pods on random clusters of all themes: nothing differs that is not meant to."""
+    tally = Tally()
+    compare(oracle, 400, seed, THEMES, tally)
+    assert dict(tally.kinds) == {}, report(tally, seed, 1)
+    assert tally.feasible > 100
+
+
+def test_a_difference_is_seen_and_made_small(oracle: Oracle) -> None:
+    """A pod that Fairlead reads wrongly shows; what has nothing to do with it is dropped."""
+    plain = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
+    pods = [{"metadata": {"name": name, "namespace": "here", "uid": name}, **plain} for name in ("p", "q")]
+    nodes = [{"metadata": {"name": name}, "status": {"allocatable": {"pods": "9"}}} for name in ("n1", "n2")]
+    made = {"pods": pods, "nodes": nodes}
+
+    def persists(tried: dict[str, list[dict[str, object]]]) -> bool:
+        answer = oracle.ask(tried)
+        return any(verdict.feasible for verdict in answer.pods.values())
+
+    assert differences(oracle, made, Tally()) == []
+    small = shrink(made, persists)
+    assert (len(small["pods"]), len(small["nodes"])) == (1, 1)
+
+
+def test_clusters_of_a_seed_are_always_the_same() -> None:
+    """What a proof has seen can be seen again."""
+    assert cluster("7/3") == cluster("7/3") != cluster("7/4")
+
+
+@pytest.mark.parametrize("code", [each.code for each in INTENDED])
+def test_intended_differences_have_a_page(code: str) -> None:
+    """Each reason code is explained by a decision."""
+    assert any(f"`{code}`" in page.read_text() for page in (ROOT / "docs" / "decisions").glob("023*.md"))
+
+
+@pytest.mark.proof
+@pytest.mark.timeout(7200)
+def test_hundred_thousand_pairs_have_no_unexplained_difference(oracle: Oracle) -> None:
+    """100,000 pods on random clusters of a new seed; the result is written down."""
+    seed, tally, begin = int(time.time()), Tally(), time.monotonic()
+    compare(oracle, 100_000, seed, THEMES, tally)
+    lines = report(tally, seed, time.monotonic() - begin)
+    page = ROOT / "docs" / "proof" / f"{time.strftime('%Y-%m-%d')}-oracle.md"
+    title = "# Fairlead's filters against kube-scheduler's own\n\nWritten by `make proof`, on a machine of two cores.\n"
+    before = page.read_text() if page.exists() else title
+    page.write_text(f"{before}\n```\n{lines}\n```\n")
+    assert dict(tally.kinds) == {}
+    assert set(tally.plugins) >= PLUGINS
