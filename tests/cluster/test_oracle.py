@@ -3,14 +3,18 @@
 import time
 from pathlib import Path
 
+import msgspec
 import pytest
 from tools.oracle.__main__ import compare, report
 from tools.oracle.clusters import cluster
 from tools.oracle.differences import Tally, differences
 from tools.oracle.intended import INTENDED
-from tools.oracle.process import Oracle
+from tools.oracle.ours import opinions
+from tools.oracle.process import Admitted, Oracle
 from tools.oracle.shrink import shrink
 from tools.oracle.vocabulary import THEMES
+
+from tests.cluster.intended_clusters import CLUSTERS
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = {
@@ -40,6 +44,16 @@ def test_feasible_nodes_are_those_of_kube_scheduler(oracle: Oracle, seed: int) -
     assert tally.feasible > 100
 
 
+def test_manifests_are_read_as_the_server_stores_them(oracle: Oracle) -> None:
+    """What the API server fills in, Fairlead fills in as well: a manifest is feasible where its stored object is."""
+    for number in range(150):
+        made = cluster(f"manifests/{number}")
+        answer = oracle.ask(made)
+        if not answer.invalid:
+            written = dict(opinions(msgspec.convert(made, Admitted)))
+            assert dict(opinions(answer.admitted)) == written, number
+
+
 def test_a_difference_is_seen_and_made_small(oracle: Oracle) -> None:
     """A pod that Fairlead reads wrongly shows; what has nothing to do with it is dropped."""
     plain = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
@@ -63,8 +77,17 @@ def test_clusters_of_a_seed_are_always_the_same() -> None:
 
 @pytest.mark.parametrize("code", [each.code for each in INTENDED])
 def test_intended_differences_have_a_page(code: str) -> None:
-    """Each reason code is explained by a decision."""
+    """Each reason code is explained by a decision page."""
     assert any(f"`{code}`" in page.read_text() for page in (ROOT / "docs" / "decisions").glob("023*.md"))
+
+
+@pytest.mark.parametrize("code", [each.code for each in INTENDED])
+def test_intended_difference_is_recognised(oracle: Oracle, code: str) -> None:
+    """A cluster of each cause: the difference is there, and explained by this cause. Chance needs several looks."""
+    tally = Tally()
+    for _ in range(30):
+        assert differences(oracle, CLUSTERS[code], tally) == []
+    assert set(tally.intended) == {code}
 
 
 @pytest.mark.proof

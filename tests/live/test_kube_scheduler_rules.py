@@ -153,6 +153,10 @@ CASES = {
         [pod(), pod("q", requests={"example.com/x": "1", "example.com/y": "1"}, nodeName="n1")],
         "n1",
     ),
+    "a pod's own limit stands in for its request only where no container requests anything": Case(
+        [node("n1")], [pod(requests={"cpu": "1"}, resources={"limits": {"cpu": "2"}})], "n1"
+    ),
+    "a pod's own limit stands in for its request": Case([node("n1")], [pod(resources={"limits": {"cpu": "2"}})], ""),
     "a volume kept for the claim is of the claim's class": stored(
         [volume(storageClassName="other", claimRef={"namespace": "here", "name": "claim"})], [claim()], ""
     ),

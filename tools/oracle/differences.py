@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from tools.oracle.clusters import Cluster
+from tools.oracle.draw import Draw
 from tools.oracle.intended import explanations, named
 from tools.oracle.ours import Opinion, after_one, opinions
 from tools.oracle.process import Answer, Oracle, Verdict
@@ -63,7 +64,7 @@ def differences(oracle: Oracle, cluster: Cluster, tally: Tally) -> list[Differen
     answer = oracle.ask(cluster)
     tally.clusters += 1
     tally.invalid.update(each.split()[0] for each in answer.invalid)
-    ours = dict(opinions(answer.admitted))
+    ours = dict(opinions(answer.admitted, Draw(f"history/{tally.clusters}")))
     found = _unexplained(oracle, cluster, list(_found(answer, ours, tally)), tally)
     found += _next(oracle, cluster, answer, ours, tally)
     tally.kinds.update(each.kind for each in found)

@@ -14,6 +14,7 @@ import msgspec
 
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.meta import LabelSelector
+from fairlead.model.amounts import amount, is_bytes
 from fairlead.model.selectors import CORDONED, NOT_READY, UNREACHABLE
 from tools.oracle.clusters import NAME_LABEL, Cluster
 from tools.oracle.draw import Raw
@@ -73,6 +74,14 @@ def claims_counted_once(cluster: Cluster, pod: str, node: str) -> None:
             kept.append(volume)
         seen.add(claim)
     own["spec"]["volumes"] = kept
+
+
+def whole_bytes(cluster: Cluster, pod: str, node: str) -> None:
+    """No container asks for a fraction of a byte (0239)."""
+    for each in cluster["pods"]:
+        for container in (*each["spec"]["containers"], *each["spec"].get("initContainers", ())):
+            for asked in container.get("resources", {}).values():
+                asked |= {name: str(amount(name, value)) for name, value in asked.items() if is_bytes(name)}
 
 
 def attachments_dropped(cluster: Cluster, pod: str, node: str) -> None:
@@ -141,6 +150,7 @@ INTENDED = (
     Intended("NamespaceSelectorsOfAbsence", namespaces_named, ("TooNear", "NotNear", "InterPodAffinity")),
     Intended("ClaimsCountOnce", claims_counted_once, ("VolumeBinding",)),
     Intended("AttachedVolumesCountOnce", attachments_dropped, ("NodeVolumeLimits",)),
+    Intended("WholeBytes", whole_bytes, ("InsufficientRoom",)),
     Intended("EqualVolumes", asked_again, ("NoVolumeThere", "NoStorageRoom", "VolumeBinding"), times=30),
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,6 +13,8 @@ from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.live.scheduler.cache import Cache, View
 from fairlead.live.scheduler.decide import decide, grouped
 from fairlead.live.scheduler.records import PodRecord, Records
+from tools.oracle.draw import Draw
+from tools.oracle.history import history, in_order
 from tools.oracle.process import Admitted
 
 
@@ -28,9 +30,12 @@ class Opinion:
     missing: str = ""
 
 
-def opinions(objects: Admitted) -> Iterator[tuple[str, Opinion]]:
-    """Every pod that waits, by namespace and name, with what Fairlead says of it."""
-    cache = _known(objects)
+def opinions(objects: Admitted, draw: Draw | None = None) -> Iterator[tuple[str, Opinion]]:
+    """Every pod that waits, by namespace and name, with what Fairlead says of it.
+
+    The objects come in order; with a draw they come as a history at random that ends with them.
+    """
+    cache = _known(history(objects, draw) if draw else in_order(objects))
     view = cache.view()
     for each in cache.pods.values():
         if not (each.node or each.finished or each.leaving):
@@ -39,7 +44,7 @@ def opinions(objects: Admitted) -> Iterator[tuple[str, Opinion]]:
 
 def after_one(objects: Admitted, pod: str, node: str) -> Opinion:
     """What Fairlead says of the next pod of the same shape once this one is placed on the node, in the same turn."""
-    cache = _known(objects)
+    cache = _known(in_order(objects))
     view = cache.view()
     namespace, _, name = pod.partition("/")
     constraints = Constraints(view.nodes, cache.pods[namespace, name].shape, view.population)
@@ -47,19 +52,17 @@ def after_one(objects: Admitted, pod: str, node: str) -> Opinion:
     return _said(view, constraints)
 
 
-def _known(objects: Admitted) -> Cache:
+def _known(events: Iterable[tuple[str, Change[Any]]]) -> Cache:
     """The live scheduler's cache, fed as by watches."""
     cache, records = Cache(), Records()
-    for space in objects.namespaces:
-        cache.on_namespace(Change("added", space))
-    for node in objects.nodes:
-        cache.on_node(Change("added", node))
-    for resource, sink in cache.storage.watched():
-        each: Any
-        for each in getattr(objects, resource.plural):
-            sink(Change("added", each))
-    for pod in objects.pods:
-        cache.on_pod(Change("added", records.record(pod)))
+    sinks: dict[str, Callable[[Change[Any]], None]] = {
+        "namespaces": cache.on_namespace,
+        "nodes": cache.on_node,
+        "pods": lambda change: cache.on_pod(Change(change.kind, records.record(change.object))),
+        **{resource.plural: sink for resource, sink in cache.storage.watched()},
+    }
+    for kind, change in events:
+        sinks[kind](change)
     return cache
 
 
