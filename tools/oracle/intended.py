@@ -15,7 +15,7 @@ import msgspec
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.meta import LabelSelector
 from fairlead.model.amounts import amount, is_bytes
-from fairlead.model.selectors import CORDONED, NOT_READY, UNREACHABLE
+from fairlead.model.selectors import NOT_READY, UNREACHABLE
 from tools.oracle.clusters import NAME_LABEL, Cluster
 from tools.oracle.draw import Raw
 from tools.oracle.wishes import REQUIRED
@@ -24,9 +24,9 @@ NOWHERE = "no-namespace-of-this-name"
 
 
 def closed_nodes_tainted(cluster: Cluster, pod: str, node: str) -> None:
-    """Cordoned and unready nodes carry the taint that the node lifecycle controller gives them (0236)."""
+    """Nodes that are not ready carry the taint that the node lifecycle controller gives them (0236)."""
     for closed in cluster.get("nodes", ()):
-        keys = [CORDONED] if closed.get("spec", {}).get("unschedulable") else []
+        keys = []
         for condition in closed.get("status", {}).get("conditions", ()):
             if condition["type"] == "Ready" and condition["status"] != "True":
                 keys.append(NOT_READY if condition["status"] == "False" else UNREACHABLE)
@@ -142,11 +142,7 @@ class Intended:
 
 
 INTENDED = (
-    Intended(
-        "ClosedNodesAreTainted",
-        closed_nodes_tainted,
-        ("NodeUnschedulable", "TaintNotTolerated", "TooUneven", "PodTopologySpread"),
-    ),
+    Intended("ClosedNodesAreTainted", closed_nodes_tainted, ("NodeUnschedulable",)),
     Intended("NamespaceSelectorsOfAbsence", namespaces_named, ("TooNear", "NotNear", "InterPodAffinity")),
     Intended("ClaimsCountOnce", claims_counted_once, ("VolumeBinding",)),
     Intended("AttachedVolumesCountOnce", attachments_dropped, ("NodeVolumeLimits",)),

@@ -99,6 +99,8 @@ class Taint:
     key: str
     effect: str = Effect.NO_SCHEDULE
     value: str = ""
+    implied: bool = False
+    """Not written on the node yet: its being closed implies it."""
 
     @property
     def repels(self) -> bool:

@@ -32,18 +32,24 @@ def used_on_nodes(
 
 def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
     """One node. One that is cordoned or not ready is closed, except to pods that tolerate the taint that says so."""
-    closing, taints = _closing(node), {Taint(each.key, each.effect, each.value) for each in node.spec.taints}
-    said = {each.key for each in taints if each.effect == Effect.NO_SCHEDULE and each.key != CORDONED}
-    taints |= {each for each in closing if each.key not in said}
     return NodeRecord(
         name=node.metadata.name,
         allocatable=amounts(node.status.allocatable, f"Node {node.metadata.name}: status.allocatable"),
         used=dict(used),
         labels=node.metadata.labels,
-        taints=tuple(sorted(taints, key=repr)),
-        unschedulable=bool(closing),
+        taints=taints_of(node),
+        unschedulable=bool(_closing(node)),
         features=node.status.declared_features,
     )
+
+
+def taints_of(node: Node) -> tuple[Taint, ...]:
+    """The node's taints, in order, those among them that its being closed implies."""
+    found = {Taint(each.key, each.effect, each.value) for each in node.spec.taints}
+    said = {
+        each.key for each in found if each.effect == Effect.NO_SCHEDULE and (each.key != CORDONED or not each.value)
+    }
+    return tuple(sorted(found.union(each for each in _closing(node) if each.key not in said), key=repr))
 
 
 def _closing(node: Node) -> list[Taint]:
@@ -51,8 +57,8 @@ def _closing(node: Node) -> list[Taint]:
 
     A node without a Ready condition (a manifest written by hand) gets the benefit of the doubt.
     """
-    found = [Taint(CORDONED)] if node.spec.unschedulable else []
+    found = [Taint(CORDONED, implied=True)] if node.spec.unschedulable else []
     ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
     if ready != "True":
-        found.append(Taint(NOT_READY if ready == "False" else UNREACHABLE))
+        found.append(Taint(NOT_READY if ready == "False" else UNREACHABLE, implied=True))
     return found

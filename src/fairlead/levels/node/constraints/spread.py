@@ -8,7 +8,7 @@ from fairlead.levels.node.constraints.labels import domains, selected
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import ABSENT, NodeState
 from fairlead.model.population import Population
-from fairlead.model.selectors import tolerated
+from fairlead.model.selectors import Taint, tolerated
 from fairlead.model.shape import Shape, Spread
 
 
@@ -71,7 +71,7 @@ def _domains(constraint: Spread, state: NodeState, shape: Shape, population: Pop
     if constraint.respects_affinity:
         counted &= selected(state, shape)
     if constraint.respects_taints:
-        counted &= np.array([tolerated(each, shape.tolerations) for each in state.taint_profiles])[state.taint_profile]
+        counted &= np.array([_honoured(each, shape) for each in state.taint_profiles])[state.taint_profile]
     like = _like(constraint, shape, population)
     present = population.per_node(like, len(state.names), staying=True)
     real = np.zeros(count, dtype=np.bool_)
@@ -80,6 +80,10 @@ def _domains(constraint: Spread, state: NodeState, shape: Shape, population: Pop
     itself = constraint.selector is not None and constraint.selector.selects(dict(shape.labels))
     lasting = itself and bool(constraint.selector and constraint.selector.requirements)
     return Domains(codes, counts, counted, real, itself, lasting, constraint.most_skew, constraint.least_domains)
+
+
+def _honoured(taints: tuple[Taint, ...], shape: Shape) -> bool:
+    return tolerated(tuple(each for each in taints if not each.implied), shape.tolerations)
 
 
 def _like(constraint: Spread, shape: Shape, population: Population) -> Bool:
