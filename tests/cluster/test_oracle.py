@@ -4,16 +4,17 @@ import time
 from pathlib import Path
 
 import msgspec
+import numpy as np
 import pytest
-from tools.oracle.__main__ import compare, report
+from tools.oracle.__main__ import compare, report, smallest
 from tools.oracle.clusters import cluster
 from tools.oracle.differences import Tally, differences
 from tools.oracle.intended import INTENDED
 from tools.oracle.ours import opinions
 from tools.oracle.process import Admitted, Oracle
-from tools.oracle.shrink import shrink
 from tools.oracle.vocabulary import THEMES
 
+from fairlead.levels.node.constraints import labels
 from tests.cluster.intended_clusters import CLUSTERS
 
 ROOT = Path(__file__).parents[2]
@@ -54,20 +55,15 @@ def test_manifests_are_read_as_the_server_stores_them(oracle: Oracle) -> None:
             assert dict(opinions(answer.admitted)) == written, number
 
 
-def test_a_difference_is_seen_and_made_small(oracle: Oracle) -> None:
-    """A pod that Fairlead reads wrongly shows; what has nothing to do with it is dropped."""
-    plain = {"spec": {"containers": [{"name": "c", "image": "x"}]}}
-    pods = [{"metadata": {"name": name, "namespace": "here", "uid": name}, **plain} for name in ("p", "q")]
-    nodes = [{"metadata": {"name": name}, "status": {"allocatable": {"pods": "9"}}} for name in ("n1", "n2")]
-    made = {"pods": pods, "nodes": nodes}
-
-    def persists(tried: dict[str, list[dict[str, object]]]) -> bool:
-        answer = oracle.ask(tried)
-        return any(verdict.feasible for verdict in answer.pods.values())
-
-    assert differences(oracle, made, Tally()) == []
-    small = shrink(made, persists)
+def test_a_wrong_filter_is_found_and_shown_on_a_small_cluster(oracle: Oracle, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With node selectors left out, clusters about labels differ, and what has nothing to do with it is dropped."""
+    monkeypatch.setattr(labels, "selected", lambda state, shape: np.ones(len(state.names), dtype=np.bool_))
+    found = compare(oracle, 200, 1, ("labels", "ports"), Tally())
+    kind = next(each for each in found if "NodeAffinity" in each)
+    small = smallest(oracle, found[kind][0], kind)
     assert (len(small["pods"]), len(small["nodes"])) == (1, 1)
+    assert set(small["pods"][0]["spec"]) & {"nodeSelector", "affinity"}
+    assert "tolerations" not in small["pods"][0]["spec"]
 
 
 def test_clusters_of_a_seed_are_always_the_same() -> None:
