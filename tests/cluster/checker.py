@@ -271,7 +271,9 @@ class Cluster:
 
     @staticmethod
     def _ready(pod: Object, node: Object) -> bool:
-        return not node["spec"].get("unschedulable")
+        cordoned = {"key": "node.kubernetes.io/unschedulable", "effect": "NoSchedule"}
+        tolerated = any(_tolerates(each, cordoned) for each in pod["spec"].get("tolerations") or ())
+        return tolerated or not node["spec"].get("unschedulable")
 
     def _fits(self, pod: Object, node: Object) -> bool:
         name = node["metadata"]["name"]

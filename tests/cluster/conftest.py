@@ -19,6 +19,8 @@ from tools.controlplane import build
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.nodes import NodeShape, create_kwok_nodes
 from tools.controlplane.plane import ControlPlane
+from tools.oracle import build as oracle_build
+from tools.oracle.process import Oracle
 
 HERE = Path(__file__).parent
 EXTERNAL = "FAIRLEAD_TEST_KUBECONFIG"
@@ -47,13 +49,15 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Build before the first test: a build must not count against a test's time limit, and shows its progress."""
     chosen = any(HERE in item.path.parents for item in session.items)
-    if not chosen or session.config.option.collectonly or os.environ.get(EXTERNAL) or build.obstacle():
+    if not chosen or session.config.option.collectonly or os.environ.get(EXTERNAL):
         return
     capture = session.config.pluginmanager.getplugin("capturemanager")
     assert capture is not None
     with capture.global_and_fixture_disabled():
         try:
-            build.ensure(lambda line: print(line, flush=True))
+            for kit in (build.CONTROL_PLANE, oracle_build.KIT):
+                if not build.obstacle(kit):
+                    build.ensure(lambda line: print(line, flush=True), kit)
         except build.BuildError as error:
             raise pytest.UsageError(f"control plane: {error}") from error
 
@@ -63,6 +67,17 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     words = config.stash.get(_last_words, "")
     if words:
         terminalreporter.write_line(words, red=True, bold=True)
+
+
+@pytest.fixture(scope="session")
+def oracle(request: pytest.FixtureRequest) -> Iterator[Oracle]:
+    """kube-scheduler's own filters, as a child process."""
+    reason = oracle_build.obstacle()
+    if reason:
+        request.config.stash[_last_words] = f"ORACLE TESTS SKIPPED: {reason}"
+        pytest.skip("no oracle here; the line ORACLE TESTS SKIPPED says why")
+    with Oracle(oracle_build.program()) as started:
+        yield started
 
 
 @pytest.fixture(scope="session")

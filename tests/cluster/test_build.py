@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -163,20 +164,20 @@ def test_without_go_and_cache_the_reason_is_given(stage: Stage, monkeypatch: pyt
     assert build.obstacle() is None
 
 
-def test_key_follows_every_source(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_key_follows_every_source(tmp_path: Path) -> None:
     """A change in any file that decides what is built gives another key; no change, the same."""
     for source in build.SOURCES:
         copy = tmp_path / source
         copy.parent.mkdir(parents=True, exist_ok=True)
         copy.write_bytes((build.HERE / source).read_bytes())
     before = build.cache_key()
-    monkeypatch.setattr(build, "HERE", tmp_path)
-    assert build.cache_key() == before
+    copied = replace(build.CONTROL_PLANE, home=tmp_path)
+    assert build.cache_key(copied) == before
     keys = {before}
     for source in build.SOURCES:
         with (tmp_path / source).open("a") as file:
             file.write("\n// changed\n")
-        keys.add(build.cache_key())
+        keys.add(build.cache_key(copied))
     assert len(keys) == 1 + len(build.SOURCES)
 
 

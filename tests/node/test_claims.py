@@ -12,12 +12,12 @@ from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.selectors import LabelSelector, Operator, Requirement, Term
 from fairlead.model.shape import Shape
 
-ZONE = "topology.kubernetes.io/zone"
+ZONE, OLD = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 STATE = node_state(
     [
         NodeRecord(name="a1", allocatable={"cpu": 1000}, labels={ZONE: "a", "disk": "ssd"}),
         NodeRecord(name="a2", allocatable={"cpu": 1000}, labels={ZONE: "a"}),
-        NodeRecord(name="b1", allocatable={"cpu": 1000}, labels={"failure-domain.beta.kubernetes.io/zone": "b"}),
+        NodeRecord(name="b1", allocatable={"cpu": 1000}, labels={OLD: "b"}),
         NodeRecord(name="c1", allocatable={"cpu": 1000}),
     ]
 )
@@ -49,8 +49,12 @@ CASES = {
         ClaimDemand(volumes=((on("x"), Term((Requirement("disk", Operator.EXISTS),))),)), "a1"
     ),
     "a volume with no term at all is nowhere": Case(ClaimDemand(volumes=((),)), ""),
-    "a zone label, by its old name too; a node without zones passes": Case(
-        ClaimDemand(zones=(Requirement(ZONE, Operator.IN, ("b",)),)), "b1 c1"
+    "a zone label under today's name is not looked for under its old name; a node without zones passes": Case(
+        ClaimDemand(zones=(Requirement(ZONE, Operator.IN, ("b",)),)), "c1"
+    ),
+    "a zone label under its old name": Case(ClaimDemand(zones=(Requirement(OLD, Operator.IN, ("b",)),)), "b1 c1"),
+    "a zone label under its old name, where nodes have today's": Case(
+        ClaimDemand(zones=(Requirement(OLD, Operator.IN, ("a",)),)), "a1 a2 c1"
     ),
     "one free volume that suits": Case(
         ClaimDemand(open=(OpenClaim(name="c", candidates=(Candidate(name="v", nodes=(on("a"),)),)),)), "a1 a2"

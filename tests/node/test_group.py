@@ -286,8 +286,9 @@ def test_group_fills_the_preferred_nodes_first() -> None:
 
 def test_group_with_soft_spread_evens_the_zones() -> None:
     """A soft constraint orders nodes, and never leaves a replica out."""
-    even = Spread(key="zone", most_skew=1, hard=False, selector=LabelSelector())
-    shape = Shape(request=(("cpu", 1),), spread=(even,))
+    own = LabelSelector((Requirement("app", Operator.IN, ("a",)),))
+    even = Spread(key="zone", most_skew=1, hard=False, selector=own)
+    shape = Shape(labels=(("app", "a"),), request=(("cpu", 1),), spread=(even,))
     assert simple({"a1": 9, "a2": 9, "b1": 9}, shape, 4, b1="b") == {"a1": 1, "a2": 1, "b1": 2}
     assert simple({"a1": 9, "b1": 1}, shape, 4, b1="b") == {"a1": 3, "b1": 1}
 

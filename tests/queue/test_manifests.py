@@ -85,7 +85,7 @@ def test_minimum_of_a_task_without_pods_keeps_the_gang_waiting() -> None:
 
 
 def test_affinity_taints_and_cordons_decide_where_a_pod_may_run() -> None:
-    """Required terms, NoSchedule taints, unschedulable nodes."""
+    """Required terms, NoSchedule taints, unschedulable nodes; what tolerates every taint may use cordoned ones."""
     terms = [{"matchExpressions": [{"key": "zone", "operator": "In", "values": ["n1", "n3"]}]}]
     affinity = {"nodeAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": {"nodeSelectorTerms": terms}}}
     tainted = node("n3", taints=[{"key": "gpu", "effect": "NoSchedule"}])
@@ -104,7 +104,7 @@ def test_affinity_taints_and_cordons_decide_where_a_pod_may_run() -> None:
     assert tables.room is not None
     assert tables.room.eligible.tolist() == [
         [True, False, False, False],
-        [True, True, True, False],
+        [True, True, True, True],
         [False, True, False, False],
     ]
 

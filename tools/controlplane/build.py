@@ -56,6 +56,24 @@ BINARIES = (
 )
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Kit:
+    """Programs that are built and cached together.
+
+    `sources` are the files under `home` that decide what is built; `folder` is the kit's place in the cache.
+    """
+
+    name: str
+    folder: str
+    home: Path
+    sources: tuple[str, ...]
+    binaries: tuple[Binary, ...]
+    flags: str = GO_FLAGS
+
+
+CONTROL_PLANE = Kit(name="control plane", folder="controlplane", home=HERE, sources=SOURCES, binaries=BINARIES)
+
+
 def pinned(module: str) -> str:
     """The version at which the go.mod files here require `module`."""
     for name in ("go.mod", "kwok/go.mod"):
@@ -83,94 +101,94 @@ def link_flags() -> str:
     return " ".join(["-s", "-w", *marks])
 
 
-def cache_key() -> str:
+def cache_key(kit: Kit = CONTROL_PLANE) -> str:
     """Sixteen hex digits that change whenever the binaries would."""
     digest = hashlib.sha256()
-    for source in SOURCES:
-        digest.update(f"{source}\0".encode() + (HERE / source).read_bytes() + b"\0")
-    digest.update(f"{BINARIES}{GO_FLAGS}{link_flags()}{sys.platform}{platform.machine()}".encode())
+    for source in kit.sources:
+        digest.update(f"{source}\0".encode() + (kit.home / source).read_bytes() + b"\0")
+    digest.update(f"{kit.binaries}{kit.flags}{link_flags()}{sys.platform}{platform.machine()}".encode())
     return digest.hexdigest()[:16]
 
 
-def cache_root() -> Path:
-    """The folder that holds every built version."""
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairlead" / "controlplane"
+def cache_root(kit: Kit = CONTROL_PLANE) -> Path:
+    """The folder that holds every built version of a kit."""
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "fairlead" / kit.folder
 
 
-def cached() -> Path | None:
+def cached(kit: Kit = CONTROL_PLANE) -> Path | None:
     """The folder with the binaries of this version if they are built. Complete by construction: see `build`."""
-    folder = cache_root() / cache_key() / "bin"
+    folder = cache_root(kit) / cache_key(kit) / "bin"
     return folder if folder.is_dir() else None
 
 
-def obstacle() -> str | None:
+def obstacle(kit: Kit = CONTROL_PLANE) -> str | None:
     """Why the binaries cannot be had on this machine, or None when they are there or can be built."""
-    if cached() or shutil.which("go"):
+    if cached(kit) or shutil.which("go"):
         return None
-    return f"no Go to build the control plane with, and no binaries in {cache_root() / cache_key()}"
+    return f"no Go to build the {kit.name} with, and no binaries in {cache_root(kit) / cache_key(kit)}"
 
 
-def ensure(say: Say) -> Path:
+def ensure(say: Say, kit: Kit = CONTROL_PLANE) -> Path:
     """The folder with the binaries, building them if this version was never built. Silent when it was.
 
     Two callers at once: one builds, the other waits. An interrupted build leaves no folder that looks finished.
     """
-    found = cached()
+    found = cached(kit)
     if found:
         return found
-    reason = obstacle()
+    reason = obstacle(kit)
     if reason:
         raise BuildError(reason)
-    cache_root().mkdir(parents=True, exist_ok=True)
-    with _only_one(say):
-        return cached() or _build(say)
+    cache_root(kit).mkdir(parents=True, exist_ok=True)
+    with _only_one(kit, say):
+        return cached(kit) or _build(kit, say)
 
 
 @contextlib.contextmanager
-def _only_one(say: Say) -> Iterator[None]:
+def _only_one(kit: Kit, say: Say) -> Iterator[None]:
     """Hold this version's lock; the system lets go of it even when the holder is killed."""
-    with (cache_root() / f"{cache_key()}.lock").open("w") as lock:
+    with (cache_root(kit) / f"{cache_key(kit)}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            say("control plane: another build is under way, waiting for it")
+            say(f"{kit.name}: another build is under way, waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
 
-def _build(say: Say) -> Path:
+def _build(kit: Kit, say: Say) -> Path:
     """Build every binary in a folder aside, then give that folder its name in one step."""
-    root, key = cache_root(), cache_key()
+    root, key = cache_root(kit), cache_key(kit)
     for stale in root.glob(f".{key}-*"):
         shutil.rmtree(stale, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
     facts = ", ".join(f"{name} {version}" for name, version in versions().items())
-    say(f"control plane: building {facts}; once per version, about ten minutes on two cores")
+    say(f"{kit.name}: building with {facts}; once per version, up to ten minutes on two cores")
     begin = time.monotonic()
     try:
-        for number, binary in enumerate(BINARIES, start=1):
-            _compile(binary, aside / "bin", f"{number}/{len(BINARIES)} {binary.name}", say)
+        for number, binary in enumerate(kit.binaries, start=1):
+            _compile(kit, binary, aside / "bin", f"{number}/{len(kit.binaries)} {binary.name}", say)
         aside.chmod(0o755)
         aside.rename(root / key)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
-    say(f"control plane: built in {time.monotonic() - begin:.0f} s, kept in {root / key}")
+    say(f"{kit.name}: built in {time.monotonic() - begin:.0f} s, kept in {root / key}")
     return root / key / "bin"
 
 
-def _compile(binary: Binary, folder: Path, label: str, say: Say) -> None:
+def _compile(kit: Kit, binary: Binary, folder: Path, label: str, say: Say) -> None:
     """Run `go build` for one binary, telling every ten seconds how far it is."""
     target = str(folder / binary.name)
     command = ["nice", "go", "build", "-v", f"-ldflags={link_flags()}", "-o", target, binary.package]
     begin = said = time.monotonic()
     packages, tail = 0, [""] * 20
-    say(f"control plane: {label}")
+    say(f"{kit.name}: {label}")
     # A group of its own: an interrupt must reach the compilers too, and only through us.
     with subprocess.Popen(
         command,
-        cwd=HERE / binary.module,
-        env=_environment(os.environ),
+        cwd=kit.home / binary.module,
+        env=_environment(os.environ, kit.flags),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,
@@ -183,22 +201,22 @@ def _compile(binary: Binary, folder: Path, label: str, say: Say) -> None:
                 packages, tail = packages + 1, [*tail[1:], line.rstrip()]
                 if time.monotonic() - said >= 10:
                     said = time.monotonic()
-                    say(f"control plane: {label}, {packages} packages, {said - begin:.0f} s")
+                    say(f"{kit.name}: {label}, {packages} packages, {said - begin:.0f} s")
         except BaseException:
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
     if process.returncode:
         raise BuildError(f"go build {binary.package} failed:\n" + "\n".join(filter(None, tail)))
-    say(f"control plane: {label} done, {time.monotonic() - begin:.0f} s")
+    say(f"{kit.name}: {label} done, {time.monotonic() - begin:.0f} s")
 
 
-def _environment(outer: Mapping[str, str]) -> dict[str, str]:
+def _environment(outer: Mapping[str, str], flags: str) -> dict[str, str]:
     """The environment of the compiler: ours, and no flags or workspace of the caller's.
 
     With `-mod=readonly` and a complete go.sum, nothing is fetched that the module cache has.
     """
-    return {**outer, "GOFLAGS": GO_FLAGS, "GOWORK": "off", "CGO_ENABLED": "0"}
+    return {**outer, "GOFLAGS": flags, "GOWORK": "off", "CGO_ENABLED": "0"}
 
 
 def main() -> int:

@@ -41,9 +41,12 @@ class Requirement:
 
 
 def integer(text: str) -> int | None:
-    """The text as a decimal integer, or None; digits other than 0–9 are not digits here."""
-    digits = text.removeprefix("-").removeprefix("+")
-    return int(text) if digits.isascii() and digits.isdigit() and len(digits) < 20 else None
+    """The text as a decimal integer of 64 bits, as Go reads it, or None; digits other than 0–9 are not digits here."""
+    digits = text[1:] if text[:1] in ("-", "+") else text
+    if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 19:
+        return None
+    number = int(text)
+    return number if -(2**63) <= number < 2**63 else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,6 +77,13 @@ class LabelSelector:
         return all(each.holds(labels.get(each.key)) for each in self.requirements)
 
 
+CORDONED = "node.kubernetes.io/unschedulable"
+NOT_READY = "node.kubernetes.io/not-ready"
+UNREACHABLE = "node.kubernetes.io/unreachable"
+CLOSING = (CORDONED, NOT_READY, UNREACHABLE)
+"""Keys of the taints that say that a node takes nothing new, and why."""
+
+
 class Effect(StrEnum):
     """What a taint does to those who do not tolerate it."""
 
@@ -89,6 +99,8 @@ class Taint:
     key: str
     effect: str = Effect.NO_SCHEDULE
     value: str = ""
+    implied: bool = False
+    """Not written on the node yet: its being closed implies it."""
 
     @property
     def repels(self) -> bool:
@@ -112,6 +124,12 @@ class Toleration:
         if self.operator == "Exists":
             return not self.key or self.key == taint.key
         return self.key == taint.key and self.value == taint.value
+
+
+def reopened(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:
+    """Whether a node is open again to replicas that tolerate what closed it. One closed without a taint is not."""
+    closing = tuple(taint for taint in taints if taint.key in CLOSING and taint.effect == Effect.NO_SCHEDULE)
+    return bool(closing) and tolerated(closing, tolerations)
 
 
 def tolerated(taints: tuple[Taint, ...], tolerations: tuple[Toleration, ...]) -> bool:

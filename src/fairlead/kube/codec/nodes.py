@@ -8,7 +8,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.model.amounts import LARGEST, bounded
 from fairlead.model.nodestate import NodeRecord
-from fairlead.model.selectors import Taint
+from fairlead.model.selectors import CORDONED, NOT_READY, UNREACHABLE, Effect, Taint
 
 
 def node_records(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeRecord]:
@@ -31,18 +31,34 @@ def used_on_nodes(
 
 
 def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
-    """One node. A node that is not ready is treated as cordoned: nothing new should start there."""
+    """One node. One that is cordoned or not ready is closed, except to pods that tolerate the taint that says so."""
     return NodeRecord(
         name=node.metadata.name,
         allocatable=bounded(node.status.allocatable, LARGEST, f"Node {node.metadata.name}: status.allocatable"),
         used=dict(used),
         labels=node.metadata.labels,
-        taints=tuple(sorted((Taint(each.key, each.effect, each.value) for each in node.spec.taints), key=repr)),
-        unschedulable=node.spec.unschedulable or not _may_be_ready(node),
+        taints=taints_of(node),
+        unschedulable=bool(_closing(node)),
         features=node.status.declared_features,
     )
 
 
-def _may_be_ready(node: Node) -> bool:
-    """A node without a Ready condition (a manifest written by hand) gets the benefit of the doubt."""
-    return node.ready or not any(condition.type == "Ready" for condition in node.status.conditions)
+def taints_of(node: Node) -> tuple[Taint, ...]:
+    """The node's taints, in order, those among them that its being closed implies."""
+    found = {Taint(each.key, each.effect, each.value) for each in node.spec.taints}
+    said = {
+        each.key for each in found if each.effect == Effect.NO_SCHEDULE and (each.key != CORDONED or not each.value)
+    }
+    return tuple(sorted(found.union(each for each in _closing(node) if each.key not in said), key=repr))
+
+
+def _closing(node: Node) -> list[Taint]:
+    """The taints that the node lifecycle controller gives such a node, at once instead of a moment later (0236).
+
+    A node without a Ready condition (a manifest written by hand) gets the benefit of the doubt.
+    """
+    found = [Taint(CORDONED, implied=True)] if node.spec.unschedulable else []
+    ready = next((each.status for each in node.status.conditions if each.type == "Ready"), "True")
+    if ready != "True":
+        found.append(Taint(NOT_READY if ready == "False" else UNREACHABLE, implied=True))
+    return found

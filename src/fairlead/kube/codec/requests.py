@@ -37,7 +37,7 @@ def request(spec: PodSpec, status: PodStatus = NO_STATUS) -> Amounts:
         total = _sum(total, _container(container, held, refused))
     total = _most(total, peak)
     if spec.resources is not None:
-        total |= _of_pod(spec.resources, status, refused)
+        total |= _of_pod(spec.resources, total, status, refused)
     total = _sum(total, bounded(spec.overhead, BEYOND, "overhead"))
     return {PODS: 1, **{name: value for name, value in total.items() if value > 0}}
 
@@ -66,9 +66,13 @@ def _container(container: Container, held: Mapping[str, ContainerStatus], refuse
     return _in_force(asked, status.resources, status.allocated_resources, refused)
 
 
-def _of_pod(resources: Resources, status: PodStatus, refused: bool) -> Amounts:
-    """What the pod as a whole asks for; amounts that no pod can ask for as a whole are left out."""
-    asked = {name: value for name, value in _asked(resources).items() if _pod_level(name)}
+def _of_pod(resources: Resources, containers: Amounts, status: PodStatus, refused: bool) -> Amounts:
+    """What the pod as a whole asks for; amounts that no pod can ask for as a whole are left out.
+
+    A limit stands in for a missing request only where no container requests the resource.
+    """
+    given = {*resources.requests, *(resources.limits.keys() - containers.keys())}
+    asked = {name: value for name, value in _asked(resources).items() if _pod_level(name) and name in given}
     if status.resources is None:
         return asked
     effective = _in_force(asked, status.resources, status.allocated_resources, refused)

@@ -125,14 +125,18 @@ def _features(spec: PodSpec) -> Iterator[str]:
 
 
 def _ports(spec: PodSpec) -> tuple[Port, ...]:
-    """Ports on the node itself; with the host's network every container port is one."""
+    """Ports on the node itself; with the host's network every container port is one.
+
+    An init container that ends before the others start holds none; a sidecar does.
+    """
+    running = (*spec.containers, *(each for each in spec.init_containers if each.restart_policy == "Always"))
     found = {
         Port(
             number=port.host_port or port.container_port,
             protocol=port.protocol or "TCP",
             address=port.host_ip or ANY_ADDRESS,
         )
-        for container in (*spec.containers, *spec.init_containers)
+        for container in running
         for port in container.ports
         if port.host_port or (spec.host_network and port.container_port)
     }

@@ -4,6 +4,7 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from fairlead.kube.codec.nodes import taints_of
 from fairlead.kube.codec.queues import (
     DEFAULT,
     SYSTEM,
@@ -28,7 +29,7 @@ from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import Job, Queue, QueueState, Role, queue_state
-from fairlead.model.selectors import Taint, Term, tolerated
+from fairlead.model.selectors import Term, tolerated
 from fairlead.model.shape import Shape
 
 SCHEDULERS = ("volcano", "fairlead")
@@ -116,8 +117,7 @@ class _Reader:
 
 def _suits(node: Node, wanted: Shape) -> bool:
     """Whether a pod of this shape may run on the node at all."""
-    taints = tuple(Taint(taint.key, taint.effect, taint.value) for taint in node.spec.taints)
-    if node.spec.unschedulable or not tolerated(taints, wanted.tolerations):
+    if not tolerated(taints_of(node), wanted.tolerations):
         return False
     labels = node.metadata.labels
     if any(labels.get(key) != value for key, value in wanted.node_selector):

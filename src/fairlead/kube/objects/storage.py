@@ -21,6 +21,7 @@ class PersistentVolumeClaimSpec(Shape, frozen=True):
     volume_name: str = ""
     volume_mode: str = "Filesystem"
     selector: LabelSelector | None = None
+    volume_attributes_class_name: str = ""
 
 
 class PersistentVolumeClaimStatus(Shape, frozen=True):
@@ -58,6 +59,7 @@ class PersistentVolumeSpec(Shape, frozen=True):
     storage_class_name: str = ""
     volume_mode: str = "Filesystem"
     persistent_volume_reclaim_policy: str = ""
+    volume_attributes_class_name: str = ""
     csi: CsiSource | None = None
     gce_persistent_disk: GceDisk | None = None
     aws_elastic_block_store: AwsDisk | None = None

@@ -208,6 +208,7 @@ class Storage(Kept):
             storage_class=_class(claim),
             modes=frozenset(claim.spec.access_modes),
             volume_mode=claim.spec.volume_mode,
+            attributes=claim.spec.volume_attributes_class_name,
             labels=selector(claim.spec.selector),
         )
         return self._supply.candidates(asked, self._taken)
@@ -343,11 +344,11 @@ def _limits(node: CsiNode | None) -> dict[str, int]:
 
 
 def _zones(volume: PersistentVolume) -> Iterator[Requirement]:
-    """What the volume's labels say of its zone; several are written as `a__b`."""
-    for key, older in ZONE_KEYS.items():
-        value = volume.metadata.labels.get(key) or volume.metadata.labels.get(older)
-        if value:
-            yield Requirement(key, Operator.IN, tuple(sorted(value.split("__"))))
+    """What each of the volume's labels says of its zone; several are written as `a__b`; an empty part spoils all."""
+    for key in ZONE_KEYS:
+        values = volume.metadata.labels.get(key, "").split("__")
+        if all(values):
+            yield Requirement(key, Operator.IN, tuple(sorted(values)))
 
 
 def _class(claim: PersistentVolumeClaim) -> str:

@@ -10,7 +10,7 @@ from fairlead.kube.objects.storage import PersistentVolume
 from fairlead.live.scheduler.records import Key
 from fairlead.model.amounts import exact
 from fairlead.model.claims import Candidate, Terms
-from fairlead.model.selectors import LabelSelector
+from fairlead.model.selectors import LabelSelector, Term
 
 STORAGE = "storage"
 
@@ -27,6 +27,7 @@ class Asked:
     storage_class: str
     modes: frozenset[str]
     volume_mode: str
+    attributes: str
     labels: LabelSelector | None
 
 
@@ -39,6 +40,7 @@ class _Volume:
     storage_class: str
     modes: frozenset[str]
     volume_mode: str
+    attributes: str
     labels: dict[str, str]
     claim: Key | None
     uid: str
@@ -83,7 +85,7 @@ class Supply:
         """
         for name, volume in self._made.get(asked.claim, {}).items():
             mine = promised.get(name, asked.claim) == asked.claim and volume.uid in ("", asked.uid)
-            if mine and _large_enough(volume, asked):
+            if mine and volume.storage_class == asked.storage_class and _alike(volume, asked):
                 return (volume.candidate,)
         found = sorted(self._suiting(asked, promised), key=lambda volume: (volume.size, volume.candidate.name))
         return tuple(volume.candidate for volume in found)
@@ -92,7 +94,7 @@ class Supply:
         for name, volume in self._free.get(asked.storage_class, {}).items():
             if (
                 promised.get(name, asked.claim) == asked.claim
-                and _large_enough(volume, asked)
+                and _alike(volume, asked)
                 and asked.modes <= volume.modes
                 and (asked.labels is None or asked.labels.selects(volume.labels))
             ):
@@ -113,19 +115,29 @@ def _read(volume: PersistentVolume) -> _Volume:
         storage_class=spec.storage_class_name,
         modes=frozenset(spec.access_modes),
         volume_mode=spec.volume_mode,
+        attributes=spec.volume_attributes_class_name,
         labels=dict(volume.metadata.labels),
         claim=None if reference is None else (reference.namespace, reference.name),
         uid="" if reference is None else reference.uid,
     )
 
 
-def _large_enough(volume: _Volume, asked: Asked) -> bool:
-    return volume.size >= asked.size and volume.volume_mode == asked.volume_mode
+def _alike(volume: _Volume, asked: Asked) -> bool:
+    """Large enough, and of the mode and attributes class that the claim asks for."""
+    return (
+        volume.size >= asked.size and volume.volume_mode == asked.volume_mode and volume.attributes == asked.attributes
+    )
 
 
 def volume_terms(volume: PersistentVolume) -> Terms:
-    """The nodes from which the volume can be reached."""
+    """The nodes from which the volume can be reached.
+
+    Volumes are held against labels alone, by kubelet and kube-scheduler alike: `matchFields` are not looked at.
+    """
     affinity = volume.spec.node_affinity
     if affinity is None or affinity.required is None:
         return None
-    return tuple(map(term, affinity.required.node_selector_terms))
+    terms = tuple(map(term, affinity.required.node_selector_terms))
+    if any(each.fields and not each.labels for each in terms):
+        return None
+    return tuple(Term(each.labels) for each in terms)

@@ -12,11 +12,13 @@ from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Reason
 from fairlead.model.selectors import LabelSelector, Operator, Requirement
 
-ZONE_KEYS = {
-    "topology.kubernetes.io/zone": "failure-domain.beta.kubernetes.io/zone",
-    "topology.kubernetes.io/region": "failure-domain.beta.kubernetes.io/region",
+OLDER = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
 }
-"""Labels by which volumes and nodes tell their zone, each with its older name."""
+"""Old names of the labels that tell zone and region, each with the name of today."""
+ZONE_KEYS = (*OLDER, *OLDER.values())
+"""Labels by which volumes and nodes tell where they are."""
 MADE = -1
 """Instead of a candidate's place: the volume is made."""
 
@@ -63,13 +65,20 @@ def _matches(state: NodeState, terms: Terms) -> Bool:
 
 
 def _in_zone(state: NodeState, zone: Requirement) -> Bool:
-    """The node has the zone, under the new or the old name, or it has no such label at all."""
-    older = Requirement(ZONE_KEYS[zone.key], Operator.IN, zone.values)
-    silent = np.ones(len(state.names), dtype=np.bool_)
-    for key in (*ZONE_KEYS, *ZONE_KEYS.values()):
-        silent &= requirement_holds(state, Requirement(key, Operator.DOES_NOT_EXIST))
-    held: Bool = requirement_holds(state, zone) | requirement_holds(state, older) | silent
-    return held
+    """The node has the zone under the volume's label, or under today's name of an old one that it lacks.
+
+    A node without any label of this kind is in every zone.
+    """
+    held = requirement_holds(state, zone)
+    if zone.key in OLDER:
+        newer = Requirement(OLDER[zone.key], Operator.IN, zone.values)
+        held |= _lacks(state, zone.key) & requirement_holds(state, newer)
+    for_all: Bool = np.logical_and.reduce([_lacks(state, key) for key in ZONE_KEYS])
+    return held | for_all
+
+
+def _lacks(state: NodeState, key: str) -> Bool:
+    return requirement_holds(state, Requirement(key, Operator.DOES_NOT_EXIST))
 
 
 def _open(state: NodeState, claims: tuple[OpenClaim, ...]) -> tuple[Bool, Bool, tuple[Int, ...]]:

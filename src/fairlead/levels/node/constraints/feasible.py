@@ -4,7 +4,7 @@
 is thrown away. Filters that look at one node alone are evaluated once; those that look at neighbours follow along.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import MappingProxyType
 
@@ -16,7 +16,7 @@ from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.reasons import Reason
-from fairlead.model.selectors import tolerated
+from fairlead.model.selectors import Taint, Toleration, reopened, tolerated
 from fairlead.model.shape import Shape
 
 NOBODY = Population()
@@ -40,9 +40,9 @@ class Constraints:
         self.preference = labels.preference(state, shape) + neighbours.wished(state, shape, population)
         self.left, self.binding = room.room(state, shape)
         self._passing = {
-            reasons.UNSCHEDULABLE: ~state.unschedulable,
+            reasons.UNSCHEDULABLE: ~state.unschedulable | _of_profiles(state, shape, reopened),
             reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
-            reasons.TAINT_NOT_TOLERATED: _tolerated(state, shape),
+            reasons.TAINT_NOT_TOLERATED: _of_profiles(state, shape, tolerated),
             **({reasons.FEATURE_MISSING: _declared(state, shape)} if shape.features else {}),
             **also,
         }
@@ -143,8 +143,11 @@ def rejections(codes: Codes, names: tuple[str, ...]) -> tuple[Rejection, ...]:
     return tuple(sorted(found, key=lambda each: -each.count))
 
 
-def _tolerated(state: NodeState, shape: Shape) -> Bool:
-    answers = np.array([tolerated(taints, shape.tolerations) for taints in state.taint_profiles], dtype=np.bool_)
+def _of_profiles(
+    state: NodeState, shape: Shape, holds: Callable[[tuple[Taint, ...], tuple[Toleration, ...]], bool]
+) -> Bool:
+    """Where it holds for a node's taints and the shape's tolerations, asked once a distinct list of taints."""
+    answers = np.array([holds(taints, shape.tolerations) for taints in state.taint_profiles], dtype=np.bool_)
     return answers[state.taint_profile]
 
 

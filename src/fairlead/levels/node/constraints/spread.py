@@ -8,7 +8,7 @@ from fairlead.levels.node.constraints.labels import domains, selected
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import ABSENT, NodeState
 from fairlead.model.population import Population
-from fairlead.model.selectors import tolerated
+from fairlead.model.selectors import Taint, tolerated
 from fairlead.model.shape import Shape, Spread
 
 
@@ -23,6 +23,9 @@ class Domains:
     real: Bool
     """Domains that have such a node; the least crowded of these sets the level."""
     itself: bool
+    """Whether a new replica adds to the count of its domain when it is weighed,"""
+    lasting: bool
+    """and whether the next one finds it counted."""
     most_skew: int
     least_domains: int
 
@@ -43,7 +46,7 @@ class Domains:
 
     def place(self, row: int) -> None:
         """Count a new replica."""
-        if self.itself and self.counted[row]:
+        if self.lasting and self.counted[row]:
             self.counts[self.codes[row]] += 1
 
 
@@ -68,22 +71,28 @@ def _domains(constraint: Spread, state: NodeState, shape: Shape, population: Pop
     if constraint.respects_affinity:
         counted &= selected(state, shape)
     if constraint.respects_taints:
-        counted &= np.array([tolerated(each, shape.tolerations) for each in state.taint_profiles])[state.taint_profile]
+        counted &= np.array([_honoured(each, shape) for each in state.taint_profiles])[state.taint_profile]
     like = _like(constraint, shape, population)
     present = population.per_node(like, len(state.names), staying=True)
     real = np.zeros(count, dtype=np.bool_)
     real[codes[counted]] = True
     counts = np.bincount(codes[counted], weights=present[counted], minlength=count + 1).astype(np.int64)
     itself = constraint.selector is not None and constraint.selector.selects(dict(shape.labels))
-    return Domains(codes, counts, counted, real, itself, constraint.most_skew, constraint.least_domains)
+    lasting = itself and bool(constraint.selector and constraint.selector.requirements)
+    return Domains(codes, counts, counted, real, itself, lasting, constraint.most_skew, constraint.least_domains)
+
+
+def _honoured(taints: tuple[Taint, ...], shape: Shape) -> bool:
+    return tolerated(tuple(each for each in taints if not each.implied), shape.tolerations)
 
 
 def _like(constraint: Spread, shape: Shape, population: Population) -> Bool:
-    """Residents of the same namespace that the constraint selects."""
+    """Like residents of the same namespace; as in kube-scheduler an empty selector counts none."""
     return np.array(
         [
             each.namespace == shape.namespace
             and constraint.selector is not None
+            and bool(constraint.selector.requirements)
             and constraint.selector.selects(dict(each.labels))
             for each in population.residents
         ],
