@@ -14,10 +14,11 @@ import pytest
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
+from tests import deploys
 from tests.cluster import volcano
 from tests.cluster.pages import free_port
 from tests.cluster.test_plan_live import fairlead
-from tests.cluster.test_scheduler_faults import PLACES, SYSTEM, manifests
+from tests.cluster.test_scheduler_faults import PLACES, SYSTEM
 
 Nodes = Callable[..., list[str]]
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -86,7 +87,7 @@ def high(api: Api, namespace: str) -> Iterator[str]:
 @pytest.fixture
 def deployed(api: Api, control_plane: ControlPlane) -> Iterator[Path]:
     """The kubeconfig of the ServiceAccount of the deployment files, which may evict."""
-    for manifest in manifests():
+    for manifest in deploys.deployed("common", "scheduler"):
         if manifest["kind"] not in ("Deployment", "PodDisruptionBudget"):
             path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
             api.patch(path, manifest, kind="apply", fieldManager="test", force="true")

@@ -9,7 +9,6 @@ from fairlead.kube.resources import ALL
 OTHERS = {
     ("TopologySpreadConstraint", "maxSkew"): 1,
     ("GangPolicy", "minCount"): 1,
-    ("SpreadConstraint", "minGroups"): 1,
 }
 
 

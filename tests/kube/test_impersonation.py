@@ -62,7 +62,7 @@ async def test_requests_and_watches_name_the_impersonated(name: str, tmp_path: P
         wire = HttpTransport(load(kubeconfig_path=kubeconfig(tmp_path / "config", address, **user), environ={}))
         try:
             await wire.request("GET", "/api")
-            assert [line async for line in wire.stream("/api/v1/pods", {"watch": "1"})] == [b"{}"]
+            assert [line async for line in wire.stream("/api/v1/pods", {"watch": "1"})] == [b"", b"{}"]
         finally:
             await wire.close()
     assert seen == [want, want]

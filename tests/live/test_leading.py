@@ -17,6 +17,7 @@ from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.process import EndedError, Leadership, Process, run_until
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.scheduler.decide import Outcome
 from tests.kube.virtual import run
 from tests.live.test_rounds import Stage
 
@@ -147,18 +148,16 @@ def test_defect_while_binds_are_queued_ends_the_process_and_frees_the_lease() ->
 
 
 def test_failure_inside_the_scheduler_ends_its_run() -> None:
-    """A watch breaks in a way that nobody expected while binds are queued: `run` ends, and says so."""
+    """A cycle fails in a way that no object explains while binds are queued: `run` ends, and says so."""
 
     async def act() -> None:
         elected = Elected(crowded(400))
         await elected.queued()
 
-        def broken(change: object) -> None:
+        async def broken() -> list[Outcome]:
             raise DefectError
 
-        elected.scheduler._on_pod = broken  # type: ignore[method-assign]
-        for each in elected.scheduler._watches.all:
-            each._sink = broken
+        elected.scheduler.cycle = broken  # type: ignore[method-assign]
         waiting(elected.api, "late")
         with pytest.raises(BaseExceptionGroup):
             await elected.task

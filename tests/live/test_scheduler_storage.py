@@ -160,13 +160,14 @@ def test_a_released_promise_frees_the_volume_unless_another_claim_has_it() -> No
         persistentvolumeclaims=[claim("c"), claim("d"), claim("e")],
         persistentvolumes=[volume("only")],
     )
-    made.promise("shop", "c", "n1", "only")
-    made.release("shop", "c")
+    first, second = pod("first", "c"), pod("second", "d")
+    made.promise(first, "c", "n1", "only")
+    made.release(first, "c")
     (open_claim,) = made.demand(pod("p", "e")).open
     assert [each.name for each in open_claim.candidates] == ["only"]
-    made.promise("shop", "c", "n1", "only")
-    made.promise("shop", "d", "n2", "only")
-    made.release("shop", "c")
+    made.promise(first, "c", "n1", "only")
+    made.promise(second, "d", "n2", "only")
+    made.release(first, "c")
     (open_claim,) = made.demand(pod("p", "e")).open
     assert open_claim.candidates == ()
 

@@ -19,6 +19,7 @@ from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import component as fleet
 from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.aside import Aside
+from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler import component as scheduler
 from fairlead.live.settings import DEFAULTS
 from fairlead.live.storage import component as storage
@@ -65,6 +66,7 @@ class Town(Sight):
             ledgers=lambda: ledgers.objects.values(),
             pods=list,
             leads=lambda: True,
+            pulse=Pulse(now),
             aside=aside,
         )
         work: dict[str, Callable[[], Coroutine[Any, Any, Any]]] = {
