@@ -8,7 +8,7 @@ from bench.measure import CPU, Report, best, milliseconds, ratio, side_by_side
 from fairlead.levels.disk.balance import balance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, DiskTable, disk_table
-from fairlead.model.storage import AntiAffinity, Held, Strictness, Volume
+from fairlead.model.storage import AntiAffinity, HeldReplica, StorageVolume, Strictness
 
 GIB = 2**30
 LONGHORN_MS = {1_000: 17.0, 5_000: 208.0}
@@ -21,7 +21,7 @@ LIMITS = BalancePolicy(
     anti_affinity=AntiAffinity(zone=Strictness.SOFT, node=Strictness.HARD, disk=Strictness.HARD),
 )
 """Longhorn's own defaults."""
-HELD = (Held(name="a", node="node7", disk="disk1"), Held(name="b", node="node9", disk="disk2"))
+HELD = (HeldReplica(name="a", node="node7", disk="disk1"), HeldReplica(name="b", node="node9", disk="disk2"))
 
 
 def run(report: Report) -> None:
@@ -54,8 +54,8 @@ def cluster(nodes: int, disks: int = 4) -> DiskTable:
 
 def _one(report: Report) -> None:
     rows = []
-    volume = [Volume(name="v", size_bytes=50 * GIB)]
-    third = [Volume(name="v", size_bytes=50 * GIB, block=False, written_bytes=GIB, held=HELD)]
+    volume = [StorageVolume(name="v", size_bytes=50 * GIB)]
+    third = [StorageVolume(name="v", size_bytes=50 * GIB, block=False, written_bytes=GIB, held=HELD)]
     for nodes in (1_000, 5_000, 20_000):
         table = cluster(nodes)
         calls = {
@@ -86,8 +86,10 @@ def _bursts(report: Report) -> None:
     loose = BalancePolicy(anti_affinity=AntiAffinity.of("none"))
     table = cluster(5_000)
     for replicas in (25_000, 50_000, 100_000):
-        one = [Volume(name="v", size_bytes=GIB, replicas=replicas)]
-        many = [Volume(name=f"v{row}", size_bytes=GIB * (1 + row % 7), replicas=3) for row in range(replicas // 3)]
+        one = [StorageVolume(name="v", size_bytes=GIB, replicas=replicas)]
+        many = [
+            StorageVolume(name=f"v{row}", size_bytes=GIB * (1 + row % 7), replicas=3) for row in range(replicas // 3)
+        ]
         took = (
             best(lambda one=one: balance(one, table, loose), repeats=2, clock=CPU),
             best(lambda many=many: balance(many, table, BalancePolicy()), repeats=2, clock=CPU),
@@ -99,7 +101,7 @@ def _bursts(report: Report) -> None:
     rows = []
     for nodes in (1_000, 10_000):
         wide = cluster(nodes)
-        mixed = [Volume(name="v", size_bytes=GIB, replicas=2_000)]
+        mixed = [StorageVolume(name="v", size_bytes=GIB, replicas=2_000)]
         policy = BalancePolicy(alpha=Fraction(1, 2), anti_affinity=loose.anti_affinity)
         took = best(lambda wide=wide, mixed=mixed, policy=policy: balance(mixed, wide, policy), repeats=2, clock=CPU)
         rows.append((f"{nodes:,}", milliseconds(took)))

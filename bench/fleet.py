@@ -8,7 +8,7 @@ import numpy as np
 
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
 from fairlead.levels.fleet.divide import divide
-from fairlead.levels.fleet.many import divide_many
+from fairlead.levels.fleet.static_batch import divide_many
 from fairlead.model.clusters import ClusterTable, cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision
 

@@ -19,7 +19,6 @@ from aiohttp import ClientSession, ClientTimeout, TCPConnector, web
 from yarl import URL
 
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
-from fairlead.kube.answers import Page
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
@@ -27,6 +26,7 @@ from fairlead.kube.credentials import Credential, Fixed
 from fairlead.kube.http import HttpTransport
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
+from fairlead.kube.responses import Page
 from fairlead.kube.tls import tls_context
 from fairlead.kube.transport import Response, Transport
 from fairlead.kube.watch import Reflector

@@ -8,11 +8,11 @@ from numpy.typing import NDArray
 
 from bench.measure import CPU, Report, best, milliseconds, ratio, side_by_side
 from fairlead.levels.node import cores
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.capacity import fit
 from fairlead.levels.node.corepins import core_pins
 from fairlead.levels.node.packing import pack
-from fairlead.levels.node.request import Request
+from fairlead.levels.node.request import NodeRequest
 from fairlead.levels.node.strategies import BY_NAME
 from fairlead.model.nodes import NodeTable, Room, node_table
 
@@ -45,12 +45,12 @@ def _cluster(size: int) -> NodeTable:
 def _strategies(report: Report, nodes: NodeTable) -> None:
     """Each strategy beside one heap turn a replica, where the rule can be written so."""
     asks = {
-        "communism": Ask(need=REPLICAS, each=0),
-        "global-greedy": Ask(need=REPLICAS, each=0),
-        "global": Ask(need=REPLICAS, each=0),
-        "fill": Ask(need=0, each=15, limit=NODES // 2),
-        "average": Ask(need=0, each=15, limit=NODES // 2),
-        "drained": Ask(need=REPLICAS, each=0),
+        "communism": NodeAsk(need=REPLICAS, each=0),
+        "global-greedy": NodeAsk(need=REPLICAS, each=0),
+        "global": NodeAsk(need=REPLICAS, each=0),
+        "fill": NodeAsk(need=0, each=15, limit=NODES // 2),
+        "average": NodeAsk(need=0, each=15, limit=NODES // 2),
+        "drained": NodeAsk(need=REPLICAS, each=0),
     }
     heaps: dict[str, Callable[[], object]] = {
         "communism": lambda: _turns(nodes, nodes.count, np.ones(len(nodes), dtype=np.int64)),
@@ -105,7 +105,7 @@ def _growth(report: Report, nodes: NodeTable) -> None:
     for name in ("communism", "global-greedy", "global", "drained"):
         rule = BY_NAME[name].strategy
         took = [
-            best(lambda rule=rule, need=need: rule(nodes, Ask(need=need, each=0)), repeats=3, clock=CPU)
+            best(lambda rule=rule, need=need: rule(nodes, NodeAsk(need=need, each=0)), repeats=3, clock=CPU)
             for need in (20_000, 200_000, 2_000_000)
         ]
         rows.append((name, *map(milliseconds, took), ratio(took[2], took[1])))
@@ -132,7 +132,7 @@ def _bound_cpu(report: Report) -> None:
         replicas = int(cores.capacity(large, 130, 100)[0])
         cells = [
             best(lambda many=many: cores.capacity(many, 130, 100), clock=CPU),
-            best(lambda rooms=rooms: fit(rooms, Request(pieces=130)), clock=CPU),
+            best(lambda rooms=rooms: fit(rooms, NodeRequest(pieces=130)), clock=CPU),
             best(lambda large=large: cores.capacity(large, 130, 100), clock=CPU),
             best(lambda large=large: cores.capacity(large, 130, 100, 100), clock=CPU),
             best(lambda named=named, replicas=replicas: core_pins(named, replicas, 130, 100, None), clock=CPU),

@@ -14,7 +14,7 @@ from bench.measure import CPU, Report, best, milliseconds, ratio
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import share
 from fairlead.model.amounts import Quantity, amounts
-from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_state
+from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state
 
 QUEUES, NAMESPACES = 100, 1000
 SIZES = ((1_000, 100), (2_500, 100), (5_000, 100), (10_000, 10), (10_000, 100), (10_000, 1_000))
@@ -34,7 +34,7 @@ def cluster(jobs: int, replicas: int, shape: str = "flat", seed: int = 1) -> Que
             "memory": random.choice(["256Mi", "512Mi", "1Gi", "2Gi"]),
         }
         rows.append(
-            Job(
+            QueuedJob(
                 name=f"job-{number}",
                 queue=f"queue-{namespace % QUEUES}",
                 namespace=f"team-{namespace}",
@@ -54,20 +54,22 @@ def cluster(jobs: int, replicas: int, shape: str = "flat", seed: int = 1) -> Que
 
 
 def _roles(replicas: int, asked: dict[str, Quantity], shape: str) -> tuple[Role, ...]:
-    workers = Role(replicas=replicas - (shape == "roles"), request=amounts(asked), held=(Held(count=0),))
-    leader = Role(replicas=1, request=amounts({"cpu": "3", "memory": "1Gi"}), held=(Held(count=0),))
+    workers = Role(replicas=replicas - (shape == "roles"), request=amounts(asked), held=(RunningReplicas(count=0),))
+    leader = Role(replicas=1, request=amounts({"cpu": "3", "memory": "1Gi"}), held=(RunningReplicas(count=0),))
     return (leader, workers) if shape == "roles" else (workers,)
 
 
-def _queues(random: Random, shape: str) -> list[Queue]:
+def _queues(random: Random, shape: str) -> list[QueueEntry]:
     """The queues that jobs name, and those above them."""
     tree = shape == "tree"
     leaves = [
-        Queue(name=f"queue-{row}", weight=random.randint(1, 9), parent=f"department-{row // 10}" if tree else "")
+        QueueEntry(name=f"queue-{row}", weight=random.randint(1, 9), parent=f"department-{row // 10}" if tree else "")
         for row in range(QUEUES)
     ]
-    above = [Queue(name=f"department-{row}", weight=1 + row % 3, parent=f"division-{row // 2}") for row in range(10)]
-    return [*leaves, *above, *(Queue(name=f"division-{row}") for row in range(5))] if tree else leaves
+    above = [
+        QueueEntry(name=f"department-{row}", weight=1 + row % 3, parent=f"division-{row // 2}") for row in range(10)
+    ]
+    return [*leaves, *above, *(QueueEntry(name=f"division-{row}") for row in range(5))] if tree else leaves
 
 
 class Stays:
@@ -88,7 +90,7 @@ def decide(state: QueueState) -> Sharing:
 
 def singly(state: QueueState) -> Sharing:
     """The same, one turn a replica."""
-    with patch("fairlead.levels.queue.grant.Leap", Stays):
+    with patch("fairlead.levels.queue.grants.grant.Leap", Stays):
         return decide(state)
 
 

@@ -3,16 +3,16 @@
 from time import process_time
 
 from bench.measure import Report
-from fairlead.sim.events import Story
+from fairlead.sim.events import Timeline
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.run import run as simulate
 from fairlead.sim.scenario import scenario_of
-from fairlead.sim.story import story
+from fairlead.sim.timeline import story
 
 NODES, ARRIVALS = 5_000, 200_000
 
 
-def day(nodes: int, arrivals: int, duration: str) -> Story:
+def day(nodes: int, arrivals: int, duration: str) -> Timeline:
     """A day of batch work in three namespaces on a cluster that is half spot."""
     return story(
         scenario_of(

@@ -10,8 +10,8 @@ from fairlead.kube.admission.review import allow, decode
 from fairlead.kube.admission.rules import TierRules
 from fairlead.levels.tier.split import Policy, split
 from fairlead.live.webhook import admit
-from fairlead.live.webhook.ledger import Attempt, Knowledge, Ledger, Listing
-from fairlead.model.owners import Held, Owner, OwnerKind
+from fairlead.live.webhook.ledger import Attempt, Knowledge, Listing, SlotLedger
+from fairlead.model.owners import HeldSlots, Owner, OwnerKind
 
 RULES, POLICY = TierRules(), Policy()
 DEPLOYMENT = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=10, min_available="3")
@@ -33,7 +33,7 @@ def _review(**spec: Any) -> bytes:
     return json.dumps(review).encode()
 
 
-def _answered(raw: bytes, owner: Owner | None, held: Held) -> bytes:
+def _answered(raw: bytes, owner: Owner | None, held: HeldSlots) -> bytes:
     request = decode(raw).request
     asking = admit.begin(request, RULES)
     assert isinstance(asking, admit.Asking)
@@ -50,9 +50,9 @@ def _admissions(report: Report) -> None:
     unmanaged = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=10)
     calls = {
         "an empty answer": lambda: [_empty(raw) for _ in range(TURNS)],
-        "left alone": lambda: [_answered(raw, unmanaged, Held()) for _ in range(TURNS)],
-        "on demand": lambda: [_answered(raw, None, Held()) for _ in range(TURNS)],
-        "spot": lambda: [_answered(raw, None, Held(stored=3)) for _ in range(TURNS)],
+        "left alone": lambda: [_answered(raw, unmanaged, HeldSlots()) for _ in range(TURNS)],
+        "on demand": lambda: [_answered(raw, None, HeldSlots()) for _ in range(TURNS)],
+        "spot": lambda: [_answered(raw, None, HeldSlots(stored=3)) for _ in range(TURNS)],
     }
     seconds = side_by_side(calls, repeats=15, clock=CPU)
     least = seconds["an empty answer"]
@@ -65,9 +65,9 @@ def _attempts(report: Report) -> None:
     batch = tuple(f"new-{number}" for number in range(50))
     for slots in (10, 100, 1_000, 10_000):
         granted = frozenset(f"slot-{number}" for number in range(slots))
-        listing, ledger = Listing(granted, granted), Ledger("1", granted, granted)
+        listing, ledger = Listing(granted, granted), SlotLedger("1", granted, granted)
 
-        def attempt(ledger: Ledger = ledger, listing: Listing = listing, target: int = slots + 5) -> Ledger:
+        def attempt(ledger: SlotLedger = ledger, listing: Listing = listing, target: int = slots + 5) -> SlotLedger:
             return Attempt(requests=batch).read(ledger, Knowledge()).list(listing, target).proposed
 
         seconds = side_by_side({"": attempt}, repeats=30, clock=CPU)[""]

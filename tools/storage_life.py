@@ -15,9 +15,9 @@ from random import Random
 
 from fairlead.levels.disk.balance import balance
 from fairlead.levels.disk.score import imbalance
-from fairlead.model.balancing import BalancePolicy, Rule
+from fairlead.model.balancing import BalancePolicy, DiskRule
 from fairlead.model.disks import Disk, DiskTable, disk_table
-from fairlead.model.storage import Volume
+from fairlead.model.storage import StorageVolume
 
 GIB = 2**30
 RULES = ("most-free", "bare score", "balance")
@@ -70,8 +70,10 @@ class World:
     def _choose(self, table: DiskTable, size: int, replicas: int) -> list[str]:
         if self.rule == "bare score":
             return bare_score(table, size, replicas, self.chance)
-        rule = Rule.BALANCE if self.rule == "balance" else Rule.MOST_FREE
-        decision = balance([Volume(name="v", size_bytes=size, replicas=replicas)], table, BalancePolicy(rule=rule))
+        rule = DiskRule.BALANCE if self.rule == "balance" else DiskRule.MOST_FREE
+        decision = balance(
+            [StorageVolume(name="v", size_bytes=size, replicas=replicas)], table, BalancePolicy(rule=rule)
+        )
         return [f"{each.node}/{each.disk}" for each in decision.placed]
 
     def write(self, number: int, share: float) -> None:

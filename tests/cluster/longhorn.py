@@ -14,7 +14,7 @@ import msgspec
 import yaml
 from tools.controlplane.api import Api, ApiError
 
-from fairlead.kube.manifests.disk import Storage, storage
+from fairlead.kube.manifests.disk import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from tests.cluster.karmada import define
 from tests.live.longhorn_objects import Object, counted, place
@@ -99,7 +99,7 @@ class Longhorn:
     def events(self) -> list[Object]:
         return self.api.items(f"/apis/events.k8s.io/v1/namespaces/{self.namespace}/events")
 
-    def stored(self) -> Storage:
+    def stored(self) -> StorageManifests:
         """What the disk level is asked at this moment."""
         shapes: Mapping[str, Any] = {
             "nodes": LonghornNode,

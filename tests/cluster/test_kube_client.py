@@ -30,7 +30,7 @@ from fairlead.kube.resources import (
     PODS,
     Resource,
 )
-from fairlead.kube.watch import Pace, Reflector
+from fairlead.kube.watch import Reflector, WatchPace
 from tests.cluster.conftest import NodeMaker
 
 WIDGETS = Resource("fairlead.test", "v1", "widgets", "Widget", Bare)
@@ -55,7 +55,7 @@ async def following(
     def sink(change: Change[Any]) -> None:
         told.append((change.kind, change.object.metadata.name))
 
-    watched = Reflector(client, resource, sink, page=20, pace=Pace(absent=0.5), **scope)
+    watched = Reflector(client, resource, sink, page=20, pace=WatchPace(absent=0.5), **scope)
     task = asyncio.create_task(watched.run())
     try:
         async with asyncio.timeout(60):

@@ -19,7 +19,7 @@ from tools.controlplane.plane import ControlPlane
 from fairlead.kube.config import load
 from fairlead.kube.http import connect
 from fairlead.levels.disk.balance import Balance, balance
-from fairlead.live.storage.component import Options, StorageKeeper
+from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from tests.cluster.longhorn import REAL, Longhorn, Running, deployed, install, keeper, uninstall
 from tests.live.longhorn_objects import GIB, Object, counted, disk, node, place, replica, setting, volume
 
@@ -236,7 +236,7 @@ def test_what_happens_between_decision_and_write_is_seen(kubeconfig: Path, longh
             return await request(method, path, **more)
 
         client.transport.request = hooked  # type: ignore[method-assign]  # the story happens at this very place
-        options = Options(namespace=longhorn.namespace, act=True)
+        options = StorageOptions(namespace=longhorn.namespace, act=True)
         found = StorageKeeper(client, options, recorder=None, monotonic=time.monotonic, wall=time.time)
         task = asyncio.create_task(found.run())
         try:

@@ -31,7 +31,7 @@ import asyncio, sys
 from pathlib import Path
 import uvloop
 from fairlead.kube.admission.review import allow
-from fairlead.live.webhook.measures import Measures
+from fairlead.live.webhook.metrics import Measures
 from fairlead.live.webhook.server import AdmissionServer
 from fairlead.live.webhook.tls import Certificate, Files
 

@@ -136,7 +136,7 @@ import sys
 import msgspec
 from pathlib import Path
 from fairlead.live.settings import read_configuration
-from fairlead.live.webhook.start import start
+from fairlead.live.webhook.main import start
 
 kubeconfig, config, lapse = sys.argv[1:]
 found = read_configuration(Path(config).read_bytes(), config)

@@ -6,7 +6,7 @@ from typing import Any
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, DiskTable, disk_table
-from fairlead.model.storage import AntiAffinity, Volume
+from fairlead.model.storage import AntiAffinity, StorageVolume
 
 GIB = 2**30
 
@@ -35,7 +35,7 @@ def place(table: DiskTable, size: int, replicas: int = 1, *, anti: str = "node",
     if "alpha" in policy:
         policy["alpha"] = Fraction(str(policy["alpha"]))
     rules = BalancePolicy(anti_affinity=AntiAffinity.of(anti), **policy)
-    return balance([Volume(name="v", size_bytes=size, replicas=replicas)], table, rules)
+    return balance([StorageVolume(name="v", size_bytes=size, replicas=replicas)], table, rules)
 
 
 def places(decision: Balance) -> list[str]:

@@ -10,7 +10,7 @@ from fairlead.levels.disk.balance import Balance, balance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.reasons import Reason
-from fairlead.model.storage import AntiAffinity, Domain, Held, Locality, Strictness, Volume
+from fairlead.model.storage import AntiAffinity, Domain, HeldReplica, Locality, StorageVolume, Strictness
 
 PLAIN = Disk(
     node="n1",
@@ -25,7 +25,7 @@ PLAIN = Disk(
     node_tags=frozenset({"fast"}),
     tags=frozenset({"ssd"}),
 )
-ASK = Volume(name="v", size_bytes=100)
+ASK = StorageVolume(name="v", size_bytes=100)
 
 
 def decide(disk: dict[str, Any], volume: dict[str, Any], policy: dict[str, Any] | None = None) -> Balance:
@@ -66,22 +66,22 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], Reason | 
     "strictly local, not attached": ({}, {"locality": Locality.REQUIRE}, {}, None),
     "zone used": (
         {},
-        {"held": (Held(name="r", node="n1"),)},
+        {"held": (HeldReplica(name="r", node="n1"),)},
         {"anti_affinity": AntiAffinity.of("zone")},
         why.ZONE_USED,
     ),
-    "node used": ({}, {"held": (Held(name="r", node="n1"),)}, {}, why.NODE_USED),
+    "node used": ({}, {"held": (HeldReplica(name="r", node="n1"),)}, {}, why.NODE_USED),
     "disk used": (
         {},
-        {"held": (Held(name="r", node="n1", disk="d"),)},
+        {"held": (HeldReplica(name="r", node="n1", disk="d"),)},
         {"anti_affinity": AntiAffinity.of("disk")},
         why.DISK_USED,
     ),
-    "node used, but leaving": ({}, {"held": (Held(name="r", node="n1", evicting=True),)}, {}, None),
-    "node used by a failed replica": ({}, {"held": (Held(name="r", node="n1", failed=True),)}, {}, None),
+    "node used, but leaving": ({}, {"held": (HeldReplica(name="r", node="n1", evicting=True),)}, {}, None),
+    "node used by a failed replica": ({}, {"held": (HeldReplica(name="r", node="n1", failed=True),)}, {}, None),
     "node used, the volume minds little": (
         {},
-        {"held": (Held(name="r", node="n1"),), "anti_affinity": AntiAffinity.of("none", ["node"])},
+        {"held": (HeldReplica(name="r", node="n1"),), "anti_affinity": AntiAffinity.of("none", ["node"])},
         {},
         None,
     ),
@@ -136,7 +136,7 @@ def nodes(*zones: str, usable: int = 500) -> list[Disk]:
     ]
 
 
-def chosen(disks: list[Disk], volume: Volume, rule: AntiAffinity) -> list[str]:
+def chosen(disks: list[Disk], volume: StorageVolume, rule: AntiAffinity) -> list[str]:
     """The nodes of the replicas, in order."""
     decision = balance([volume], disk_table(disks), BalancePolicy(anti_affinity=rule))
     return [each.node for each in decision.placed]
@@ -148,46 +148,46 @@ SOFT = AntiAffinity(zone=Strictness.SOFT, node=Strictness.HARD, disk=Strictness.
 def test_soft_zones_are_spread_over_before_they_are_shared() -> None:
     """Three replicas: the fullest zone first, then the unused zone although it has less, then the rest."""
     disks = nodes("a", "b", "b")
-    assert chosen(disks, Volume(name="v", size_bytes=10, replicas=3), SOFT) == ["n3", "n1", "n2"]
+    assert chosen(disks, StorageVolume(name="v", size_bytes=10, replicas=3), SOFT) == ["n3", "n1", "n2"]
 
 
 def test_hard_zones_are_never_shared() -> None:
     """With zones apart, two zones take two replicas and no more."""
     disks = nodes("a", "b", "b")
-    volume = Volume(name="v", size_bytes=10, replicas=3)
+    volume = StorageVolume(name="v", size_bytes=10, replicas=3)
     assert chosen(disks, volume, AntiAffinity.of("zone")) == ["n3", "n1"]
 
 
 def test_nodes_without_a_zone_are_zones_of_their_own() -> None:
     """No label, no sharing: every such node takes a replica even where zones must differ."""
-    volume = Volume(name="v", size_bytes=10, replicas=3)
+    volume = StorageVolume(name="v", size_bytes=10, replicas=3)
     assert chosen(nodes("", "", ""), volume, AntiAffinity.of("zone")) == ["n3", "n2", "n1"]
 
 
 def test_soft_everywhere_uses_a_node_again_only_when_all_are_used() -> None:
     """Unused nodes first, then the used ones again."""
     rule = AntiAffinity.of("none", ["zone", "node", "disk"])
-    volume = Volume(name="v", size_bytes=10, replicas=3)
+    volume = StorageVolume(name="v", size_bytes=10, replicas=3)
     assert chosen(nodes("a", "a"), volume, rule) == ["n2", "n1", "n2"]
 
 
 def test_leaving_replica_makes_room_on_its_node_but_last() -> None:
     """A node whose only replica is leaving is taken when nothing else is left."""
-    held = (Held(name="r", node="n2", evicting=True),)
-    volume = Volume(name="v", size_bytes=10, replicas=2, held=held)
+    held = (HeldReplica(name="r", node="n2", evicting=True),)
+    volume = StorageVolume(name="v", size_bytes=10, replicas=2, held=held)
     assert chosen(nodes("a", "b"), volume, AntiAffinity.of("zone")) == ["n1", "n2"]
 
 
 def test_preferred_local_node_takes_the_first_replica_only() -> None:
     """Best effort: the attached node although it has the least space, the others by balance."""
-    volume = Volume(name="v", size_bytes=10, replicas=2, locality=Locality.PREFER, attached_to="n1")
+    volume = StorageVolume(name="v", size_bytes=10, replicas=2, locality=Locality.PREFER, attached_to="n1")
     assert chosen(nodes("a", "b", "c"), volume, AntiAffinity.of("node")) == ["n1", "n3"]
 
 
 def test_preferred_local_node_that_has_a_replica_is_no_longer_preferred() -> None:
     """A healthy replica is there already, so balance decides; a failed one does not count."""
-    here = Held(name="r", node="n1", disk="d")
-    base = Volume(name="v", size_bytes=10, locality=Locality.PREFER, attached_to="n1")
+    here = HeldReplica(name="r", node="n1", disk="d")
+    base = StorageVolume(name="v", size_bytes=10, locality=Locality.PREFER, attached_to="n1")
     loose = AntiAffinity.of("none")
     assert chosen(nodes("a", "b"), replace(base, held=(here,)), loose) == ["n2"]
     assert chosen(nodes("a", "b"), replace(base, held=(replace(here, failed=True),)), loose) == ["n1"]
@@ -195,7 +195,7 @@ def test_preferred_local_node_that_has_a_replica_is_no_longer_preferred() -> Non
 
 def test_preferred_local_node_that_is_full_or_gone_is_passed_over() -> None:
     """Best effort gives way to room."""
-    base = Volume(name="v", size_bytes=10, locality=Locality.PREFER, attached_to="n1")
+    base = StorageVolume(name="v", size_bytes=10, locality=Locality.PREFER, attached_to="n1")
     disks = [replace(nodes("a")[0], usable_bytes=5), *nodes("a", "b")[1:]]
     assert chosen(disks, base, AntiAffinity.of("node")) == ["n2"]
     assert chosen(nodes("a", "b")[1:], base, AntiAffinity.of("node")) == ["n2"]
@@ -203,17 +203,19 @@ def test_preferred_local_node_that_is_full_or_gone_is_passed_over() -> None:
 
 def test_failed_replica_that_may_serve_again_is_reused() -> None:
     """One replica is lacking and one failed replica has its disk: no new one, and no space is charged."""
-    held = (Held(name="r1", node="n1", disk="d", failed=True, reusable=True),)
-    decision = balance([Volume(name="v", size_bytes=400, held=held)], disk_table(nodes("a", "b")), BalancePolicy())
+    held = (HeldReplica(name="r1", node="n1", disk="d", failed=True, reusable=True),)
+    decision = balance(
+        [StorageVolume(name="v", size_bytes=400, held=held)], disk_table(nodes("a", "b")), BalancePolicy()
+    )
     assert [(each.node, each.reuses) for each in decision.placed] == [("n1", "r1")]
     assert decision.usable_after_bytes.tolist() == decision.usable_before_bytes.tolist()
 
 
 def test_failed_replica_on_a_closed_disk_is_waited_for_only_while_the_wait_lasts() -> None:
     """While the wait lasts nothing is made; afterwards a new replica is."""
-    held = (Held(name="r1", node="n1", disk="d", failed=True, reusable=True),)
+    held = (HeldReplica(name="r1", node="n1", disk="d", failed=True, reusable=True),)
     disks = [replace(nodes("a")[0], closed=Closed.NODE_NOT_READY), nodes("a", "b")[1]]
-    volume = Volume(name="v", size_bytes=400, held=held, awaits_reuse=True)
+    volume = StorageVolume(name="v", size_bytes=400, held=held, awaits_reuse=True)
     waiting = balance([volume], disk_table(disks), BalancePolicy())
     assert (waiting.placed, waiting.unplaced) == ((), 1)
     assert waiting.finding is not None
@@ -224,6 +226,6 @@ def test_failed_replica_on_a_closed_disk_is_waited_for_only_while_the_wait_lasts
 
 def test_given_up_replica_is_replaced_at_once() -> None:
     """A failed replica that cannot serve again neither waits nor blocks its node."""
-    held = (Held(name="r1", node="n1", disk="d", failed=True),)
-    volume = Volume(name="v", size_bytes=400, held=held, awaits_reuse=True)
+    held = (HeldReplica(name="r1", node="n1", disk="d", failed=True),)
+    volume = StorageVolume(name="v", size_bytes=400, held=held, awaits_reuse=True)
     assert chosen(nodes("a"), volume, AntiAffinity.of("node")) == ["n1"]

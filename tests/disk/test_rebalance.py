@@ -9,12 +9,12 @@ from fairlead.levels.disk import rebalance as planner
 from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
-from fairlead.model.storage import AntiAffinity, Held, Locality, Volume
+from fairlead.model.storage import AntiAffinity, HeldReplica, Locality, StorageVolume
 
 LOOSE = BalancePolicy(anti_affinity=AntiAffinity.of("none"))
 
 
-def stored(where: dict[str, dict[str, int]], size: int = 100, **disk: object) -> tuple[DiskTable, list[Volume]]:
+def stored(where: dict[str, dict[str, int]], size: int = 100, **disk: object) -> tuple[DiskTable, list[StorageVolume]]:
     """Disks of 1,000 bytes with these replicas on them: {node/disk: {volume: bytes}}."""
     disks, volumes = [], {}
     for place, own in where.items():
@@ -31,8 +31,8 @@ def stored(where: dict[str, dict[str, int]], size: int = 100, **disk: object) ->
             )
         )
         for volume, bytes_ in own.items():
-            before = volumes.get(volume, Volume(name=volume, size_bytes=bytes_, replicas=0))
-            held = Held(name=f"{volume}-{node}", node=node, disk=name)
+            before = volumes.get(volume, StorageVolume(name=volume, size_bytes=bytes_, replicas=0))
+            held = HeldReplica(name=f"{volume}-{node}", node=node, disk=name)
             volumes[volume] = replace(before, held=(*before.held, held))
     return disk_table(disks), list(volumes.values())
 
@@ -144,7 +144,7 @@ def test_soft_anti_affinity_is_not_made_worse() -> None:
     [
         {"healthy": False},
         {"replicas": 1},
-        {"held": (Held(name="r", node="a", disk="d"), Held(name="f", node="b", disk="d", failed=True))},
+        {"held": (HeldReplica(name="r", node="a", disk="d"), HeldReplica(name="f", node="b", disk="d", failed=True))},
         {"locality": Locality.PREFER, "attached_to": "a"},
         {"only_node": "a"},
     ],
@@ -194,7 +194,7 @@ def test_over_committed_disk_regains_only_what_is_above_zero() -> None:
         Disk(node="a", name="d", usable_bytes=0, short_bytes=200, total_bytes=1000),
         Disk(node="b", name="d", usable_bytes=900, total_bytes=1000),
     ]
-    volume = Volume(name="v", size_bytes=300, replicas=0, held=(Held(name="r", node="a", disk="d"),))
+    volume = StorageVolume(name="v", size_bytes=300, replicas=0, held=(HeldReplica(name="r", node="a", disk="d"),))
     decision = rebalance([volume], disk_table(disks), LOOSE, Goal(emptied=frozenset({0})))
     assert decision.usable_after_bytes.tolist() == [100, 600]
 
@@ -210,7 +210,9 @@ def test_over_provisioning_limit_binds_moves() -> None:
 def test_replica_on_a_vanished_disk_is_noted() -> None:
     """It is left alone, the others move."""
     table, volumes = stored(FULL_AND_EMPTY)
-    volumes.append(Volume(name="w", size_bytes=10, replicas=0, held=(Held(name="w-1", node="a", disk="gone"),)))
+    volumes.append(
+        StorageVolume(name="w", size_bytes=10, replicas=0, held=(HeldReplica(name="w-1", node="a", disk="gone"),))
+    )
     decision = rebalance(volumes, table, LOOSE, Goal(target=Fraction("0.5")))
     assert len(decision.moves) == 2
     assert "w-1 on a/gone" in decision.trace.notes[0]

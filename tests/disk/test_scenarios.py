@@ -7,9 +7,9 @@ import pytest
 
 from fairlead.levels.disk.balance import balance
 from fairlead.levels.disk.score import Field
-from fairlead.model.balancing import BalancePolicy, Rule
+from fairlead.model.balancing import BalancePolicy, DiskRule
 from fairlead.model.disks import Disk, disk_table
-from fairlead.model.storage import Volume
+from fairlead.model.storage import StorageVolume
 from tests.disk.scenes import GIB, cluster, disk_scores, node_scores, place, places
 
 TWO_NODES = cluster({"A": {"A1": 900, "A2": 100}, "B": {"B1": 600, "B2": 700}})
@@ -19,7 +19,7 @@ TEST_PLAN = {"D40": 40 * GIB, "D25": 25 * GIB}
 
 def test_scenario_one_old_rule_takes_the_largest_disk() -> None:
     """Maximum free space takes A1 and leaves 900 against 1300."""
-    decision = place(TWO_NODES, 100, rule=Rule.MOST_FREE)
+    decision = place(TWO_NODES, 100, rule=DiskRule.MOST_FREE)
     assert places(decision) == ["A/A1"]
     assert decision.usable_after_bytes.tolist() == [800, 100, 600, 700]
 
@@ -92,7 +92,7 @@ def test_test_plan_four_volumes_end_at_sixteen_and_seventeen() -> None:
 
 def test_test_plan_original_rule_puts_all_four_on_the_large_disk() -> None:
     """Thin volumes leave the free space as it was, so the old rule takes D40 each time."""
-    decision = place(cluster({"n": TEST_PLAN}), 8 * GIB, 4, anti="none", rule=Rule.MOST_FREE)
+    decision = place(cluster({"n": TEST_PLAN}), 8 * GIB, 4, anti="none", rule=DiskRule.MOST_FREE)
     assert places(decision) == ["n/D40"] * 4
     assert [size // GIB for size in decision.usable_after_bytes.tolist()] == [25, 8]
 
@@ -106,7 +106,7 @@ def test_test_plan_written_volumes_are_counted_twice_by_the_printed_formula() ->
             Disk(node="n", name=name, usable_bytes=max(size - 2 * written[name], 0), total_bytes=size)
             for name, size in TEST_PLAN.items()
         ]
-        volume = Volume(name=f"v{number}", size_bytes=8 * GIB)
+        volume = StorageVolume(name=f"v{number}", size_bytes=8 * GIB)
         chosen = balance([volume], disk_table(disks), BalancePolicy()).placed[0].disk
         order.append(chosen)
         written[chosen] += 8 * GIB

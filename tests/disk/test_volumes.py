@@ -6,14 +6,14 @@ import pytest
 
 from fairlead.levels.disk import balance as level
 from fairlead.levels.disk.balance import Charge, balance
-from fairlead.levels.disk.crowd import fraction_sum
 from fairlead.levels.disk.filters import refusals
 from fairlead.levels.disk.reasons import NODE_USED, NUMBER, REASONS_OF_A_DISK
 from fairlead.levels.disk.score import imbalance
+from fairlead.levels.disk.score_stats import fraction_sum
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
 from fairlead.model.errors import InputError
-from fairlead.model.storage import AntiAffinity, Held, Volume
+from fairlead.model.storage import AntiAffinity, HeldReplica, StorageVolume
 from tests.disk.scenes import cluster, place, places
 
 PLAIN = BalancePolicy()
@@ -22,7 +22,7 @@ PLAIN = BalancePolicy()
 def test_larger_volumes_are_placed_first() -> None:
     """The small one would take the only disk that fits the large one."""
     table = cluster({"A": {"a": 100}, "B": {"b": 60}})
-    volumes = [Volume(name="a-small", size_bytes=50), Volume(name="z-large", size_bytes=90)]
+    volumes = [StorageVolume(name="a-small", size_bytes=50), StorageVolume(name="z-large", size_bytes=90)]
     decision = balance(volumes, table, PLAIN)
     assert [(each.volume, each.node) for each in decision.placed] == [("z-large", "A"), ("a-small", "B")]
 
@@ -30,7 +30,7 @@ def test_larger_volumes_are_placed_first() -> None:
 def test_order_of_volumes_and_disks_does_not_matter() -> None:
     """The same input in another order gives the same answer."""
     disks = [Disk(node=f"n{row}", name="d", usable_bytes=100 + row % 3) for row in range(12)]
-    volumes = [Volume(name=f"v{row}", size_bytes=10 + row % 2, replicas=2) for row in range(10)]
+    volumes = [StorageVolume(name=f"v{row}", size_bytes=10 + row % 2, replicas=2) for row in range(10)]
     one = balance(volumes, disk_table(disks), PLAIN)
     other = balance(volumes[::-1], disk_table(disks[::-1]), PLAIN)
     assert one.placed == other.placed
@@ -53,7 +53,7 @@ def test_pending_placements_are_charged() -> None:
     """What is on its way to A makes B the better choice; what names a vanished disk is noted."""
     table = cluster({"A": {"a": 1000}, "B": {"b": 900}})
     pending = [Charge(node="A", disk="a", size_bytes=200), Charge(node="X", disk="x", size_bytes=1)]
-    decision = balance([Volume(name="v", size_bytes=100)], table, PLAIN, pending=pending)
+    decision = balance([StorageVolume(name="v", size_bytes=100)], table, PLAIN, pending=pending)
     assert places(decision) == ["B/b"]
     assert decision.usable_before_bytes.tolist() == [800, 900]
     assert "X/x" in decision.trace.notes[0]
@@ -63,7 +63,7 @@ def test_pending_beyond_the_disk_leaves_nothing_not_less() -> None:
     """A charge above what is usable counts to 0."""
     table = cluster({"A": {"a": 100}})
     pending = [Charge(node="A", disk="a", size_bytes=500)]
-    decision = balance([Volume(name="v", size_bytes=1)], table, PLAIN, pending=pending)
+    decision = balance([StorageVolume(name="v", size_bytes=1)], table, PLAIN, pending=pending)
     assert decision.usable_before_bytes.tolist() == [0]
     assert decision.unplaced == 1
 
@@ -71,7 +71,7 @@ def test_pending_beyond_the_disk_leaves_nothing_not_less() -> None:
 def test_what_does_not_fit_is_told_volume_by_volume() -> None:
     """Two of three volumes lack a disk: each has its finding, the whole has one with the counts."""
     table = cluster({"A": {"a": 100}})
-    volumes = [Volume(name=f"v{row}", size_bytes=60, replicas=2) for row in range(3)]
+    volumes = [StorageVolume(name=f"v{row}", size_bytes=60, replicas=2) for row in range(3)]
     decision = balance(volumes, table, PLAIN)
     assert decision.unplaced == 5
     assert [outcome.unplaced for outcome in decision.outcomes] == [1, 2, 2]
@@ -82,7 +82,7 @@ def test_what_does_not_fit_is_told_volume_by_volume() -> None:
 
 def test_no_disks_at_all_is_a_reason() -> None:
     """An empty cluster takes nothing and says so."""
-    decision = balance([Volume(name="v", size_bytes=1)], disk_table([]), PLAIN)
+    decision = balance([StorageVolume(name="v", size_bytes=1)], disk_table([]), PLAIN)
     assert decision.finding is not None
     assert (decision.finding.code, decision.unplaced) == ("NoDisks", 1)
 
@@ -117,7 +117,7 @@ def test_mean_of_zero_scores_zero() -> None:
 def test_replica_on_a_vanished_disk_is_noted_and_the_rest_goes_on() -> None:
     """Its node still counts as used; the placement happens elsewhere."""
     table = cluster({"A": {"a": 100}, "B": {"b": 90}})
-    volume = Volume(name="v", size_bytes=10, held=(Held(name="r1", node="A", disk="gone"),))
+    volume = StorageVolume(name="v", size_bytes=10, held=(HeldReplica(name="r1", node="A", disk="gone"),))
     decision = balance([volume], table, PLAIN)
     assert places(decision) == ["B/b"]
     assert decision.trace.notes == ("1 storage replicas name a disk that is not there: r1 on A/gone",)
@@ -142,7 +142,7 @@ def test_kinds_of_volumes_beyond_the_shelves_are_placed_all_the_same(monkeypatch
         for row in range(6)
     ]
     volumes = [
-        Volume(name=f"v{row}", size_bytes=5 + row % 3, replicas=2, disk_tags=frozenset({str(row % 10)}))
+        StorageVolume(name=f"v{row}", size_bytes=5 + row % 3, replicas=2, disk_tags=frozenset({str(row % 10)}))
         for row in range(30)
     ]
     want = balance(volumes, disk_table(disks), PLAIN).placed
@@ -157,7 +157,7 @@ def test_heaps_respect_the_over_provisioning_limit(monkeypatch: pytest.MonkeyPat
         Disk(node="A", name="a", usable_bytes=1000, maximum_bytes=300, total_bytes=300),
         Disk(node="B", name="b", usable_bytes=500, maximum_bytes=500, total_bytes=500),
     ]
-    volumes = [Volume(name=f"v{row}", size_bytes=size) for row, size in enumerate((200, 200, 100, 100, 100))]
+    volumes = [StorageVolume(name=f"v{row}", size_bytes=size) for row, size in enumerate((200, 200, 100, 100, 100))]
     policy = BalancePolicy(over_percent=100)
     want = balance(volumes, disk_table(disks), policy)
     monkeypatch.setattr(level, "TRACED", 0)
@@ -200,8 +200,8 @@ def test_disk_names_shared_by_nodes_are_told_apart() -> None:
 def test_replica_that_waits_under_a_name_is_not_replaced_by_a_failed_one() -> None:
     """Two lack, one of them exists already: the failed one serves again for the other."""
     table = cluster({"A": {"a": 1000}, "B": {"b": 900}})
-    held = (Held(name="old", node="A", disk="a", failed=True, reusable=True),)
-    lacking = Volume(name="v", size_bytes=100, replicas=2, waiting=("r1",), held=held)
+    held = (HeldReplica(name="old", node="A", disk="a", failed=True, reusable=True),)
+    lacking = StorageVolume(name="v", size_bytes=100, replicas=2, waiting=("r1",), held=held)
     decision = balance([lacking], table, PLAIN)
     assert [(each.replica, each.reuses, each.node) for each in decision.placed] == [("", "old", "A"), ("r1", "", "B")]
 
@@ -209,8 +209,8 @@ def test_replica_that_waits_under_a_name_is_not_replaced_by_a_failed_one() -> No
 def test_refusals_are_those_of_one_more_replica() -> None:
     """Its node has one already, the other disk is too small, the third takes it."""
     table = cluster({"A": {"a": 1000}, "B": {"b": 50}, "C": {"c": 100}})
-    held = (Held(name="r", node="A", disk="a"), Held(name="f", node="C", disk="c", failed=True))
-    codes = refusals(Volume(name="v", size_bytes=100, held=held), table, PLAIN)
+    held = (HeldReplica(name="r", node="A", disk="a"), HeldReplica(name="f", node="C", disk="c", failed=True))
+    codes = refusals(StorageVolume(name="v", size_bytes=100, held=held), table, PLAIN)
     assert [REASONS_OF_A_DISK[code - 1].code if code else "" for code in codes.tolist()] == [
         "NodeAntiAffinity",
         "InsufficientUsable",
@@ -222,8 +222,8 @@ def test_refusals_are_those_of_one_more_replica() -> None:
 def test_nodes_that_hold_a_replica_are_kept_apart_however_many_they_are(held: int) -> None:
     """Hard: refused, all but the last node. Soft: the last node first, though it has the least space."""
     table = cluster({f"n{row}": {"d": 1000 - row, "e": 500} for row in range(held + 1)})
-    there = tuple(Held(name=f"r{row}", node=f"n{row}", disk="d") for row in range(held))
-    one_more = Volume(name="v", size_bytes=10, held=there)
+    there = tuple(HeldReplica(name=f"r{row}", node=f"n{row}", disk="d") for row in range(held))
+    one_more = StorageVolume(name="v", size_bytes=10, held=there)
     codes = refusals(one_more, table, PLAIN).reshape(-1, 2)
     assert (codes[:-1] == NUMBER[NODE_USED]).all()
     assert codes[-1].tolist() == [0, 0]

@@ -11,7 +11,7 @@ from fairlead.levels.disk.balance import balance
 from fairlead.levels.disk.rebalance import Goal, rebalance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
-from fairlead.model.storage import AntiAffinity, Held, Strictness, Volume
+from fairlead.model.storage import AntiAffinity, HeldReplica, StorageVolume, Strictness
 from tests.disk.scenes import cluster, place
 
 GIB = 2**30
@@ -45,7 +45,7 @@ def test_soft_anti_affinity_is_told_as_kept_back() -> None:
     disks = [
         Disk(node=f"n{row}", name="d", usable_bytes=100 + row, zone=zone) for row, zone in enumerate(("x", "x", "y"))
     ]
-    volume = Volume(name="v", size_bytes=10, held=(Held(name="r", node="n1", disk="d"),))
+    volume = StorageVolume(name="v", size_bytes=10, held=(HeldReplica(name="r", node="n1", disk="d"),))
     rule = AntiAffinity(zone=Strictness.SOFT)
     told = lines(balance([volume], disk_table(disks), BalancePolicy(anti_affinity=rule)))
     assert "  n0/d kept back: it shares a zone or node with another replica (soft anti-affinity)." in told
@@ -59,7 +59,11 @@ def test_unplaced_volumes_say_why_and_what_would_help() -> None:
             Disk(node="m", name="d", usable_bytes=9, closed=Closed.DISK_DISABLED),
         ]
     )
-    told = lines(balance([Volume(name="big", size_bytes=99), Volume(name="ok", size_bytes=1)], table, BalancePolicy()))
+    told = lines(
+        balance(
+            [StorageVolume(name="big", size_bytes=99), StorageVolume(name="ok", size_bytes=1)], table, BalancePolicy()
+        )
+    )
     assert any(line.startswith("big: 1 unplaced, NoDisk: no disk takes 1 of 1 storage replicas:") for line in told)
     assert any(
         "m/d not: scheduling is switched off on the disk (DiskSchedulingDisabled; a change of" in line for line in told
@@ -69,7 +73,7 @@ def test_unplaced_volumes_say_why_and_what_would_help() -> None:
 
 def test_nothing_placed_has_no_scores() -> None:
     """No choice, no table of scores."""
-    told = lines(balance([Volume(name="v", size_bytes=99)], disk_table([]), BalancePolicy()))
+    told = lines(balance([StorageVolume(name="v", size_bytes=99)], disk_table([]), BalancePolicy()))
     assert not any("Imbalance after" in line for line in told)
     assert any("NoDisks: there are no disks" in line for line in told)
 
@@ -77,10 +81,10 @@ def test_nothing_placed_has_no_scores() -> None:
 def test_reused_replica_and_vanished_disk_are_told() -> None:
     """One failed replica serves again; another names a disk that is gone."""
     held = (
-        Held(name="r1", node="A", disk="a", failed=True, reusable=True),
-        Held(name="r2", node="B", disk="gone"),
+        HeldReplica(name="r1", node="A", disk="a", failed=True, reusable=True),
+        HeldReplica(name="r2", node="B", disk="gone"),
     )
-    told = lines(balance([Volume(name="v", size_bytes=1, held=held)], PAIR, BalancePolicy()))
+    told = lines(balance([StorageVolume(name="v", size_bytes=1, held=held)], PAIR, BalancePolicy()))
     assert "r1 failed but may serve again on A/a, so no new replica is made." in told
     assert "1 storage replicas name a disk that is not there: r2 on B/gone." in told
 
@@ -100,7 +104,7 @@ def test_moves_say_what_they_are_for() -> None:
         Disk(node="a", name="d", usable_bytes=10, total_bytes=100),
         Disk(node="b", name="d", usable_bytes=100, total_bytes=100),
     ]
-    volume = Volume(name="v", size_bytes=40, replicas=0, held=(Held(name="r", node="a", disk="d"),))
+    volume = StorageVolume(name="v", size_bytes=40, replicas=0, held=(HeldReplica(name="r", node="a", disk="d"),))
     table = disk_table(disks)
     told = lines(rebalance([volume], table, BalancePolicy(), Goal(target=Fraction(1, 2))))
     assert told[0].startswith("1 move, 40 to copy: imbalance of the nodes 1.636 → 0.182")

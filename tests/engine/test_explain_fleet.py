@@ -3,7 +3,7 @@
 from fairlead.engine.explain_fleet import lines
 from fairlead.levels.fleet.divide import divide
 from fairlead.model.clusters import Traits, cluster_table
-from fairlead.model.division import Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision, Sticky
+from fairlead.model.division import DividePolicy, DivideWorkload, FleetAffinity, Mode, PriorDivision, Sticky
 from tests.fleet.build import prior_of, static
 
 
@@ -60,7 +60,7 @@ def test_fewest_moves_are_named() -> None:
 def test_removed_clusters_and_the_group_are_named() -> None:
     """Filters with their codes, in natural order."""
     clusters = cluster_table(["c10", "c2"], traits=[Traits(deleting=True), Traits()])
-    policy = DividePolicy(mode=Mode.DUPLICATED, affinities=(Affinity(name="near"),))
+    policy = DividePolicy(mode=Mode.DUPLICATED, affinities=(FleetAffinity(name="near"),))
     told = lines(divide(DivideWorkload(name="web", replicas=2), clusters, policy))
     assert told == (
         "2 replicas over 1 of 2 clusters (affinity group near), whole in each cluster; 0 unplaced.",

@@ -9,9 +9,9 @@ from fairlead.engine.explain import node_lines, volume_lines, volume_name, workl
 from fairlead.engine.plan import Plan, plan
 from fairlead.engine.why_not import why_not
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
+from fairlead.kube.manifests.load import parse_manifests, read_manifests
 from fairlead.kube.manifests.pods import pod_lines
-from fairlead.kube.manifests.reading import parse_manifests, read_manifests
-from fairlead.kube.manifests.sites import snapshot
+from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.model.errors import InputError
 from fairlead.problems import balance
 from fairlead.text.documents import strict
@@ -195,7 +195,7 @@ def stored(*usable: int) -> Plan:
     nodes = [
         {"name": f"n{row}", "disks": [{"name": "d", "usable": each, "total": 1000}]} for row, each in enumerate(usable)
     ]
-    decision = balance.solve(strict({"size": 20, "replicas": 1, "nodes": nodes}, balance.Problem))
+    decision = balance.solve(strict({"size": 20, "replicas": 1, "nodes": nodes}, balance.BalanceProblem))
     assert isinstance(decision, balance.Balance)
     return Plan(divided=(), sites=(), storage={"": decision})
 

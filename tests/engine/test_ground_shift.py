@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from fairlead.engine.ground import Ground
+from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, resident
@@ -16,12 +16,12 @@ ALONE = Shape(namespace="ns", labels=(("app", "a"),), request=(("cpu", 1000),), 
 PLAIN = Shape(namespace="ns", labels=(("app", "b"),), request=(("cpu", 2000),))
 
 
-def ground(*shapes: tuple[Shape, int]) -> Ground:
+def ground(*shapes: tuple[Shape, int]) -> WorkingNodes:
     """Two nodes of four cpu with these shapes running, each on a row."""
     nodes = node_state(
         [NodeRecord(name=f"n{row}", allocatable={"cpu": 4000}, labels={HOST: f"n{row}"}) for row in range(2)]
     )
-    made = Ground(nodes, Population())
+    made = WorkingNodes(nodes, Population())
     for shape, row in shapes:
         made.shift(shape, counts(row), 1)
     return made
@@ -34,7 +34,7 @@ def counts(row: int, number: int = 1) -> Int:
     return column
 
 
-def placed(made: Ground, shape: Shape, need: int) -> list[int]:
+def placed(made: WorkingNodes, shape: Shape, need: int) -> list[int]:
     """Where replicas would go now; nothing is left behind."""
     mark = made.mark()
     zero = np.zeros(2, dtype=np.int64)

@@ -8,17 +8,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.engine import reasons
-from fairlead.engine.ground import Ground
-from fairlead.engine.parts import Tiers, parts
 from fairlead.engine.plan import plan
 from fairlead.engine.record import plan_record, use_record
 from fairlead.engine.site import Path, SitePlan, plan_site, spots
+from fairlead.engine.tier_parts import Tiers, parts
+from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.model.clusters import cluster_table
 from fairlead.model.columns import ints
 from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population
-from fairlead.model.queuestate import Queue
+from fairlead.model.queuestate import QueueEntry
 from fairlead.model.shape import Shape
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
@@ -150,7 +150,7 @@ def test_a_gang_blocked_by_fragments_is_undone() -> None:
 
 def test_queues_share_what_is_short() -> None:
     """Two queues of equal weight want everything: half each, level on the nodes."""
-    here = site(nodes(s1=4, s2=4), queues=(Queue(name="a"), Queue(name="b")))
+    here = site(nodes(s1=4, s2=4), queues=(QueueEntry(name="a"), QueueEntry(name="b")))
     got = planned(here, shop("x", 9, kind="Job", queue="a"), shop("y", 9, kind="Job", queue="b"))
     assert [placed(path, here) for path in got.paths] == [{"": {"s1": 2, "s2": 2}}] * 2
     assert [path.unplaced for path in got.paths] == [5, 5]
@@ -205,7 +205,7 @@ def test_plan_of_an_empty_snapshot_is_empty() -> None:
 
 def test_ground_undo_restores_the_nodes() -> None:
     """After an undo the next group sees what was there before."""
-    ground = Ground(node_state(nodes(s1=4)), Population())
+    ground = WorkingNodes(node_state(nodes(s1=4)), Population())
     zeros, ones = np.zeros(1, np.int64), np.ones(1, np.int64)
     shape = Shape(request=(("cpu", CPU),))
     mark = ground.mark()

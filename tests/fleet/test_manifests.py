@@ -10,9 +10,9 @@ from fairlead.kube.manifests import last_result
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
 from fairlead.kube.manifests.decided import APPLIED
 from fairlead.kube.manifests.fleet import binding_ask, division_ask, policy_for
+from fairlead.kube.manifests.load import parse_manifests
 from fairlead.kube.manifests.placement import unreadable
-from fairlead.kube.manifests.reading import parse_manifests
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.division import DivisionAsk, Mode, PriorDivision, Reschedule, Sticky
 from fairlead.model.errors import InputError
@@ -20,7 +20,7 @@ from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
 
 
-def cluster(name: str, **spec: Any) -> Cluster:
+def cluster(name: str, **spec: Any) -> KarmadaCluster:
     """A cluster with labels, room and taints as given."""
     labels = spec.pop("labels", {})
     summary = spec.pop("summary", None)
@@ -31,7 +31,7 @@ def cluster(name: str, **spec: Any) -> Cluster:
             "spec": spec,
             "status": {"resourceSummary": summary} if summary else {},
         },
-        Cluster,
+        KarmadaCluster,
     )
 
 
@@ -259,7 +259,7 @@ def test_trigger_after_the_last_division_starts_fresh(last: str | None, fresh: b
     assert (binding_ask(given, FLEET).policy.reschedule is Reschedule.FRESH) == fresh
 
 
-def stored(given: ResourceBinding, fleet: list[Cluster] = FLEET) -> dict[str, Any]:
+def stored(given: ResourceBinding, fleet: list[KarmadaCluster] = FLEET) -> dict[str, Any]:
     """What would be stored after dividing the binding."""
     ask = binding_ask(given, fleet)
     return last_result.record(solved(ask), ask.workload.replicas, ask.clusters)

@@ -5,11 +5,11 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from fairlead.levels.fleet import many
+from fairlead.levels.fleet import static_batch
 from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import divide
-from fairlead.levels.fleet.many import PriorBatch, divide_many
-from fairlead.levels.fleet.static import Rule
+from fairlead.levels.fleet.static import StaticRule
+from fairlead.levels.fleet.static_batch import PriorBatch, divide_many
 from fairlead.model.clusters import cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk, PriorDivision, Sticky
 
@@ -36,7 +36,7 @@ def priors(weights: np.ndarray, counts: np.ndarray, replicas: np.ndarray) -> Pri
 @pytest.mark.parametrize("cells", [7, 65_536])
 def test_matrix_rows_equal_single_divisions(sticky: Sticky, cells: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """Row for row the same counts, rule and leftovers as `divide`, whatever the size of a slice."""
-    monkeypatch.setattr(many, "_CELLS", cells)
+    monkeypatch.setattr(static_batch, "_CELLS", cells)
     rows, uids = 60, [f"u{number}" for number in range(60)]
     weights = RNG.integers(0, 4, (rows, 7))
     weights[5] = 0
@@ -71,7 +71,7 @@ def test_matrix_without_weights_uses_those_of_the_table() -> None:
     batch = divide_many(["u1", "u2"], np.array([12, 13]), TABLE, DividePolicy())
     assert batch.counts[0].tolist() == [1, 1, 1, 2, 2, 5, 0]
     assert batch.counts[1].sum() == 13
-    assert batch.rule.tolist() == [Rule.DRAW, Rule.DRAW]
+    assert batch.rule.tolist() == [StaticRule.DRAW, StaticRule.DRAW]
 
 
 def test_matrix_room_that_a_row_does_not_report_leaves_weights_alone() -> None:
@@ -88,7 +88,7 @@ def test_matrix_room_that_a_row_does_not_report_leaves_weights_alone() -> None:
 
 def test_batch_with_odds_beyond_64_bits_keeps_them_exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """One row's products do not fit int64: its recorded odds are whole numbers all the same, the others' too."""
-    monkeypatch.setattr(many, "_CELLS", 2)
+    monkeypatch.setattr(static_batch, "_CELLS", 2)
     batch = [
         DivisionAsk(
             workload=DivideWorkload(name="w", uid="u", replicas=1),

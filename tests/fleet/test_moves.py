@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.manifests.decided import APPLIED, applied_text, running
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.divide import divide
 from fairlead.live.fleet.decide import decide
 from fairlead.model.clusters import cluster_table
@@ -77,7 +77,7 @@ def by_fairlead(steps: list[Step], said: dict[str, str] | None = None) -> int:
 
 
 def after(found: ResourceBinding, names: Sequence[str]) -> ResourceBinding:
-    clusters: list[Cluster] = [cluster(name) for name in names]
+    clusters: list[KarmadaCluster] = [cluster(name) for name in names]
     return written(decide([found], clusters)[0])
 
 

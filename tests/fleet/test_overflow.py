@@ -9,12 +9,14 @@ from hypothesis import strategies as st
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.overflow import allotments
 from fairlead.model.clusters import Traits, cluster_table
-from fairlead.model.division import Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule
+from fairlead.model.division import DividePolicy, DivideWorkload, FleetAffinity, Mode, PriorDivision, Reschedule
 from fairlead.model.selectors import Taint
 from tests.fleet.build import prior_of
 
-GROUP = Affinity(
-    name="a", names=("m1",), overflow=(Affinity(name="b", names=("m2",)), Affinity(name="c", names=("m1", "m3", "m4")))
+GROUP = FleetAffinity(
+    name="a",
+    names=("m1",),
+    overflow=(FleetAffinity(name="b", names=("m2",)), FleetAffinity(name="c", names=("m1", "m3", "m4"))),
 )
 POLICY = DividePolicy(mode=Mode.DYNAMIC, affinities=(GROUP,))
 

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fairlead.kube.manifests.fleet import binding_ask
 from fairlead.kube.manifests.placement import unreadable
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.room import Grade, room_of
 
 GIB = 2**30
@@ -48,7 +48,7 @@ def test_grades_never_promise_more_than_their_nodes_hold(grades: list[tuple[int,
     assert found == min(100, sum(least // cpu for least in nodes))
 
 
-def cluster(minimum: str) -> Cluster:
+def cluster(minimum: str) -> KarmadaCluster:
     """One cluster with two grades of nodes."""
     models = [
         {"grade": 0, "ranges": [{"name": "cpu", "min": "0", "max": minimum}]},
@@ -57,7 +57,7 @@ def cluster(minimum: str) -> Cluster:
     modelings = [{"grade": 1, "count": 3}, {"grade": 0, "count": 9}]
     summary = {"allocatable": {"pods": "50", "cpu": "90"}, "allocatableModelings": modelings}
     body = {"metadata": {"name": "a"}, "spec": {"resourceModels": models}, "status": {"resourceSummary": summary}}
-    return msgspec.convert(body, Cluster)
+    return msgspec.convert(body, KarmadaCluster)
 
 
 def binding(cpu: str) -> ResourceBinding:

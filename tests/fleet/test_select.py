@@ -8,10 +8,10 @@ from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import Traits, cluster_table
 from fairlead.model.division import (
-    Affinity,
     DividePolicy,
     DivideWorkload,
     Expression,
+    FleetAffinity,
     Mode,
     PriorDivision,
 )
@@ -32,18 +32,18 @@ def chosen(policy: DividePolicy, fleet: Mapping[str, Traits] = FLEET, prior: Pri
     return divide(DivideWorkload(name="web", replicas=4), clusters, policy, prior=prior)
 
 
-def label(key: str, operator: str, *values: str) -> Affinity:
+def label(key: str, operator: str, *values: str) -> FleetAffinity:
     """An affinity of one label expression."""
-    return Affinity(expressions=(Expression(key=key, operator=operator, values=values),))
+    return FleetAffinity(expressions=(Expression(key=key, operator=operator, values=values),))
 
 
-def trait(key: str, operator: str, *values: str) -> Affinity:
+def trait(key: str, operator: str, *values: str) -> FleetAffinity:
     """An affinity of one field expression."""
-    return Affinity(fields=(Expression(key=key, operator=operator, values=values),))
+    return FleetAffinity(fields=(Expression(key=key, operator=operator, values=values),))
 
 
 AFFINITIES = {
-    "labels": (Affinity(labels={"tier": "gold"}), {"de"}),
+    "labels": (FleetAffinity(labels={"tier": "gold"}), {"de"}),
     "label in": (label("tier", "In", "gold", "silver"), {"de", "fr"}),
     "label not in passes the unlabelled": (label("tier", "NotIn", "gold"), {"fr", "us", "bare"}),
     "label exists": (label("tier", "Exists"), {"de", "fr"}),
@@ -55,15 +55,15 @@ AFFINITIES = {
     "provider is not": (trait("provider", "NotIn", "own"), {"fr", "us", "bare"}),
     "every zone must be listed": (trait("zone", "In", "eu-1", "eu-2"), {"de"}),
     "no zone may be listed": (trait("zone", "NotIn", "eu-3"), {"de", "us", "bare"}),
-    "names": (Affinity(names=("us", "bare", "elsewhere")), {"us", "bare"}),
-    "excluded names are out even if listed": (Affinity(names=("us", "bare"), exclude=("bare",)), {"us"}),
-    "all parts hold": (Affinity(labels={"tier": "silver"}, names=("de", "fr")), {"fr"}),
-    "anything": (Affinity(), {"de", "fr", "us", "bare"}),
+    "names": (FleetAffinity(names=("us", "bare", "elsewhere")), {"us", "bare"}),
+    "excluded names are out even if listed": (FleetAffinity(names=("us", "bare"), exclude=("bare",)), {"us"}),
+    "all parts hold": (FleetAffinity(labels={"tier": "silver"}, names=("de", "fr")), {"fr"}),
+    "anything": (FleetAffinity(), {"de", "fr", "us", "bare"}),
 }
 
 
 @pytest.mark.parametrize(("affinity", "want"), AFFINITIES.values(), ids=AFFINITIES)
-def test_affinity_keeps_exactly_the_clusters_that_suit(affinity: Affinity, want: set[str]) -> None:
+def test_affinity_keeps_exactly_the_clusters_that_suit(affinity: FleetAffinity, want: set[str]) -> None:
     """Those that suit share the replicas; the others are listed with 0 and a reason."""
     division = chosen(DividePolicy(affinities=(affinity,)))
     assert set(division.chosen) == want
@@ -82,7 +82,7 @@ def test_no_cluster_left_after_filters_says_which_filters_took_them() -> None:
         "d": Traits(),
         "e": Traits(barred=reasons.KIND_NOT_SERVED),
     }
-    division = chosen(DividePolicy(affinities=(Affinity(exclude=("d",)),)), fleet)
+    division = chosen(DividePolicy(affinities=(FleetAffinity(exclude=("d",)),)), fleet)
     assert division.finding is not None
     assert division.finding.code == "NoClusterFits"
     assert division.finding.sentence.endswith(
@@ -100,7 +100,11 @@ def test_no_cluster_left_after_filters_says_which_filters_took_them() -> None:
 
 def test_affinity_groups_first_that_can_is_taken() -> None:
     """The first group has no cluster, the second has: its name is told."""
-    groups = (Affinity(name="local", names=("nowhere",)), Affinity(name="remote", names=("us",)), Affinity(name="any"))
+    groups = (
+        FleetAffinity(name="local", names=("nowhere",)),
+        FleetAffinity(name="remote", names=("us",)),
+        FleetAffinity(name="any"),
+    )
     division = chosen(DividePolicy(affinities=groups))
     assert (division.group, division.chosen) == ("remote", ("us",))
 
@@ -108,7 +112,7 @@ def test_affinity_groups_first_that_can_is_taken() -> None:
 def test_affinity_groups_without_room_fall_through_to_the_next() -> None:
     """A group whose clusters cannot hold it is passed over."""
     clusters = cluster_table(["near", "far"], capacity=[1, 9])
-    groups = (Affinity(name="near", names=("near",)), Affinity(name="far", names=("far",)))
+    groups = (FleetAffinity(name="near", names=("near",)), FleetAffinity(name="far", names=("far",)))
     policy = DividePolicy(mode=Mode.DYNAMIC, affinities=groups)
     assert divide(DivideWorkload(name="web", replicas=4), clusters, policy).group == "far"
 
@@ -116,7 +120,7 @@ def test_affinity_groups_without_room_fall_through_to_the_next() -> None:
 def test_affinity_groups_none_can_tells_why_the_first_could_not() -> None:
     """The user's first wish is the one explained."""
     clusters = cluster_table(["near", "far"], capacity=[1, 2])
-    groups = (Affinity(name="near", names=("near",)), Affinity(name="far", names=("far",)))
+    groups = (FleetAffinity(name="near", names=("near",)), FleetAffinity(name="far", names=("far",)))
     division = divide(
         DivideWorkload(name="web", replicas=4), clusters, DividePolicy(mode=Mode.DYNAMIC, affinities=groups)
     )

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fairlead.levels.fleet import spread as spread_module
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import ClusterTable, Traits, cluster_table
-from fairlead.model.division import DividePolicy, DivideWorkload, Mode, Spread, SpreadBy
+from fairlead.model.division import DividePolicy, DivideWorkload, FleetSpread, Mode, SpreadBy
 from tests.fleet.build import prior_of
 
 Row = tuple[str, str, int, int]
@@ -29,12 +29,14 @@ def fleet(*rows: Row) -> ClusterTable:
     )
 
 
-def by(what: SpreadBy, least: int, most: int = 0) -> Spread:
+def by(what: SpreadBy, least: int, most: int = 0) -> FleetSpread:
     """A constraint; label constraints are by the rack."""
-    return Spread(by=what, label="rack" if what is SpreadBy.LABEL else "", least=least, most=most)
+    return FleetSpread(by=what, label="rack" if what is SpreadBy.LABEL else "", least=least, most=most)
 
 
-def run(clusters: ClusterTable, replicas: int, *spread: Spread, mode: Mode = Mode.DYNAMIC, **more: object) -> Division:
+def run(
+    clusters: ClusterTable, replicas: int, *spread: FleetSpread, mode: Mode = Mode.DYNAMIC, **more: object
+) -> Division:
     """A division under spread constraints."""
     policy = DividePolicy(mode=mode, spread=spread, **more)  # type: ignore[arg-type]
     return divide(DivideWorkload(name="web", replicas=replicas), clusters, policy)
@@ -217,9 +219,9 @@ def test_choice_is_the_best_of_all_subsets(
         traits=[Traits(region=region, provider=provider) for region, provider, *_ in rows],
     )
     constraints = (
-        Spread(by=SpreadBy.REGION, least=regions[0], most=regions[0] + regions[1]),
-        Spread(by=SpreadBy.PROVIDER, least=1, most=1),
-        Spread(by=SpreadBy.CLUSTER, least=sizes[0], most=sizes[0] + sizes[1]),
+        FleetSpread(by=SpreadBy.REGION, least=regions[0], most=regions[0] + regions[1]),
+        FleetSpread(by=SpreadBy.PROVIDER, least=1, most=1),
+        FleetSpread(by=SpreadBy.CLUSTER, least=sizes[0], most=sizes[0] + sizes[1]),
     )
 
     def fits(subset: tuple[int, ...]) -> bool:

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.kube.codec.disks import as_the_driver_says, attached, driver_of, exclusive, handle_of, plugin_of
-from fairlead.kube.objects.pod import Volume
+from fairlead.kube.objects.pod import PodVolume
 from fairlead.kube.objects.storage import PersistentVolume
 from fairlead.model.shape import Disk
 
@@ -14,9 +14,9 @@ ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.
 OLD_REGION = "failure-domain.beta.kubernetes.io/region"
 
 
-def disk(**fields: Any) -> tuple[Volume, ...]:
+def disk(**fields: Any) -> tuple[PodVolume, ...]:
     """The volumes of a pod, one of them this disk."""
-    return msgspec.convert([{"name": "token"}, {"name": "v", **fields}], tuple[Volume, ...])
+    return msgspec.convert([{"name": "token"}, {"name": "v", **fields}], tuple[PodVolume, ...])
 
 
 def volume(source: dict[str, Any], labels: dict[str, str] | None = None, *terms: dict[str, Any]) -> PersistentVolume:

@@ -5,11 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.kube.manifests.disk import Storage, storage
+from fairlead.kube.manifests.disk import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.model.disks import Closed
-from fairlead.model.storage import AntiAffinity, Domain, Held, Locality, Strictness
+from fairlead.model.storage import AntiAffinity, Domain, HeldReplica, Locality, Strictness
 
 GIB = 2**30
 
@@ -66,7 +66,7 @@ def setting(name: str, value: str) -> LonghornSetting:
     return msgspec.convert({"metadata": {"name": name}, "value": value}, LonghornSetting)
 
 
-def read(*objects: Any, **options: Any) -> Storage:
+def read(*objects: Any, **options: Any) -> StorageManifests:
     """The objects, sorted by kind."""
     kinds = (LonghornNode, LonghornVolume, LonghornReplica, LonghornSetting)
     return storage(*([each for each in objects if isinstance(each, kind)] for kind in kinds), **options)
@@ -117,7 +117,7 @@ def test_waiting_replicas_are_lacking_and_named() -> None:
     """One replica sits, one waits under its name."""
     found = read(node(), volume(), replica("r2"), replica("r1", "n1")).volumes[0]
     assert (found.replicas, found.waiting) == (1, ("r2",))
-    assert found.held == (Held(name="r1", node="n1", disk="d"),)
+    assert found.held == (HeldReplica(name="r1", node="n1", disk="d"),)
 
 
 def test_volume_without_replica_objects_lacks_all() -> None:
@@ -308,4 +308,4 @@ def test_disk_that_two_nodes_report_is_that_of_the_replicas_own_node(turn: int) 
     """A disk carried from n1 to n2 is seen on both for a while; the order of the nodes does not matter."""
     carried = node("n2", status={"diskStatus": {"d": seen("n1")}})
     found = read(*[node("n1"), carried][::turn], volume(), replica("r", "n1")).volumes[0]
-    assert found.held == (Held(name="r", node="n1", disk="d"),)
+    assert found.held == (HeldReplica(name="r", node="n1", disk="d"),)

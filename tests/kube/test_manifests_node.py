@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue, catalogue
+from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.manifests.node import ground
-from fairlead.kube.manifests.reading import Manifest
 from fairlead.model.errors import InputError
 
 

@@ -7,11 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.decode import decode, drop_nulls
 from fairlead.kube.errors import AnswerError
 from fairlead.kube.manifests.fleet import placement_of
-from fairlead.kube.objects.meta import Shape
+from fairlead.kube.objects.meta import ApiShape
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.workloads import Deployment
 from fairlead.kube.resources import (
@@ -171,7 +171,7 @@ def test_node_is_ready_only_by_its_condition() -> None:
     assert not decode(b"{}", NODES.shape, "").ready
 
 
-SHAPES = [each for each in ALL if isinstance(each.shape, type) and issubclass(each.shape, Shape)]
+SHAPES = [each for each in ALL if isinstance(each.shape, type) and issubclass(each.shape, ApiShape)]
 
 
 @pytest.mark.parametrize("resource", SHAPES, ids=lambda each: each.label)
@@ -212,13 +212,13 @@ def test_nulls_are_dropped_from_objects_only() -> None:
 @given(st.integers(0, 4_000_000_000_000_000))
 def test_times_go_there_and_back(micros: int) -> None:
     """Microseconds survive the text form of Leases and Events, whole seconds that of metadata."""
-    text = moments.micro(micros / 1e6)
-    assert abs(moments.seconds(text) - micros / 1e6) < 2e-6
-    assert moments.seconds(moments.whole(micros // 1_000_000)) == micros // 1_000_000
+    text = timestamps.micro(micros / 1e6)
+    assert abs(timestamps.seconds(text) - micros / 1e6) < 2e-6
+    assert timestamps.seconds(timestamps.whole(micros // 1_000_000)) == micros // 1_000_000
 
 
 @pytest.mark.parametrize("text", ["", "soon", "2026-01-01", "2026-01-01T00:00:00", "9" * 400])
 def test_other_texts_are_no_times(text: str) -> None:
     """A time without a zone is not accepted."""
     with pytest.raises(InputError, match="expected a time such as"):
-        moments.seconds(text)
+        timestamps.seconds(text)

@@ -8,7 +8,7 @@ import pytest
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.objects.pod import Pod
-from fairlead.live.scheduler.records import Records
+from fairlead.live.cluster.records import Records
 
 Fields = dict[str, Any]
 

@@ -17,7 +17,7 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.kube.retry import Backoff
 from fairlead.kube.transport import split_lines
-from fairlead.kube.watch import Pace, Reflector
+from fairlead.kube.watch import Reflector, WatchPace
 from tests.kube import virtual
 from tests.kube.things import client, counting, pod, shop, uid_of, until
 
@@ -172,7 +172,7 @@ async def test_waits_begin_with_the_shortest_and_double() -> None:
     """Two failed lists in a row at the very start; a list that succeeds begins anew."""
     api, told, waits = shop("a"), [], []  # type: Any
     api.fail(403, method="GET", path="/api/v1/pods", times=2)
-    watched = reflector(api, told, waits=waits, pace=Pace(backoff=Backoff(first=1.0, cap=30.0)))
+    watched = reflector(api, told, waits=waits, pace=WatchPace(backoff=Backoff(first=1.0, cap=30.0)))
     async with running(watched):
         assert waits == [0.75, 1.5]
         assert watched.trouble is None

@@ -11,10 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.transport import Response
-from fairlead.kube.wire.answer import Answer
 from fairlead.kube.wire.connection import AHEAD, Flow
 from fairlead.kube.wire.head import MOST_HEAD
 from fairlead.kube.wire.pool import READ, NotConnectedError, Wire
+from fairlead.kube.wire.response import HttpResponse
 
 Answers = Callable[[bytes], bytes | None]
 """What a server says to a request; None: it closes the connection."""
@@ -36,7 +36,7 @@ def pieces(data: bytes, cuts: list[int]) -> list[bytes]:
 
 def fed(data: bytes, cuts: list[int]) -> Response | None:
     """The answer read from the data in pieces."""
-    answer, found = Answer(), None
+    answer, found = HttpResponse(), None
     for piece in pieces(data, cuts):
         found = answer.feed(piece)
     return found
@@ -104,7 +104,7 @@ def test_garbage_is_no_answer(data: bytes, cuts: list[int], head: bool) -> None:
 def test_answers_that_are_none_say_why(data: bytes, why: str) -> None:
     """The message names what was wrong."""
     with pytest.raises(ValueError, match=why):
-        Answer().feed(data)
+        HttpResponse().feed(data)
 
 
 @pytest.mark.parametrize(
@@ -122,19 +122,21 @@ def test_answers_that_are_none_say_why(data: bytes, why: str) -> None:
 def test_body_beyond_the_limit_is_refused(data: bytes) -> None:
     """Whichever way its length is told, and also where it grows only when it is unpacked."""
     with pytest.raises(ValueError, match="more than 100 bytes"):
-        Answer(most=100).feed(data)
+        HttpResponse(most=100).feed(data)
 
 
 def test_cut_gzip_is_no_answer() -> None:
     """Half a compressed body is not taken for a whole one."""
     half = gzip.compress(b"x" * 1000, mtime=0)[:-9]
     with pytest.raises(ValueError, match="it is cut"):
-        Answer().feed(b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s" % (len(half), half))
+        HttpResponse().feed(
+            b"HTTP/1.1 200 OK\r\nContent-Encoding: gzip\r\nContent-Length: %d\r\n\r\n%s" % (len(half), half)
+        )
 
 
 def test_body_that_is_taken_has_no_limit() -> None:
     """A watch goes on for as long as its pieces are taken, and half a chunk is a piece as well."""
-    answer = Answer(most=10)
+    answer = HttpResponse(most=10)
     answer.feed(CHUNKED + b"1000\r\n")
     for _ in range(64):
         assert answer.feed(b"y" * 10) is None
@@ -155,7 +157,7 @@ def test_body_that_is_taken_has_no_limit() -> None:
 )
 def test_connection_header_is_a_list(lines: bytes, kept: bool) -> None:
     """`close` anywhere in it, or a body told in two ways, ends the connection after the answer."""
-    answer = Answer()
+    answer = HttpResponse()
     body = b"2\r\nok\r\n0\r\n\r\n" if b"chunked" in lines else b"ok"
     found = answer.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n" + lines + b"\r\n" + body)
     assert found is not None
@@ -232,13 +234,13 @@ async def test_connection_that_shall_be_closed_is_not_kept() -> None:
 
 async def test_body_may_end_with_the_connection() -> None:
     """Without a length the end of the connection is the end of the body."""
-    reader = Answer()
+    reader = HttpResponse()
     assert reader.feed(b"HTTP/1.1 200 OK\r\n\r\nall of") is None
     assert reader.feed(b" it") is None
     found = reader.end()
     assert found is not None
     assert (found.body, reader.kept) == (b"all of it", False)
-    cut = Answer()
+    cut = HttpResponse()
     assert cut.feed(b"HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhalf") is None
     assert cut.end() is None
 
@@ -331,7 +333,7 @@ async def test_connections_nobody_used_for_long_are_parted_with(monkeypatch: pyt
 @given(body=st.binary(max_size=300), size=st.integers(1, 80), cuts=st.lists(st.integers(0, 10_000), max_size=12))
 def test_pieces_are_the_body(body: bytes, size: int, cuts: list[int]) -> None:
     """Taken at any moments, what was taken and what is left are all of it, once."""
-    answer, taken, end = Answer(), b"", None
+    answer, taken, end = HttpResponse(), b"", None
     for piece in pieces(CHUNKED + chunked(body, size), cuts):
         end = answer.feed(piece)
         taken += answer.take()

@@ -4,15 +4,15 @@ from typing import Any
 
 import msgspec
 
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.live.fleet import report
-from fairlead.live.fleet.decide import Verdict
+from fairlead.live.fleet.decide import BindingVerdict
 
 
-def cluster(name: str, *effects: str, **status: Any) -> Cluster:
+def cluster(name: str, *effects: str, **status: Any) -> KarmadaCluster:
     """A cluster with a taint of each effect."""
     taints = [{"key": "cluster.karmada.io/not-ready", "effect": effect} for effect in effects]
-    return msgspec.convert({"metadata": {"name": name}, "spec": {"taints": taints}, "status": status}, Cluster)
+    return msgspec.convert({"metadata": {"name": name}, "spec": {"taints": taints}, "status": status}, KarmadaCluster)
 
 
 def binding(name: str, placement: dict[str, Any], replicas: int = 0, **spec: Any) -> ResourceBinding:
@@ -37,7 +37,7 @@ def with_spec(found: ResourceBinding, **fields: Any) -> ResourceBinding:
     return msgspec.convert(body, ResourceBinding)
 
 
-def written(verdict: Verdict, now: float = 1.8e9) -> ResourceBinding:
+def written(verdict: BindingVerdict, now: float = 1.8e9) -> ResourceBinding:
     """The binding after both writes."""
     body = msgspec.to_builtins(verdict.binding)
     generation = verdict.binding.metadata.generation

@@ -10,12 +10,12 @@ import msgspec
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
-from fairlead.levels.queue.potential import Gain
+from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.queue.turn import FairTurn, LiveJob, LiveRole, Place, Promise, Source, Wanted
-from fairlead.live.scheduler.decide import group_key
-from fairlead.live.scheduler.records import Key, PodRecord, Records
+from fairlead.live.cluster.records import Key, PodRecord, Records
+from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, JobSource, LiveJob, LiveRole, Place, Promise
+from fairlead.live.scheduler.decide import pod_set_key
 from fairlead.problems import share
 from fairlead.text.documents import strict
 
@@ -102,7 +102,7 @@ class Place4:
         for number, job in enumerate(victims.values()):
             promises.setdefault(job, {})["ml", f"high-{number}"] = "n1"
         wanted = tuple(
-            Wanted(pod=self.pods["ml", name], node="n1", beneficiary=job, action="preempt")
+            EvictionOrder(pod=self.pods["ml", name], node="n1", beneficiary=job, action="preempt")
             for name, job in victims.items()
         )
         return FairTurn(
@@ -116,7 +116,7 @@ class Place4:
 
 def sharing(gains: Mapping[str, tuple[int, int]]) -> Sharing:
     """A decision about nothing, with these gains."""
-    bare = share.solve(strict({"total": {"cpu": 1}, "jobs": []}, share.Problem))
+    bare = share.solve(strict({"total": {"cpu": 1}, "jobs": []}, share.ShareProblem))
     made = {
         job: Gain(part="jobs' shares", before=(Fraction(before),), after=(Fraction(after),))
         for job, (before, after) in gains.items()
@@ -131,10 +131,10 @@ def live_job(
     waits = tuple(record(body(f"{name}-w{number}")) for number in range(waiting))
     runs: tuple[Place, ...] = tuple((record(body(f"{name}-r{number}", node="n1")), "n1") for number in range(running))
     pods = [*waits, *(pod for pod, _ in runs)]
-    roles = (LiveRole(key=group_key(pods[0]), task="", waiting=waits, running=runs),) if pods else ()
+    roles = (LiveRole(key=pod_set_key(pods[0]), task="", waiting=waits, running=runs),) if pods else ()
     return LiveJob(
         key=f"PodGroup/ml/{name}",
-        source=Source.GROUP,
+        source=JobSource.GROUP,
         namespace="ml",
         name=name,
         queue=queue,

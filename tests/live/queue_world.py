@@ -8,7 +8,7 @@ from fairlead.kube.changes import Change, deliver
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
-from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import (
     DISRUPTION_BUDGETS,
     NATIVE_POD_GROUPS,
@@ -19,14 +19,14 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.queue.books import Books
-from fairlead.live.queue.fair import Fairness
-from fairlead.live.queue.fits import Site
-from fairlead.live.queue.turn import FairTurn
-from fairlead.live.queue.turning import take_turn
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.decide import Outcome
-from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.queue.contested_turn import take_turn
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.queue.node_fits import TurnSite
+from fairlead.live.queue.promises import Promises
+from fairlead.live.scheduler.decide import PodSetOutcome
 
 NOW = 1_000_000.0
 AT = "1970-01-12T13:46:40Z"
@@ -41,14 +41,14 @@ class World:
         self.served = {QUEUES, POD_GROUPS, NATIVE_POD_GROUPS}
         self.changes = 0
         self.clock = NOW
-        self.books = Books(
+        self.books = JobCache(
             self.cache.rules,
             on_change=self._changed,
             served=lambda resource: resource in self.served,
             clock=lambda: self.clock,
         )
         rules = self.cache.rules
-        self.fair = Fairness(self.books, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
+        self.fair = Promises(self.books, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
         self.sinks = dict(self.books.watched()) | dict(rules.watched())
         self.records = Records()
         for number, cpu in enumerate(cpus, start=1):
@@ -137,7 +137,8 @@ class World:
     def queue(self, name: str, state: str = "Open", **spec: Any) -> None:
         """A Queue, new or changed."""
         self._put(
-            QUEUES, msgspec.convert({"metadata": {"name": name}, "spec": spec, "status": {"state": state}}, Queue)
+            QUEUES,
+            msgspec.convert({"metadata": {"name": name}, "spec": spec, "status": {"state": state}}, VolcanoQueue),
         )
 
     def weigh(self, namespace: str, weight: str, name: str = "weight") -> None:
@@ -172,9 +173,9 @@ class World:
     def _put(self, resource: Resource[Any], found: Any) -> None:
         deliver(self.sinks[resource], Change("modified", found))
 
-    def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[FairTurn, list[Outcome]]:
+    def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[FairTurn, list[PodSetOutcome]]:
         """One turn; what is granted is assumed."""
-        site = Site(view=self.cache.view(), per_node=self.cache.per_node, demand=self.cache.storage.demand)
+        site = TurnSite(view=self.cache.view(), per_node=self.cache.per_node, demand=self.cache.storage.demand)
         turn, outcomes = take_turn(self.fair, site, awake, now)
         for grant in turn.grants:
             for pod, node in grant.places:

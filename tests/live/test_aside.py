@@ -17,8 +17,8 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, QUEUES, RESOURCE_BINDINGS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
-from fairlead.live.queue import turning
-from fairlead.live.queue.entries import Entry
+from fairlead.live.queue import contested_turn
+from fairlead.live.queue.job_entry import JobEntry
 from fairlead.live.runtime.aside import DECIDING, READING, Aside, culprit
 from fairlead.live.scheduler import decide
 from fairlead.live.scheduler.check import differences
@@ -180,14 +180,14 @@ def test_group_that_cannot_be_decided_waits_beside_others(monkeypatch: pytest.Mo
 
 def test_job_that_fails_a_turn_is_left_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The turn is taken without it, gangs beside it start, and its pods are told why it waits."""
-    share = turning.share
+    share = contested_turn.share
 
     def failing(jobs: Any, *rest: Any, **named: Any) -> Any:
         if any("bad" in name for name in jobs.names):
             raise ZeroDivisionError("no good")
         return share(jobs, *rest, **named)
 
-    monkeypatch.setattr(turning, "share", failing)
+    monkeypatch.setattr(contested_turn, "share", failing)
     closed = queue("closed", {"state": "Closed"})
     made = [closed, group("bad"), in_group("bad-1", "bad"), group("good"), in_group("good-1", "good")]
     town = played(*made)
@@ -198,14 +198,14 @@ def test_job_that_fails_a_turn_is_left_out_of_it(monkeypatch: pytest.MonkeyPatch
 
 def test_queue_that_fails_every_turn_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs in it are told that it cannot be read; jobs of other queues go on."""
-    share = turning.share
+    share = contested_turn.share
 
     def failing(jobs: Any, queues: Any, *rest: Any, **named: Any) -> Any:
         if "bad" in queues.names and queues.names.index("bad") not in queues.faults:
             raise ZeroDivisionError("no good")
         return share(jobs, queues, *rest, **named)
 
-    monkeypatch.setattr(turning, "share", failing)
+    monkeypatch.setattr(contested_turn, "share", failing)
     town = played(queue("bad", capability={"cpu": "1"}), in_queue("in-bad", "bad"), in_queue("other", "default"))
     assert town.holds(Told("works", "other"))
     assert town.holds(Told("pod", "in-bad", "QueueUnreadable"))
@@ -329,14 +329,14 @@ def test_self_check_goes_on_beside_an_object_that_cannot_be_read() -> None:
 
 def test_job_that_cannot_be_put_together_is_set_aside(monkeypatch: pytest.MonkeyPatch) -> None:
     """Also where it fails before its turn is taken; a change of the job brings it back."""
-    make = Entry._make
+    make = JobEntry._make
 
-    def failing(entry: Entry, *rest: Any) -> Any:
+    def failing(entry: JobEntry, *rest: Any) -> Any:
         if entry.name == "bad" and "mended" not in entry.waiting[0].marks.task:
             raise ZeroDivisionError("no good")
         return make(entry, *rest)
 
-    monkeypatch.setattr(Entry, "_make", failing)
+    monkeypatch.setattr(JobEntry, "_make", failing)
 
     async def main() -> None:
         town = Town()

@@ -7,7 +7,7 @@ from contextlib import AsyncExitStack
 import msgspec
 import pytest
 
-from fairlead.kube.admission.review import Request, decode
+from fairlead.kube.admission.review import ReviewRequest, decode
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
@@ -140,7 +140,7 @@ def test_lost_answer_of_a_write_is_not_granted_twice() -> None:
     _in_shop(play, minimum="2", processes=1)
 
 
-def _request(uid: str = "u") -> Request:
+def _request(uid: str = "u") -> ReviewRequest:
     return decode(msgspec.json.encode(review(web_pod(), uid=uid))).request
 
 
@@ -239,7 +239,7 @@ def test_owner_that_cannot_be_read_is_an_error() -> None:
     _in_shop(play)
 
 
-def _question(uid: str) -> Request:
+def _question(uid: str) -> ReviewRequest:
     return decode(msgspec.json.encode(review(web_pod(), uid=uid))).request
 
 

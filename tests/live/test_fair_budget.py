@@ -5,7 +5,7 @@ from itertools import combinations
 
 import pytest
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.fake import FakeApi
@@ -183,7 +183,7 @@ def test_lines_that_nobody_can_read_do_not_count() -> None:
 
     async def play() -> None:
         api = _api()
-        now = moments.micro(asyncio.get_running_loop().time())
+        now = timestamps.micro(asyncio.get_running_loop().time())
         data: Raw = {"recent": f"hello\nyesterday 3 x\n{now} many y\n{now} 1 z"}
         api.put(CONFIG_MAPS, {"metadata": {"name": "switch", "namespace": "f"}, "data": data})
         evictions = _evictions(api)

@@ -11,8 +11,8 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CONFIG_MAPS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
-from fairlead.live.queue.duties import Duties
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.live.settings import read_configuration
 from tests.kube.virtual import run
 
@@ -36,7 +36,7 @@ class Town:
         said = None if shadow else Recorder(client, component="test", instance="t", clock=clock, now=clock)
         self.recorder = said
         self.scheduler = Scheduler(client, options, recorder=said, monotonic=clock, wall=clock)
-        self.duties = Duties(client, self.scheduler, configuration, recorder=said, monotonic=clock, wall=clock)
+        self.duties = QueueWiring(client, self.scheduler, configuration, recorder=said, monotonic=clock, wall=clock)
 
     def gang(self, name: str, pods: int, least: int, *, node: str = "", priority: int = 0, queue: str = "") -> None:
         """A PodGroup and its pods."""

@@ -10,11 +10,11 @@ from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS
+from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Promise
 from fairlead.live.queue import evictor
 from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
-from fairlead.live.queue.marks import Marks
-from fairlead.live.queue.measures import FairMeasures
-from fairlead.live.queue.turn import FairTurn, Promise, Wanted
+from fairlead.live.queue.metrics import QueueMetrics
+from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from tests.kube.virtual import run
 from tests.live.fair_turns import Place4, sharing
@@ -27,11 +27,11 @@ class Scene(Place4):
         super().__init__()
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
-        self.measures = FairMeasures(CollectorRegistry())
+        self.measures = QueueMetrics(CollectorRegistry())
         self.evictor = Evictor(
             self.holds,
             Evictions(client, namespace="f", switch="switch", allowed=allowed, per_minute=per_minute, clock=clock),
-            Marks(client, None, self.pods.get, clock),
+            PodStatusWriter(client, None, self.pods.get, clock),
             self.measures,
             clock=clock,
             nudge=self.nudge,
@@ -305,7 +305,7 @@ def test_members_of_a_gang_that_is_released_go_one_by_one() -> None:
 
     async def story(scene: Scene) -> None:
         members = tuple(
-            Wanted(pod=scene.pods["ml", f"low-{number}"], node="n1", beneficiary="", action="release")
+            EvictionOrder(pod=scene.pods["ml", f"low-{number}"], node="n1", beneficiary="", action="release")
             for number in range(2)
         )
         turn = FairTurn(sharing=sharing({}), jobs=(), grants=(), evictions=members)

@@ -11,16 +11,16 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
-from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue import reasons
-from fairlead.live.queue import upkeep
+from fairlead.live.cluster.turn_types import FairTurn, JobSource, LiveJob, Promise
+from fairlead.live.queue import status_loop
 from fairlead.live.queue.evictor import Evictor
-from fairlead.live.queue.marks import Marks
-from fairlead.live.queue.measures import FairMeasures
+from fairlead.live.queue.metrics import QueueMetrics
+from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.queue.status import allocated, group_patch, native_patch, phase, queue_patch
-from fairlead.live.queue.turn import FairTurn, LiveJob, Promise, Source
-from fairlead.live.queue.upkeep import Sight, Upkeep
+from fairlead.live.queue.status_loop import Sight, StatusLoop
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.model.reasons import Finding, because
@@ -156,8 +156,8 @@ def test_a_native_gang_that_was_scheduled_stays_so() -> None:
     assert [each["type"] for each in patch["status"]["conditions"]] == ["DisruptionTarget", "PodGroupScheduled"]
 
 
-def _queue(name: str, **more: Any) -> Queue:
-    return msgspec.convert({"metadata": {"name": name, "resourceVersion": "7"}, **more}, Queue)
+def _queue(name: str, **more: Any) -> VolcanoQueue:
+    return msgspec.convert({"metadata": {"name": name, "resourceVersion": "7"}, **more}, VolcanoQueue)
 
 
 def test_queue_status_counts_what_is_held_and_who_waits() -> None:
@@ -200,11 +200,11 @@ class Office(Place4):
         self.seconds_a_look = self._spent = 0.0
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
-        measures = self.measures = FairMeasures(CollectorRegistry())
-        marks = self.marks = Marks(client, None, self.pods.get, clock)
+        measures = self.measures = QueueMetrics(CollectorRegistry())
+        marks = self.marks = PodStatusWriter(client, None, self.pods.get, clock)
         evictions = Evictions(client, namespace="f", switch="s", allowed=True, per_minute=1, clock=clock)
         evictor = Evictor(self.holds, evictions, marks, measures, clock=clock, nudge=self.nudge)
-        self.upkeep = Upkeep(
+        self.upkeep = StatusLoop(
             client,
             self.holds,
             Sight(
@@ -247,7 +247,9 @@ class Office(Place4):
             for job in self.jobs.values()
         ]
         problem = {"total": {"cpu": 8}, "queues": [{"name": "q"}], "jobs": jobs}
-        return FairTurn(sharing=share.solve(strict(problem, share.Problem)), jobs=tuple(self.jobs.values()), grants=())
+        return FairTurn(
+            sharing=share.solve(strict(problem, share.ShareProblem)), jobs=tuple(self.jobs.values()), grants=()
+        )
 
 
 def test_room_that_will_not_come_is_no_longer_kept() -> None:
@@ -264,7 +266,7 @@ def test_room_that_will_not_come_is_no_longer_kept() -> None:
         assert list(office.holds.promises) == ["high"]
         office.leaving = 0
         await office.upkeep.round()
-        await asyncio.sleep(upkeep.LOST - 1)
+        await asyncio.sleep(status_loop.LOST - 1)
         await office.upkeep.round()
         assert list(office.holds.promises) == ["high"]
         await asyncio.sleep(2)
@@ -327,7 +329,7 @@ def test_status_of_native_groups_is_written_where_our_pods_are() -> None:
     """By the status subresource; a group of which no pod is ours is left alone."""
 
     async def story() -> None:
-        job = replace(live_job(running=4, min_member=4), source=Source.NATIVE, key="NativePodGroup/ml/train")
+        job = replace(live_job(running=4, min_member=4), source=JobSource.NATIVE, key="NativePodGroup/ml/train")
         office = Office({"train": job})
         for name in ("train", "theirs"):
             office.api.put(NATIVE_POD_GROUPS, {"metadata": {"name": name, "namespace": "ml"}, "spec": {}})
@@ -343,7 +345,7 @@ def test_status_of_native_groups_is_written_where_our_pods_are() -> None:
 
 def test_status_is_written_at_a_bounded_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     """Five groups, two writes a round: after three rounds all are written."""
-    monkeypatch.setattr(upkeep, "MOST_WRITES", 2)
+    monkeypatch.setattr(status_loop, "MOST_WRITES", 2)
 
     async def story() -> None:
         office = Office({})
@@ -415,12 +417,12 @@ def test_metrics_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(measures, "MOST", 2)
     registry = CollectorRegistry()
-    shown = FairMeasures(registry)
+    shown = QueueMetrics(registry)
     jobs = [
         {"name": f"j{n}", "queue": f"q{n}", "namespace": f"s{n}", "replicas": n + 1, "request": {"cpu": 1}}
         for n in range(4)
     ]
-    decision = share.solve(strict({"total": {"cpu": 5}, "jobs": jobs}, share.Problem))
+    decision = share.solve(strict({"total": {"cpu": 5}, "jobs": jobs}, share.ShareProblem))
     shown.show(decision)
     names = [sample.labels["queue"] for sample in next(iter(shown.distance.collect())).samples]
     assert len(names) == 2

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.queue.turn import FairTurn
+from fairlead.live.cluster.turn_types import FairTurn
 from tests.live.queue_world import World
 
 PREEMPT = SharePolicy(preempt=True)

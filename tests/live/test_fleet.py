@@ -19,7 +19,7 @@ from fairlead.kube.resources import (
     RESOURCE_BINDINGS,
 )
 from fairlead.live.fleet import decide
-from fairlead.live.fleet.component import Fleet, Options
+from fairlead.live.fleet.component import Fleet, FleetOptions
 from tests.kube.virtual import run
 
 NAMES = ("m1", "m2", "m3", "m4")
@@ -50,7 +50,7 @@ class Stage:
         self.api = api
         loop = asyncio.get_running_loop()
         self.fleet = Fleet(
-            Client(api), Options(**options), recorder=None, monotonic=loop.time, wall=lambda: 1_700_000_000.0
+            Client(api), FleetOptions(**options), recorder=None, monotonic=loop.time, wall=lambda: 1_700_000_000.0
         )
         self.task = asyncio.create_task(self.fleet.run())
 

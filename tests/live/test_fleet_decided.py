@@ -9,11 +9,11 @@ import pytest
 
 from fairlead.kube.manifests.decided import ANNOTATION, APPLIED, is_applied, running
 from fairlead.kube.manifests.fleet import binding_ask
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.batch import divide_all, narrowed
 from fairlead.levels.fleet.divide import divide
 from fairlead.live.fleet import report
-from fairlead.live.fleet.decide import Verdict, decide
+from fairlead.live.fleet.decide import BindingVerdict, decide
 from fairlead.model.division import DivisionAsk
 from tests.live.bindings import binding, cluster, with_annotations, with_spec, written
 
@@ -23,20 +23,20 @@ DYNAMIC = {"replicaScheduling": {"weightPreference": {"dynamicWeight": "Availabl
 FRESH = {"fairlead.io/divide": '{"rescheduling": "fresh"}'}
 
 
-def fleet(*names: str, **status: Any) -> list[Cluster]:
+def fleet(*names: str, **status: Any) -> list[KarmadaCluster]:
     return [cluster(name, **status) for name in names or NAMES]
 
 
-def looked_at(found: ResourceBinding, clusters: list[Cluster]) -> Verdict:
+def looked_at(found: ResourceBinding, clusters: list[KarmadaCluster]) -> BindingVerdict:
     (verdict,) = decide([found], clusters)
     return verdict
 
 
-def decided(found: ResourceBinding, clusters: list[Cluster]) -> ResourceBinding:
+def decided(found: ResourceBinding, clusters: list[KarmadaCluster]) -> ResourceBinding:
     return written(looked_at(found, clusters))
 
 
-def silent(found: ResourceBinding, clusters: list[Cluster]) -> bool:
+def silent(found: ResourceBinding, clusters: list[KarmadaCluster]) -> bool:
     """Whether nothing at all would be written."""
     verdict = looked_at(found, clusters)
     return report.spec_patch(verdict, field=False) is None and report.status_is_right(verdict, field=False)

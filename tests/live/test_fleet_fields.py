@@ -7,7 +7,7 @@ import pytest
 
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.decided import running
-from fairlead.kube.objects.karmada import Cluster
+from fairlead.kube.objects.karmada import KarmadaCluster
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide
 from tests.live.bindings import binding as shaped
@@ -104,7 +104,7 @@ def components(*pairs: tuple[int, str]) -> list[dict[str, Any]]:
 )
 def test_set_of_components_goes_where_there_is_room_for_the_whole(given: list[dict[str, Any]], want: set[str]) -> None:
     """Their requests and their pods in sum; a single component is read by the older fields."""
-    clusters: list[Cluster] = [cluster("m1", **room("4")), cluster("m2", **room("9"))]
+    clusters: list[KarmadaCluster] = [cluster("m1", **room("4")), cluster("m2", **room("9"))]
     found = shaped("train", {}, components=given)
     (verdict,) = decide([found], clusters)
     assert set(running(written(verdict))) == want

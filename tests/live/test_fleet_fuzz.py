@@ -12,10 +12,10 @@ from structlog.testing import capture_logs
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import AnswerError
 from fairlead.kube.manifests.decided import ANNOTATION
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.live.fleet import decide as module
-from fairlead.live.fleet import report, words
-from fairlead.live.fleet.decide import Verdict, decide
+from fairlead.live.fleet import messages, report
+from fairlead.live.fleet.decide import BindingVerdict, decide
 from tests.live.bindings import written
 
 NAMES = ("m1", "m2", "m3", "m4", "gone", "")
@@ -130,7 +130,7 @@ bindings = st.fixed_dictionaries(
 )
 
 
-def fleet() -> list[Cluster]:
+def fleet() -> list[KarmadaCluster]:
     """Four clusters with room, regions and a taint among them."""
     summary = {"allocatable": {"pods": "9", "cpu": "4"}, "allocated": {"pods": "2"}}
     found = []
@@ -138,7 +138,7 @@ def fleet() -> list[Cluster]:
         spec = {"region": f"r{number % 2}", "zone": f"z{number}"}
         taints = {"taints": [{"key": "k", "effect": "NoSchedule"}]} if number == 4 else {}
         body = {"metadata": {"name": f"m{number}", "labels": {"pool": "x"}}, "spec": spec | taints}
-        found.append(msgspec.convert(body | {"status": {"resourceSummary": summary}}, Cluster))
+        found.append(msgspec.convert(body | {"status": {"resourceSummary": summary}}, KarmadaCluster))
     return found
 
 
@@ -165,15 +165,20 @@ def test_odd_binding_is_told_why_and_others_go_on(body: dict[str, Any]) -> None:
     odd = decoded(body)
     found = [odd] if odd is not None else []
     *verdicts, good = decide([*found, GOOD], fleet())
-    assert (good.reason, sum((good.counts or {}).values())) == (words.SUCCESS, 6)
+    assert (good.reason, sum((good.counts or {}).values())) == (messages.SUCCESS, 6)
     for verdict in verdicts:
         check(verdict)
 
 
-def check(verdict: Verdict) -> None:
+def check(verdict: BindingVerdict) -> None:
     """What holds for every verdict."""
     assert verdict.defect is None, verdict.message
-    assert verdict.reason in (words.SUCCESS, words.NO_CLUSTER_FIT, words.UNSCHEDULABLE, words.SCHEDULER_ERROR)
+    assert verdict.reason in (
+        messages.SUCCESS,
+        messages.NO_CLUSTER_FIT,
+        messages.UNSCHEDULABLE,
+        messages.SCHEDULER_ERROR,
+    )
     assert verdict.message
     binding = verdict.binding
     if verdict.counts is None:

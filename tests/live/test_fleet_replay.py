@@ -10,10 +10,10 @@ from typing import Any
 
 import pytest
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.manifests.decided import APPLIED
-from fairlead.live.fleet.component import Fleet, Options
+from fairlead.live.fleet.component import Fleet, FleetOptions
 from tests.kube.virtual import run
 from tests.live import replay
 
@@ -80,12 +80,12 @@ def test_story_ends_each_step_as_karmada_scheduler_ended_it(story: str) -> None:
         replay.begin(api, start)
         loop = asyncio.get_running_loop()
         wall = 1_796_000_000.0
-        fleet = Fleet(Client(api), Options(), recorder=None, monotonic=loop.time, wall=lambda: wall + loop.time())
+        fleet = Fleet(Client(api), FleetOptions(), recorder=None, monotonic=loop.time, wall=lambda: wall + loop.time())
         task = asyncio.create_task(fleet.run())
         expected: dict[str, Fields | None] = {}
         for number, step in enumerate(steps, 1):
             for done in step["do"]:
-                replay.act(api, done, moments.whole(wall + loop.time()))
+                replay.act(api, done, timestamps.whole(wall + loop.time()))
                 await asyncio.sleep(0.2)
             await asyncio.sleep(60)
             for name, want in step["want"].items():

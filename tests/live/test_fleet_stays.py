@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.decided import running
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide
 from tests.live.bindings import binding, cluster, with_spec, written
@@ -31,7 +31,7 @@ ROOMY = {"allocatable": {"pods": "20", "cpu": "8"}}
 LACKING = {"apiEnablements": [{"groupVersion": "v1", "resources": [{"kind": "Secret"}]}]}
 
 
-def decided(found: ResourceBinding, clusters: list[Cluster]) -> ResourceBinding:
+def decided(found: ResourceBinding, clusters: list[KarmadaCluster]) -> ResourceBinding:
     """The binding after one look at it."""
     (verdict,) = decide([found], clusters)
     return written(verdict)
@@ -93,7 +93,7 @@ SUMMARY = {"allocatable": {"pods": "20", "cpu": "8"}, "allocated": {"pods": "19"
 
 
 @st.composite
-def fleets(draw: st.DrawFn) -> list[Cluster]:
+def fleets(draw: st.DrawFn) -> list[KarmadaCluster]:
     """The four clusters and one that comes and goes, some tainted, some without a word about room or kinds."""
     return [
         cluster(
@@ -106,7 +106,7 @@ def fleets(draw: st.DrawFn) -> list[Cluster]:
 
 
 @given(kind=st.sampled_from(tuple(PLACEMENTS)), story=st.lists(st.tuples(fleets(), st.integers(0, 2)), max_size=6))
-def test_no_target_leaves_unless_it_was_asked_to(kind: str, story: list[tuple[list[Cluster], int]]) -> None:
+def test_no_target_leaves_unless_it_was_asked_to(kind: str, story: list[tuple[list[KarmadaCluster], int]]) -> None:
     """Taints of any effect, lost reports, joins, more replicas: whatever held the workload holds it still."""
     found = placed(kind)
     for clusters, more in story:

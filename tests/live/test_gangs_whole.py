@@ -20,9 +20,9 @@ from fairlead.kube.resources import (
     STORAGE_CLASSES,
 )
 from fairlead.kube.transport import Response
-from fairlead.live.queue.duties import Duties
-from fairlead.live.queue.groups import INTENT
+from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.live.settings import read_configuration
 from tests.kube.virtual import run
 
@@ -154,7 +154,7 @@ class Running:
             "evictions": {"allowed": evictions, "perMinute": 100},
         }
         configuration = read_configuration(msgspec.json.encode(text), "test")
-        self.duties = Duties(
+        self.duties = QueueWiring(
             client,
             self.scheduler,
             configuration,

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from fairlead.live.webhook.ledger import Ledger, chosen
+from fairlead.live.webhook.ledger import SlotLedger, chosen
 from tests.live.explore import explore
 
 NOW, OLD = "now", "old"
@@ -28,15 +28,15 @@ class Assigner:
     """`todo` are changes still to be made (uid, tier)."""
 
     step: str = "idle"
-    ledger: Ledger = Ledger()
-    proposed: Ledger = Ledger()
+    ledger: SlotLedger = SlotLedger()
+    proposed: SlotLedger = SlotLedger()
     todo: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class World:
     pods: tuple[Pod, ...]
-    ledger: Ledger
+    ledger: SlotLedger
     assigners: tuple[Assigner, ...]
     deletions: int
 
@@ -54,7 +54,7 @@ class World:
         return replace(self, pods=tuple(pods))
 
 
-def _committed(world: World, row: int, proposed: Ledger) -> World:
+def _committed(world: World, row: int, proposed: SlotLedger) -> World:
     aged = tuple(
         replace(each, ledger=replace(each.ledger, version=OLD)) if number != row else each
         for number, each in enumerate(world.assigners)
@@ -114,6 +114,6 @@ def test_two_assigners_never_grant_too_many_and_come_to_rest(replicas: int, targ
             for row, pod in enumerate(world.pods):
                 yield replace(world.pod(row, Pod(pod.turn + 1)), deletions=world.deletions - 1)
 
-    start = World((Pod(),) * replicas, Ledger(), (Assigner(), Assigner()), deletions)
+    start = World((Pod(),) * replicas, SlotLedger(), (Assigner(), Assigner()), deletions)
     explored = explore(start, successors, check)
     assert len(explored.can_reach(_at_rest)) == len(explored.reached_from)

@@ -17,7 +17,7 @@ from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.process import EndedError, Leadership, Process, run_until
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.decide import Outcome
+from fairlead.live.scheduler.decide import PodSetOutcome
 from tests.kube.virtual import run
 from tests.live.test_rounds import Stage
 
@@ -154,7 +154,7 @@ def test_failure_inside_the_scheduler_ends_its_run() -> None:
         elected = Elected(crowded(400))
         await elected.queued()
 
-        async def broken() -> list[Outcome]:
+        async def broken() -> list[PodSetOutcome]:
             raise DefectError
 
         elected.scheduler.cycle = broken  # type: ignore[method-assign]

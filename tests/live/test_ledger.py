@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import pytest
 
-from fairlead.live.webhook.ledger import Attempt, Knowledge, Ledger, Listing, Step, chosen, tidied
+from fairlead.live.webhook.ledger import Attempt, Knowledge, LedgerStep, Listing, SlotLedger, chosen, tidied
 
 NEW = ("n1", "n2", "n3")
 
@@ -51,7 +51,7 @@ CASES = {
 
 
 def _attempt(case: Case) -> Attempt:
-    ledger = Ledger(case.version, _slots(case.granted), _slots(case.seen))
+    ledger = SlotLedger(case.version, _slots(case.granted), _slots(case.seen))
     active = _slots(case.active)
     known = Knowledge(_slots(case.known), _slots(case.lapsed))
     return Attempt(requests=NEW).read(ledger, known).list(Listing(active | _slots(case.carried), active), case.target)
@@ -65,7 +65,7 @@ def test_attempt_grants_what_is_free(case: Case) -> None:
     assert (*got.granted, *got.spot, *got.waiting) == NEW
     assert _slots(case.kept) | set(got.granted) == got.proposed.granted
     fresh = set(got.granted) - _slots(case.granted)
-    assert got.step is (Step.WRITE if fresh else Step.DONE)
+    assert got.step is (LedgerStep.WRITE if fresh else LedgerStep.DONE)
     assert got.proposed.version == case.version
 
 
@@ -73,14 +73,14 @@ def test_attempt_that_was_beaten_starts_over_knowing_nothing() -> None:
     """Nothing of the decision survives, only the requests and the count of conflicts."""
     again = _attempt(CASES["nothing yet"]).beaten()
     assert again == Attempt(requests=NEW, conflicts=1)
-    assert _attempt(CASES["nothing yet"]).wrote().step is Step.DONE
+    assert _attempt(CASES["nothing yet"]).wrote().step is LedgerStep.DONE
 
 
 def test_tidying_drops_what_is_gone_and_lapsed_only() -> None:
     """Stored slots are marked as seen, reservations stay; with nothing to do the ledger is equal."""
-    ledger = Ledger("7", _slots("a b c d"), _slots("b"))
+    ledger = SlotLedger("7", _slots("a b c d"), _slots("b"))
     after = tidied(ledger, Knowledge(lapsed=_slots("d")), Listing(_slots("a"), _slots("a")))
-    assert after == Ledger("7", _slots("a c"), _slots("a"))
+    assert after == SlotLedger("7", _slots("a c"), _slots("a"))
     assert tidied(after, Knowledge(), Listing(_slots("a"), _slots("a"))) == after
 
 
@@ -97,5 +97,5 @@ GATED: dict[str, tuple[str, str, str, int, str, str]] = {
 @pytest.mark.parametrize(("granted", "gated", "placed", "target", "want", "takes"), GATED.values(), ids=GATED)
 def test_gated_pods_take_free_slots(granted: str, gated: str, placed: str, target: int, want: str, takes: str) -> None:
     """Slots are pods that are stored; who is named by the ledger and listed holds one."""
-    after, now = chosen(Ledger("7", _slots(granted)), gated.split(), placed.split(), target)
+    after, now = chosen(SlotLedger("7", _slots(granted)), gated.split(), placed.split(), target)
     assert (_slots(want), _slots(takes)) == (after.granted, now)

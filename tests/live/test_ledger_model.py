@@ -13,7 +13,7 @@ from itertools import chain
 
 import pytest
 
-from fairlead.live.webhook.ledger import NOTHING, Attempt, Knowledge, Ledger, Listing, Step
+from fairlead.live.webhook.ledger import NOTHING, Attempt, Knowledge, LedgerStep, Listing, SlotLedger
 from tests.live.explore import Explored, explore
 
 NOW, OLD = "now", "old"
@@ -43,7 +43,7 @@ class Budget:
 @dataclass(frozen=True, slots=True)
 class World:
     pods: tuple[Pod, ...]
-    ledger: Ledger
+    ledger: SlotLedger
     attempts: tuple[Attempt | None, ...]
     existed: frozenset[str]
     budget: Budget
@@ -76,7 +76,7 @@ def _rows(world: World, stage: str, at: int | None = None) -> list[int]:
     return [row for row, pod in enumerate(world.pods) if pod.stage == stage and at in (None, pod.at)]
 
 
-def _committed(world: World, process: int, proposed: Ledger) -> World:
+def _committed(world: World, process: int, proposed: SlotLedger) -> World:
     """The write is in force; whoever read the ledger before holds an old version of it."""
     aged = tuple(
         replace(each, ledger=replace(each.ledger, version=OLD)) if each is not None and row != process else each
@@ -108,15 +108,15 @@ def _attempt_steps(world: World, process: int, target: int) -> Iterator[World]:
         waiting = tuple(world.slot(row) for row in _rows(world, "queued", process))
         if waiting:
             yield world.attempt(process, Attempt(requests=waiting))
-    elif attempt.step is Step.READ:
+    elif attempt.step is LedgerStep.READ:
         undecided = world.slots("queued", "flying", "stored")
         for seen in {NOTHING, world.existed}:
             for lapsed in {NOTHING, world.ledger.granted - undecided - world.existed}:
                 yield world.attempt(process, attempt.read(world.ledger, Knowledge(seen, lapsed)))
-    elif attempt.step is Step.LIST:
+    elif attempt.step is LedgerStep.LIST:
         stored = world.slots("stored")
         yield world.attempt(process, attempt.list(Listing(stored, stored), target))
-    elif attempt.step is Step.WRITE:
+    elif attempt.step is LedgerStep.WRITE:
         if attempt.ledger.version == world.ledger.version:
             after = _committed(world, process, attempt.proposed)
             yield after.attempt(process, attempt.wrote())
@@ -192,7 +192,7 @@ def _explored(
                 after = mischief(after, process)
             yield _canonical(after)
 
-    return explore(World((Pod(),) * replicas, Ledger(), (None,) * processes, NOTHING, budget), successors, check)
+    return explore(World((Pod(),) * replicas, SlotLedger(), (None,) * processes, NOTHING, budget), successors, check)
 
 
 CASES = {
@@ -220,7 +220,7 @@ def test_every_interleaving_keeps_the_count_and_can_come_to_rest(
 def _reread(world: World, process: int) -> World:
     """List first, then take the version of the ledger: the write beats grants that the list did not show."""
     attempt = world.attempts[process]
-    if attempt is None or attempt.step is not Step.WRITE:
+    if attempt is None or attempt.step is not LedgerStep.WRITE:
         return world
     return world.attempt(process, replace(attempt, ledger=world.ledger))
 
@@ -236,7 +236,7 @@ def _impatient(world: World, process: int) -> World:
 def _forgetful(world: World, process: int) -> World:
     """Count only what is stored, as a webhook without reservations does."""
     attempt = world.attempts[process]
-    if attempt is None or attempt.step is not Step.DONE or not attempt.waiting:
+    if attempt is None or attempt.step is not LedgerStep.DONE or not attempt.waiting:
         return world
     return world.attempt(process, replace(attempt, granted=attempt.granted + attempt.waiting, waiting=()))
 

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.resources import POD_GROUPS, QUEUES, RESOURCE_QUOTAS
-from fairlead.live.queue.turn import LiveJob, Source
+from fairlead.live.cluster.turn_types import JobSource, LiveJob
 from fairlead.model.jobs import UNSET
 from tests.live.queue_world import NOW, World
 
@@ -28,11 +28,11 @@ def test_pods_become_jobs_by_group_by_native_group_by_controller_or_alone() -> N
     world.pod("bare")
     found = {each.key: (each.source, each.queue, each.waiting) for each in world.books.jobs()}
     assert found == {
-        "PodGroup/ns/g": (Source.GROUP, "default", 1),
-        "NativePodGroup/ns/g": (Source.NATIVE, "default", 1),
-        "ReplicaSet/ns/web": (Source.WORKLOAD, "default", 2),
-        "ReplicaSet/ns/web@fast": (Source.WORKLOAD, "fast", 1),
-        "Pod/ns/bare": (Source.WORKLOAD, "default", 1),
+        "PodGroup/ns/g": (JobSource.GROUP, "default", 1),
+        "NativePodGroup/ns/g": (JobSource.NATIVE, "default", 1),
+        "ReplicaSet/ns/web": (JobSource.WORKLOAD, "default", 2),
+        "ReplicaSet/ns/web@fast": (JobSource.WORKLOAD, "fast", 1),
+        "Pod/ns/bare": (JobSource.WORKLOAD, "default", 1),
     }
 
 

@@ -10,8 +10,8 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import EVENTS, NODES, POD_GROUPS, PODS
-from fairlead.live.queue.groups import INTENT
-from fairlead.live.queue.turn import FairTurn
+from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
 

@@ -14,8 +14,8 @@ from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS, Resource
-from fairlead.live.queue.books import Books
-from fairlead.live.queue.groups import INTENT
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
@@ -139,20 +139,20 @@ def test_gangs_at_random_are_whole_at_every_quiet_point(seed: int) -> None:
     assert run(main()) > 8
 
 
-def _dropped(resource: Resource[Any], name: str, namespace: str = "") -> Callable[[Books], None]:
+def _dropped(resource: Resource[Any], name: str, namespace: str = "") -> Callable[[JobCache], None]:
     """A deletion that did not happen."""
     found = msgspec.convert({"metadata": {"name": name, "namespace": namespace}}, resource.shape)
     return lambda books: dict(books.watched())[resource](Change("deleted", found))
 
 
-def _stale(books: Books) -> None:
+def _stale(books: JobCache) -> None:
     """A job that was not put together again when it should have been."""
     entry = books.entries["PodGroup/ns9/big"]
     assert entry._live is not None
     entry._live = replace(entry._live, priority=7)
 
 
-FALSE: dict[str, tuple[Callable[[Books], None], set[str]]] = {
+FALSE: dict[str, tuple[Callable[[JobCache], None], set[str]]] = {
     "a queue is missing": (_dropped(QUEUES, "q2"), {"queue q2"}),
     "a weight is missing": (_dropped(RESOURCE_QUOTAS, "w", "ns0"), {"weight of ns0"}),
     "a group is missing": (
@@ -165,7 +165,7 @@ FALSE: dict[str, tuple[Callable[[Books], None], set[str]]] = {
 
 
 @pytest.mark.parametrize(("tamper", "want"), FALSE.values(), ids=FALSE)
-def test_self_check_finds_what_is_wrong_in_the_books(tamper: Callable[[Books], None], want: set[str]) -> None:
+def test_self_check_finds_what_is_wrong_in_the_books(tamper: Callable[[JobCache], None], want: set[str]) -> None:
     """Each line begins with what differs, and says what both sides have."""
     soak = Soak(0)
     group = {"metadata": {"name": "big", "namespace": "ns9"}, "spec": {"minMember": 2, "queue": "q1"}}

@@ -13,13 +13,13 @@ from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS
 from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.webhook.census import Member, Standing, census, tier_of
-from fairlead.live.webhook.reading import read_objects
+from fairlead.live.webhook.census import Member, WorkloadTiers, census, tier_of
+from fairlead.live.webhook.census_objects import read_objects
 from fairlead.live.webhook.repair import Repair, candidate, waits_for_itself
 from fairlead.model.owners import OwnerKind
 from tests.kube.virtual import run
@@ -31,8 +31,10 @@ def _member(name: str, *, required: bool = False, place: str = "spot", **more: A
     return Member(name=name, uid=name, required=required, place=place, created=more.pop("created", ""), **more)
 
 
-def _standing(*members: Member, target: int | None = 2, settled: bool = True, kind: str = "Deployment") -> Standing:
-    return Standing(
+def _standing(
+    *members: Member, target: int | None = 2, settled: bool = True, kind: str = "Deployment"
+) -> WorkloadTiers:
+    return WorkloadTiers(
         kind=OwnerKind(kind),
         namespace="shop",
         name="web",
@@ -45,7 +47,7 @@ def _standing(*members: Member, target: int | None = 2, settled: bool = True, ki
 
 
 ON = {"required": True, "place": "on-demand"}
-CANDIDATES: dict[str, tuple[Standing, bool, str | None]] = {
+CANDIDATES: dict[str, tuple[WorkloadTiers, bool, str | None]] = {
     "enough": (_standing(_member("a", **ON), _member("b", **ON), _member("c")), True, None),
     "one below": (_standing(_member("a", **ON), _member("b"), _member("c")), False, "c"),
     "the youngest goes": (_standing(_member("a", created="2"), _member("b", created="1")), False, "a"),
@@ -75,7 +77,7 @@ CANDIDATES: dict[str, tuple[Standing, bool, str | None]] = {
 
 
 @pytest.mark.parametrize(("standing", "back", "want"), CANDIDATES.values(), ids=CANDIDATES)
-def test_candidate_brings_the_workload_nearer(standing: Standing, back: bool, want: str | None) -> None:
+def test_candidate_brings_the_workload_nearer(standing: WorkloadTiers, back: bool, want: str | None) -> None:
     """The pod whose replacement helps, where one does."""
     found = candidate(standing, back=back)
     assert want == (found and found.name)
@@ -97,8 +99,8 @@ def test_tier_of_a_node_follows_the_rules() -> None:
         "other",
     ]
     cloud = TierRules(
-        on_demand=Requirement(key="spot", operator="DoesNotExist"),
-        spot=Requirement(key="spot", operator="In", values=("true",)),
+        on_demand=RequirementSpec(key="spot", operator="DoesNotExist"),
+        spot=RequirementSpec(key="spot", operator="In", values=("true",)),
     )
     assert [tier_of(labels, cloud) for labels in ({}, {"spot": "true"}, {"spot": "no"})] == [
         "on-demand",

@@ -10,7 +10,7 @@ from fairlead.kube.resources import NODES
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Rounds
+from fairlead.live.runtime.reconcile_loop import Rounds
 from tests.kube.virtual import run
 
 

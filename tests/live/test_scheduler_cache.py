@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord, Records
 
 RECORDS = Records()
 

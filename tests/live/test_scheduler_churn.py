@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from fairlead.kube.codec import memo
-from fairlead.live.scheduler import rules
+from fairlead.live.cluster import rules
 from fairlead.live.scheduler.sharing import Shared
 from tests.live.churn import LIVES, STANDING, Churn, sizes
 

@@ -15,10 +15,10 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
-from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.scheduler.decide import PodSetOutcome, batches, decide, grouped
 from tests.kube.virtual import run
 
 RECORDS = Records()
@@ -58,7 +58,7 @@ def cache(*nodes: Node, pods: tuple[PodRecord, ...] = ()) -> Cache:
     return made
 
 
-def cycle(made: Cache) -> list[Outcome]:
+def cycle(made: Cache) -> list[PodSetOutcome]:
     """Everything that waits, decided and assumed as the scheduler does."""
     outcomes = []
     for batch in batches(grouped(made.waiting.values())):

@@ -10,8 +10,8 @@ from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.records import PodRecord, Records
 
 RECORDS = Records()
 

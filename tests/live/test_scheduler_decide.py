@@ -14,13 +14,13 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES
 from fairlead.levels.node.constraints.reasons import FILTERS
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.decide import Outcome, batches, decide, grouped
+from fairlead.live.scheduler.decide import PodSetOutcome, batches, decide, grouped
+from fairlead.live.scheduler.messages import explanation
 from fairlead.live.scheduler.pending import WAKES
-from fairlead.live.scheduler.records import PodRecord, Records
-from fairlead.live.scheduler.volumebinder import VolumeBinder
-from fairlead.live.scheduler.words import explanation
+from fairlead.live.scheduler.volume_binder import VolumeBinder
 from tests.kube.virtual import run
 
 RECORDS = Records()
@@ -67,7 +67,7 @@ def cache(*pods: PodRecord, sizes: tuple[int, ...] = (4, 16)) -> Cache:
     return made
 
 
-def decided(made: Cache, strategy: str = "communism") -> list[Outcome]:
+def decided(made: Cache, strategy: str = "communism") -> list[PodSetOutcome]:
     """Everything that waits, decided on one view."""
     groups = grouped(made.waiting.values())
     return decide(made.view(), groups, made.per_node, made.storage.demand, strategy)

@@ -17,12 +17,12 @@ from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.specs import spec_of
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.catalogue import catalogue
-from fairlead.kube.manifests.reading import read_manifests
-from fairlead.kube.manifests.sites import snapshot
+from fairlead.kube.manifests.load import read_manifests
+from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.objects.pod import PodSpec
 from fairlead.kube.resources import NODES, PODS
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.decide import Outcome
+from fairlead.live.scheduler.decide import PodSetOutcome
 from fairlead.model.shape import Shape
 from tests.kube.virtual import run
 from tests.node.test_group import shapes
@@ -101,7 +101,7 @@ CASES = {
 }
 
 
-async def told(api: FakeApi) -> tuple[bytes, list[Outcome]]:
+async def told(api: FakeApi) -> tuple[bytes, list[PodSetOutcome]]:
     """The dump of a scheduler that has just synced, and the cycle it would make next."""
     clock = asyncio.get_running_loop().time
     scheduler = Scheduler(

@@ -7,7 +7,7 @@ import pytest
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, PODS, VOLUME_ATTACHMENTS
-from fairlead.live.scheduler.look import look, sentences
+from fairlead.live.scheduler.explain_pod import look, sentences
 from tests.kube.virtual import run
 from tests.live.test_scheduler_dump import node, pod
 

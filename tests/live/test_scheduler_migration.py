@@ -9,11 +9,11 @@ from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.decide import Outcome, decide, grouped
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.cluster.storage import ClaimCache
+from fairlead.live.scheduler.decide import PodSetOutcome, decide, grouped
 from fairlead.live.scheduler.migration import MIGRATED_PLUGINS
-from fairlead.live.scheduler.records import PodRecord, Records
-from fairlead.live.scheduler.storage import Storage
 from tests.live.test_scheduler_storage import BOUND, claim, storage, tell
 
 EBS, ZONE = "ebs.csi.aws.com", "topology.kubernetes.io/zone"
@@ -54,7 +54,7 @@ def named(volume: str) -> dict[str, Any]:
     return {"awsElasticBlockStore": {"volumeID": volume}}
 
 
-def full() -> Storage:
+def full() -> ClaimCache:
     """A node that takes one EBS volume and has one."""
     made = storage(
         storageclasses=[CLASS],
@@ -127,7 +127,7 @@ def nodes(cache: Cache, *names: str) -> None:
         cache.on_node(Change("added", msgspec.convert(body, Node)))
 
 
-def decided(cache: Cache, *pods: PodRecord) -> list[Outcome]:
+def decided(cache: Cache, *pods: PodRecord) -> list[PodSetOutcome]:
     """What becomes of these pods."""
     return decide(cache.view(), grouped(pods), cache.per_node, cache.storage.demand)
 

@@ -9,9 +9,9 @@ from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace
-from fairlead.live.scheduler.cache import Cache
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import Records
 from fairlead.live.scheduler.decide import batches, decide, grouped
-from fairlead.live.scheduler.records import Records
 from tests.cluster.checker import Cluster, violations
 from tests.cluster.mixes import HOST, Mix, node_labels
 

@@ -8,9 +8,9 @@ import pytest
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints.reasons import CLAIM_MISSING, NO_ROOM, NOT_NEAR
 from fairlead.levels.queue.reasons import NODES_FULL
-from fairlead.live.scheduler.decide import Group, Outcome
+from fairlead.live.cluster.records import PodRecord
+from fairlead.live.scheduler.decide import PodSet, PodSetOutcome
 from fairlead.live.scheduler.pending import BOUND, EDIT, FIRST_WAIT, NODE, POD, QUEUE, VOLUME, Pending
-from fairlead.live.scheduler.records import PodRecord
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Finding, Reason, because
 from tests.live.test_scheduler_cache import RECORDS, pod
@@ -20,10 +20,10 @@ REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 SELECTS_WEB = {"matchLabels": {"app": "web"}}
 
 
-def waiting(*refused: Reason, finding: Finding | None = None) -> Outcome:
+def waiting(*refused: Reason, finding: Finding | None = None) -> PodSetOutcome:
     """One pod that found no node."""
-    return Outcome(
-        group=Group(workload="ReplicaSet/shop/web", shape=POD_THAT_WAITS.shape, pods=(POD_THAT_WAITS,)),
+    return PodSetOutcome(
+        group=PodSet(workload="ReplicaSet/shop/web", shape=POD_THAT_WAITS.shape, pods=(POD_THAT_WAITS,)),
         placed=(),
         waiting=(POD_THAT_WAITS,),
         considered=1,
@@ -42,7 +42,7 @@ def waiting(*refused: Reason, finding: Finding | None = None) -> Outcome:
     ],
     ids=["no room", "no neighbour", "the queue level's word", "a node would take it by now"],
 )
-def test_parked_group_is_woken_by_what_could_help_it(outcome: Outcome, wakers: set[str]) -> None:
+def test_parked_group_is_woken_by_what_could_help_it(outcome: PodSetOutcome, wakers: set[str]) -> None:
     """Every other event leaves it asleep."""
     for what in (NODE, POD, BOUND, EDIT, QUEUE):
         pending = Pending()
@@ -68,8 +68,8 @@ def parked(name: str, *refused: Reason, **spec: Any) -> tuple[Pending, PodRecord
     given = {"metadata": {"name": name, "namespace": "shop", "uid": name, "labels": {"app": name}}, "spec": spec}
     record = RECORDS.record(msgspec.convert(given, Pod))
     pending = Pending()
-    outcome = Outcome(
-        group=Group(workload=record.workload, shape=record.shape, pods=(record,)),
+    outcome = PodSetOutcome(
+        group=PodSet(workload=record.workload, shape=record.shape, pods=(record,)),
         placed=(),
         waiting=(record,),
         considered=1,

@@ -7,15 +7,15 @@ import pytest
 
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass
-from fairlead.live.scheduler.rules import Cover, Rules
+from fairlead.live.cluster.rules import Cover, DisruptionRules
 from fairlead.model.population import Resident
 
 WEB = Resident(namespace="shop", labels=(("app", "web"), ("tier", "front")))
 
 
-def rules(*objects: PriorityClass | PodDisruptionBudget) -> Rules:
+def rules(*objects: PriorityClass | PodDisruptionBudget) -> DisruptionRules:
     """What is known after these came."""
-    made = Rules()
+    made = DisruptionRules()
     sinks = {resource.shape: sink for resource, sink in made.watched()}
     for each in objects:
         sinks[type(each)](Change("added", each))
@@ -71,7 +71,7 @@ def test_cover_is_the_tightest_budget(budgets: list[PodDisruptionBudget], want: 
 def test_cover_follows_the_budget() -> None:
     """A change and a deletion are seen at once, and told."""
     told: list[str] = []
-    known = Rules(lambda: told.append("change"))
+    known = DisruptionRules(lambda: told.append("change"))
     (sink,) = [sink for resource, sink in known.watched() if resource.plural == "poddisruptionbudgets"]
     sink(Change("added", budget("a", 0, {"app": "web"})))
     assert known.cover(WEB) == Cover(("shop", "a"), 0)

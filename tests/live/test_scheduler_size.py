@@ -13,9 +13,9 @@ import msgspec
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.changes import Change
-from fairlead.live.queue.books import Books
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.records import Records
+from fairlead.live.queue.job_cache import Books
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import Records
 
 cache, records = Cache(), Records()
 books = Books(cache.rules)

@@ -11,17 +11,17 @@ from hypothesis import strategies as st
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.scheduler.records import Key, PodRecord, Records
-from fairlead.live.scheduler.storage import Storage
+from fairlead.live.cluster.records import Key, PodRecord, Records
+from fairlead.live.cluster.storage import ClaimCache
 from fairlead.model.claims import ClaimDemand
 
 RECORDS = Records()
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
 
 
-def storage(told: Callable[[Key | None], None] = lambda claim: None, **objects: list[dict[str, Any]]) -> Storage:
+def storage(told: Callable[[Key | None], None] = lambda claim: None, **objects: list[dict[str, Any]]) -> ClaimCache:
     """A storage that has seen these objects, by resource."""
-    made = Storage(told)
+    made = ClaimCache(told)
     for resource, sink in made.watched():
         for each in objects.get(resource.plural, ()):
             sink(Change("added", msgspec.convert(each, resource.shape)))
@@ -290,7 +290,7 @@ def test_volume_that_is_still_attached_counts() -> None:
     assert made.demand(pod("p", "c")).crowded == ("n1",)
 
 
-def tell(made: Storage, plural: str, kind: str, thing: dict[str, Any]) -> None:
+def tell(made: ClaimCache, plural: str, kind: str, thing: dict[str, Any]) -> None:
     """One change of an object."""
     for resource, sink in made.watched():
         if resource.plural == plural:
@@ -364,7 +364,7 @@ changes = st.one_of(
 @given(st.lists(changes, max_size=25))
 def test_storage_after_a_storm_is_that_of_a_fresh_list(storm: list[tuple[str, str, Any]]) -> None:
     """What was counted as it came equals what is counted at the end."""
-    made, kept, there = Storage(), dict[tuple[str, str], dict[str, Any]](), dict[str, str]()
+    made, kept, there = ClaimCache(), dict[tuple[str, str], dict[str, Any]](), dict[str, str]()
     for plural, word, thing in storm:
         if plural != "pods":
             tell(made, plural, word, thing)
@@ -377,7 +377,7 @@ def test_storage_after_a_storm_is_that_of_a_fresh_list(storm: list[tuple[str, st
         if word:
             made.count(pod(thing, thing), word)
             there[thing] = word
-    fresh = Storage()
+    fresh = ClaimCache()
     for (plural, _), thing in kept.items():
         tell(fresh, plural, "added", thing)
     for name, node in there.items():

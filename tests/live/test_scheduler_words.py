@@ -13,11 +13,11 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import EVENTS, NODES, PODS
 from fairlead.levels.node.constraints.reasons import NO_ROOM
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.decide import Group, Outcome
-from fairlead.live.scheduler.records import PodRecord, Records
-from fairlead.live.scheduler.teller import BURST, PER_SECOND, REWORD, Pace, Teller
-from fairlead.live.scheduler.words import summary
+from fairlead.live.scheduler.decide import PodSet, PodSetOutcome
+from fairlead.live.scheduler.messages import summary
+from fairlead.live.scheduler.notifier import BURST, PER_SECOND, REWORD, EventPace, PodNotifier
 from fairlead.model.decision import Rejection
 from tests.kube.virtual import run
 
@@ -31,11 +31,11 @@ def pod(name: str, **more: Any) -> PodRecord:
     return RECORDS.record(msgspec.convert({"metadata": meta, "spec": {}}, Pod))
 
 
-def outcome(placed: list[str], waiting: int = 0, **more: Any) -> Outcome:
+def outcome(placed: list[str], waiting: int = 0, **more: Any) -> PodSetOutcome:
     """A group of which some pods go to these nodes."""
     pods = tuple(pod(f"p{number}", **more) for number in range(len(placed) + waiting))
-    return Outcome(
-        group=Group(workload="ReplicaSet/shop/web", shape=pods[0].shape, pods=pods),
+    return PodSetOutcome(
+        group=PodSet(workload="ReplicaSet/shop/web", shape=pods[0].shape, pods=pods),
         placed=tuple(zip(pods, placed, strict=False)),
         waiting=pods[len(placed) :],
         considered=3,
@@ -52,18 +52,18 @@ def outcome(placed: list[str], waiting: int = 0, **more: Any) -> Outcome:
     ],
     ids=["all", "some", "none"],
 )
-def test_summary_says_how_many_and_why_not_more(made: Outcome, want: str) -> None:
+def test_summary_says_how_many_and_why_not_more(made: PodSetOutcome, want: str) -> None:
     """One line for the workload."""
     assert summary(made).startswith(want)
 
 
-def written(*outcomes: Outcome, bound: int = 0) -> list[dict[str, Any]]:
+def written(*outcomes: PodSetOutcome, bound: int = 0) -> list[dict[str, Any]]:
     """The events at the server after these decisions and so many binds at one moment."""
     api = FakeApi()
 
     async def story() -> list[dict[str, Any]]:
         recorder = Recorder(Client(api), component="c", instance="i", clock=lambda: 0.0)
-        teller = Teller(Client(api), recorder, lambda: 0.0, lambda: 0.0)
+        teller = PodNotifier(Client(api), recorder, lambda: 0.0, lambda: 0.0)
         for each in outcomes:
             teller.decided(each)
         for number in range(bound):
@@ -96,7 +96,7 @@ def test_events_of_single_pods_are_bounded() -> None:
 def test_pace_recovers_with_time() -> None:
     """After the burst so many a second."""
     now = [0.0]
-    pace = Pace(lambda: now[0])
+    pace = EventPace(lambda: now[0])
     assert sum(pace.may() for _ in range(500)) == BURST
     now[0] = 2.0
     assert sum(pace.may() for _ in range(500)) == 2 * PER_SECOND
@@ -115,7 +115,7 @@ class Listening(Client):
         return answer
 
 
-def telling(story: Callable[[Teller, FakeApi], Awaitable[None]]) -> list[tuple[str, str]]:
+def telling(story: Callable[[PodNotifier, FakeApi], Awaitable[None]]) -> list[tuple[str, str]]:
     """What the pods p0 and p1 are told in a story."""
     api = FakeApi()
     for name in ("p0", "p1"):
@@ -123,7 +123,7 @@ def telling(story: Callable[[Teller, FakeApi], Awaitable[None]]) -> list[tuple[s
 
     async def main() -> list[tuple[str, str]]:
         clock, client = asyncio.get_running_loop().time, Listening(api)
-        teller = Teller(client, None, clock, clock)
+        teller = PodNotifier(client, None, clock, clock)
         writing = asyncio.create_task(teller.run())
         await story(teller, api)
         writing.cancel()
@@ -135,7 +135,7 @@ def telling(story: Callable[[Teller, FakeApi], Awaitable[None]]) -> list[tuple[s
 def test_numbers_that_change_are_told_now_and_then_and_only_the_last() -> None:
     """A hundred wordings within ten seconds are two writes."""
 
-    async def story(teller: Teller, api: FakeApi) -> None:
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
         for number in range(100):
             teller.waits(pod("p0"), f"{number} nodes are full")
             await asyncio.sleep(REWORD / 200)
@@ -147,7 +147,7 @@ def test_numbers_that_change_are_told_now_and_then_and_only_the_last() -> None:
 def test_who_was_told_nothing_comes_first() -> None:
     """Other words for one pod wait behind the first words for another."""
 
-    async def story(teller: Teller, api: FakeApi) -> None:
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
         teller.waits(pod("p0"), "full")
         await asyncio.sleep(2 * REWORD)
         teller.waits(pod("p0"), "fuller")
@@ -160,7 +160,7 @@ def test_who_was_told_nothing_comes_first() -> None:
 def test_pod_that_found_a_node_is_told_nothing_more() -> None:
     """What was to be said is dropped."""
 
-    async def story(teller: Teller, api: FakeApi) -> None:
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
         teller.waits(pod("p0"), "full")
         teller.gone("p0-1")
         await asyncio.sleep(2 * REWORD)
@@ -171,7 +171,7 @@ def test_pod_that_found_a_node_is_told_nothing_more() -> None:
 def test_words_that_the_server_did_not_take_are_said_again() -> None:
     """A server that fails beyond all retries is asked again later, though the pod still waits for the same."""
 
-    async def story(teller: Teller, api: FakeApi) -> None:
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
         api.fail(500, method="PATCH", times=1000)
         teller.waits(pod("p0"), "full")
         await asyncio.sleep(100)
@@ -217,7 +217,7 @@ def test_condition_on_its_way_does_not_land_after_the_bind() -> None:
 def test_condition_refused_for_another_edit_is_said_again() -> None:
     """The pod was edited meanwhile and still waits: it is told later, in its newest version."""
 
-    async def story(teller: Teller, api: FakeApi) -> None:
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
         api.fail(409, method="PATCH", times=1)
         teller.waits(pod("p0"), "full")
         await asyncio.sleep(2 * REWORD)

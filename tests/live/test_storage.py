@@ -22,7 +22,7 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.levels.disk.balance import balance
-from fairlead.live.storage.component import Options, StorageKeeper
+from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from fairlead.live.storage.main import look
 from tests.kube.virtual import run
 from tests.live.longhorn_objects import GIB, NAMESPACE, Object, counted, disk, node, place, replica, setting, volume
@@ -50,7 +50,7 @@ class Stage:
         self.recorder = Recorder(client, component="test", instance="one", clock=loop.time, now=lambda: 1_700_000_000.0)
         self.keeper = StorageKeeper(
             client,
-            Options(**options),
+            StorageOptions(**options),
             recorder=None if options.get("shadow") else self.recorder,
             monotonic=loop.time,
             wall=lambda: 1_700_000_000.0,
@@ -481,7 +481,7 @@ def test_one_look_reports_what_cannot_be_read() -> None:
     """`--once` names the object; the rest is there."""
 
     async def act(api: FakeApi) -> None:
-        report = await look(Client(api), Options(), 0.0)
+        report = await look(Client(api), StorageOptions(), 0.0)
         record = report.record()
         assert [each["path"] for each in record["errors"]] == ["Node odd"]
         assert record["nodes"] == 3
@@ -497,10 +497,10 @@ def test_one_look_tells_kinds_that_are_not_served_and_ends_where_it_may_not_read
 
     async def act(api: FakeApi) -> None:
         api.fail(404, method="GET", path="settings", reason="NotFound")
-        assert (await look(Client(api), Options(), 0.0)).missing == ("settings.longhorn.io",)
+        assert (await look(Client(api), StorageOptions(), 0.0)).missing == ("settings.longhorn.io",)
         api.fail(403, method="GET", path="settings", reason="Forbidden")
         with pytest.raises(ApiError):
-            await look(Client(api), Options(), 0.0)
+            await look(Client(api), StorageOptions(), 0.0)
 
     play(act, *THREE)
 

@@ -15,16 +15,16 @@ from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, Longho
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import balance
 from fairlead.live.settings import DEFAULTS, read_configuration
-from fairlead.live.storage import words
-from fairlead.live.storage.decide import Rules, advise, outlook
-from fairlead.live.storage.known import Known, Placement, Seen
+from fairlead.live.storage import messages
+from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
+from fairlead.live.storage.decide import StorageRules, advise, outlook
 from fairlead.live.storage.main import NAME
 from fairlead.live.storage.report import Report
 from fairlead.live.storage.writer import patch_of
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.errors import InputError
-from fairlead.model.storage import Held, Volume
+from fairlead.model.storage import HeldReplica, StorageVolume
 from tests.deploys import DEPLOY, deployed
 from tests.live.longhorn_objects import counted, node, replica, volume
 
@@ -36,15 +36,15 @@ def shaped(body: dict[str, Any], version: int, uid: str = "u-1234567890") -> Lon
     return msgspec.convert({**body, "metadata": meta}, LonghornReplica)
 
 
-def placement(of: LonghornReplica, where: str = "n1") -> Placement:
-    return Placement(replica=of, node=where, disk="d", uuid=f"uuid-{where}-d", path=f"/disks/{where}-d")
+def placement(of: LonghornReplica, where: str = "n1") -> ReplicaPlacement:
+    return ReplicaPlacement(replica=of, node=where, disk="d", uuid=f"uuid-{where}-d", path=f"/disks/{where}-d")
 
 
 WAITING = shaped(replica(volume("a", 5), 1), 7)
 
 
-def known(*replicas: LonghornReplica) -> Known:
-    found = Known({}, {})
+def known(*replicas: LonghornReplica) -> StorageCache:
+    found = StorageCache({}, {})
     for each in replicas:
         found.on_replica(Change("added", each))
     return found
@@ -140,7 +140,7 @@ def test_patch_is_the_same_however_often_it_is_made_and_keeps_a_folder() -> None
 
 def test_every_reason_of_a_disk_has_something_that_would_help() -> None:
     """Else a volume would be told half of it."""
-    assert set(words._HELP) == set(why.REASONS_OF_A_DISK)
+    assert set(messages._HELP) == set(why.REASONS_OF_A_DISK)
 
 
 def test_volume_is_told_counts_names_and_what_comes_nearest() -> None:
@@ -152,9 +152,9 @@ def test_volume_is_told_counts_names_and_what_comes_nearest() -> None:
             Disk(node="c", name="d", usable_bytes=0, closed=Closed.NODE_NOT_READY),
         ]
     )
-    asked = Volume(name="v", size_bytes=50 * GIB, held=(Held(name="r", node="a", disk="d"),))
+    asked = StorageVolume(name="v", size_bytes=50 * GIB, held=(HeldReplica(name="r", node="a", disk="d"),))
     outcome = balance([asked], disks, BalancePolicy()).outcomes[0]
-    theme, note = words.refused(outcome, disks)
+    theme, note = messages.refused(outcome, disks)
     parts = "4 InsufficientUsable (b0/d, b1/d, b2/d, …), 1 NodeNotReady (c/d), 1 NodeAntiAffinity (a/d)"
     assert theme == f"1 of 1 {parts}"
     assert note.startswith(
@@ -165,8 +165,8 @@ def test_volume_is_told_counts_names_and_what_comes_nearest() -> None:
 
 def test_no_disks_at_all_are_told_as_such() -> None:
     """There is nothing to count."""
-    outcome = balance([Volume(name="v", size_bytes=1, replicas=2)], disk_table([]), BalancePolicy()).outcomes[0]
-    assert words.refused(outcome, disk_table([])) == (
+    outcome = balance([StorageVolume(name="v", size_bytes=1, replicas=2)], disk_table([]), BalancePolicy()).outcomes[0]
+    assert messages.refused(outcome, disk_table([])) == (
         "NoDisks",
         "2 of 2 storage replicas have no disk: there are no disks (NoDisks)",
     )
@@ -245,7 +245,9 @@ def _report() -> Report:
     typed = {kind: tuple(msgspec.convert(o, s) for o in bodies if o["kind"] == kind) for kind, s in shapes.items()}
     seen = Seen(nodes=typed["Node"], volumes=typed["Volume"], replicas=typed["Replica"], settings=())
     return Report(
-        outlook=outlook(seen, Rules(), 0.0), advice=advise(seen, Rules(), 0.0), missing=("settings.longhorn.io",)
+        outlook=outlook(seen, StorageRules(), 0.0),
+        advice=advise(seen, StorageRules(), 0.0),
+        missing=("settings.longhorn.io",),
     )
 
 

@@ -19,9 +19,9 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.lease import Elector
 from fairlead.kube.resources import LEASES, NODES, POD_GROUPS, PODS
 from fairlead.kube.transport import Query, Response
-from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.process import run_until
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.live.settings import DEFAULTS
 from tests.kube.virtual import run
 
@@ -131,7 +131,7 @@ class Instance:
         client = bare.fenced(self.elector.fence)
         times: dict[str, Any] = {"monotonic": clock, "wall": clock, "leads": lambda: self.elector.leading}
         self.scheduler = Scheduler(client, Options(gang_seconds=60.0), recorder=None, **times)
-        self.duties = Duties(client, self.scheduler, DEFAULTS, recorder=None, **times)
+        self.duties = QueueWiring(client, self.scheduler, DEFAULTS, recorder=None, **times)
         self.task = asyncio.create_task(
             run_until(asyncio.Event().wait, [self.duties.run, self.scheduler.run, self.elector.run])
         )

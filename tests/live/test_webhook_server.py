@@ -14,12 +14,12 @@ from typing import Any
 import aiohttp
 import pytest
 
-from fairlead.kube.admission.review import Request, allow
+from fairlead.kube.admission.review import ReviewRequest, allow
 from fairlead.kube.errors import UnreachableError
 from fairlead.kube.tls import load_pair
 from fairlead.live.settings import read_configuration
 from fairlead.live.webhook.certificates import Pair, issue, issue_user, make_authority
-from fairlead.live.webhook.measures import Measures
+from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.server import MOST_BYTES, AdmissionServer
 from fairlead.live.webhook.tls import Certificate, Files
 from fairlead.live.webhook.validate import validate
@@ -32,16 +32,16 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 JSON = {"Content-Type": "application/json"}
 
 
-async def _allowed(request: Request) -> dict[str, Any]:
+async def _allowed(request: ReviewRequest) -> dict[str, Any]:
     return allow(request.uid)
 
 
-async def _slow(request: Request) -> dict[str, Any]:
+async def _slow(request: ReviewRequest) -> dict[str, Any]:
     await asyncio.sleep(60)
     return allow(request.uid)
 
 
-async def _unreachable(request: Request) -> dict[str, Any]:
+async def _unreachable(request: ReviewRequest) -> dict[str, Any]:
     raise UnreachableError("GET /x", "nobody there")
 
 
@@ -50,7 +50,7 @@ ANSWERS = {"/mutate": _allowed, "/slow": _slow, "/down": _unreachable}
 
 @asynccontextmanager
 async def _serving(budget: float = 5.0) -> AsyncIterator[tuple[AdmissionServer, str, aiohttp.ClientSession]]:
-    server = AdmissionServer(ANSWERS, Measures(), budget=budget)
+    server = AdmissionServer(ANSWERS, WebhookMetrics(), budget=budget)
     async with server.listening("127.0.0.1:0", None) as port, aiohttp.ClientSession() as session:
         yield server, f"http://127.0.0.1:{port}", session
 
@@ -129,7 +129,7 @@ async def _shown(port: int) -> bytes:
 
 async def test_the_server_listens_where_it_is_told_and_nowhere_else() -> None:
     """One address of this machine, or with no address in front of the port all of them."""
-    server = AdmissionServer(ANSWERS, Measures(), budget=1)
+    server = AdmissionServer(ANSWERS, WebhookMetrics(), budget=1)
     async with server.listening("127.0.0.1:0", None) as port:
         with pytest.raises(ConnectionRefusedError):
             await asyncio.open_connection("127.0.0.2", port)
@@ -148,7 +148,7 @@ async def test_certificate_changes_without_a_restart(tmp_path: Path) -> None:
     certificate = Certificate(Files(tmp_path))
     assert await certificate.refresh()
     assert not await certificate.refresh()
-    server = AdmissionServer(ANSWERS, Measures(), budget=1)
+    server = AdmissionServer(ANSWERS, WebhookMetrics(), budget=1)
     async with server.listening("127.0.0.1:0", certificate.context) as port:
         before = await _shown(port)
         _write(tmp_path, Pair(second.certificate, first.key))
@@ -173,10 +173,12 @@ SEEDS = (
 )
 
 
-async def _fuzz(rounds: int, answers: dict[str, Callable[[Request], Awaitable[dict[str, Any]]]]) -> dict[int, int]:
+async def _fuzz(
+    rounds: int, answers: dict[str, Callable[[ReviewRequest], Awaitable[dict[str, Any]]]]
+) -> dict[int, int]:
     chance = random.Random(7)
     statuses: dict[int, int] = {}
-    server = AdmissionServer(answers, Measures(), budget=5)
+    server = AdmissionServer(answers, WebhookMetrics(), budget=5)
     async with server.listening("127.0.0.1:0", None) as port, aiohttp.ClientSession() as session:
         for number in range(rounds):
             body = fuzzed(chance, SEEDS)
@@ -188,7 +190,7 @@ async def _fuzz(rounds: int, answers: dict[str, Callable[[Request], Awaitable[di
     return statuses
 
 
-async def _validated(request: Request) -> dict[str, Any]:
+async def _validated(request: ReviewRequest) -> dict[str, Any]:
     return validate(request)
 
 
@@ -232,7 +234,7 @@ async def test_reviews_are_answered_for_known_clients_alone(tmp_path: Path) -> N
     async def statuses(names: tuple[str, ...]) -> list[int]:
         certificate = Certificate(Files(tmp_path), str(tmp_path / "clients.crt"))
         await certificate.refresh()
-        endpoint = AdmissionServer(ANSWERS, Measures(), budget=5.0, clients=names)
+        endpoint = AdmissionServer(ANSWERS, WebhookMetrics(), budget=5.0, clients=names)
         async with endpoint.listening("127.0.0.1:0", certificate.context) as port:
             return [await _asked(port, authority.certificate, own) for own in (server, visitor, stranger, None)]
 
@@ -260,7 +262,7 @@ async def test_new_client_authority_is_learned_while_serving(tmp_path: Path) -> 
     certificate = Certificate(Files(tmp_path), str(tmp_path / "clients.crt"))
     await certificate.refresh()
     own = issue_user(second, "kube-apiserver", (), datetime.now(UTC))
-    endpoint = AdmissionServer(ANSWERS, Measures(), budget=5.0)
+    endpoint = AdmissionServer(ANSWERS, WebhookMetrics(), budget=5.0)
     async with endpoint.listening("127.0.0.1:0", certificate.context) as port:
         assert await _asked(port, first.certificate, own) == 0
         (tmp_path / "clients.crt").write_text(second.certificate)

@@ -20,7 +20,7 @@ from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS
 from fairlead.live.webhook.janitor import Janitor
-from fairlead.live.webhook.ledger import Ledger
+from fairlead.live.webhook.ledger import SlotLedger
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
@@ -270,8 +270,8 @@ def test_memory_forgets_what_nobody_can_ask_for() -> None:
     memory = Memory(lambda: now[0])
     pod = MarkedPod()
     memory.saw(Change("deleted", pod, pod))
-    memory.met("rs", Ledger("1", frozenset({"a"})))
+    memory.met("rs", SlotLedger("1", frozenset({"a"})))
     memory.mark("rs")
     now[0] = 1000.0
     memory.forget()
-    assert memory.met("rs", Ledger("1", frozenset({"a"}))).lapsed == frozenset()
+    assert memory.met("rs", SlotLedger("1", frozenset({"a"}))).lapsed == frozenset()

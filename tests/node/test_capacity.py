@@ -5,27 +5,27 @@ import pytest
 from fairlead.levels.node.capacity import fit, reason_of
 from fairlead.levels.node.constraints.reasons import TAINT_NOT_TOLERATED
 from fairlead.levels.node.pins import pins
-from fairlead.levels.node.request import Request, pieces_of
+from fairlead.levels.node.request import NodeRequest, pieces_of
 from fairlead.model.errors import InputError
 from fairlead.model.mounts import mount, mounts
-from fairlead.model.nodes import UNLIMITED, Room, Volume
+from fairlead.model.nodes import UNLIMITED, NodeVolume, Room
 
 GIB = 2**30
 
 
-def fits(room: Room, request: Request) -> int:
+def fits(room: Room, request: NodeRequest) -> int:
     """The capacity of one node."""
     return int(fit([room], request).capacity[0])
 
 
-def bound(cpu: float, **more: int) -> Request:
+def bound(cpu: float, **more: int) -> NodeRequest:
     """Bound cpu of base 100."""
-    return Request(pieces=pieces_of(cpu, 100, "cpu"), **more)  # type: ignore[arg-type]
+    return NodeRequest(pieces=pieces_of(cpu, 100, "cpu"), **more)  # type: ignore[arg-type]
 
 
 def test_memory_is_divided() -> None:
     """Ten megabytes each of a hundred: the first example of eru's scheduling page."""
-    assert fits(Room(name="n", free={"memory": 100}), Request(amounts={"memory": 10})) == 10
+    assert fits(Room(name="n", free={"memory": 100}), NodeRequest(amounts={"memory": 10})) == 10
 
 
 def test_whole_cores_that_are_free_count() -> None:
@@ -36,17 +36,17 @@ def test_whole_cores_that_are_free_count() -> None:
 def test_volumes_are_divided_one_by_one() -> None:
     """A hundred each of a thousand and of two hundred: the third example of eru's scheduling page."""
     room = Room(name="n", volumes={"/sda0": volume(1000), "/sda1": volume(200)})
-    assert fits(room, Request(mounts=mounts(["AUTO:/data:rw:100"], "$"))) == 12
+    assert fits(room, NodeRequest(mounts=mounts(["AUTO:/data:rw:100"], "$"))) == 12
 
 
-def volume(free: int, total: int | None = None) -> Volume:
+def volume(free: int, total: int | None = None) -> NodeVolume:
     """A volume, unused unless a larger total is given."""
-    return Volume(free_bytes=free, total_bytes=free if total is None else total)
+    return NodeVolume(free_bytes=free, total_bytes=free if total is None else total)
 
 
 def test_nothing_asked_for_is_no_limit() -> None:
     """A request of 0 is unlimited, on the smallest node too."""
-    assert fits(Room(name="n", free={"memory": 0}), Request()) == UNLIMITED
+    assert fits(Room(name="n", free={"memory": 0}), NodeRequest()) == UNLIMITED
 
 
 CPU_CASES = {
@@ -60,7 +60,7 @@ CPU_CASES = {
 @pytest.mark.parametrize(("room", "milli", "want"), CPU_CASES.values(), ids=CPU_CASES.keys())
 def test_unbound_cpu(room: Room, milli: int, want: int) -> None:
     """Period and quota on cores; requests as Kubernetes counts them on a quantity."""
-    assert want == fits(room, Request(amounts={"cpu": milli}))
+    assert want == fits(room, NodeRequest(amounts={"cpu": milli}))
 
 
 BOUND_CASES = {
@@ -83,7 +83,7 @@ BOUND_CASES = {
 @pytest.mark.parametrize(("cores", "cpu", "most", "want"), BOUND_CASES.values(), ids=BOUND_CASES.keys())
 def test_bound_cpu(cores: dict[str, int], cpu: float, most: int | None, want: int) -> None:
     """Whole cores plus at most one fragment core each."""
-    assert want == fits(Room(name="n", cores=cores), Request(pieces=pieces_of(cpu, 100, "cpu"), max_share=most))
+    assert want == fits(Room(name="n", cores=cores), NodeRequest(pieces=pieces_of(cpu, 100, "cpu"), max_share=most))
 
 
 def test_bound_cpu_on_a_node_without_cores_has_no_room() -> None:
@@ -112,8 +112,8 @@ def test_fragment_limit_below_what_is_shared_is_refused() -> None:
     """The message names the node and what would do."""
     room = Room(name="n7", cores={"0": 50, "1": 60, "2": 100})
     with pytest.raises(InputError, match="2 cores of n7 are shared already"):
-        fit([room], Request(pieces=50, max_share=1))
-    assert fits(room, Request(pieces=100, max_share=1)) == 1, "whole cores share nothing, so the limit is not read"
+        fit([room], NodeRequest(pieces=50, max_share=1))
+    assert fits(room, NodeRequest(pieces=100, max_share=1)) == 1, "whole cores share nothing, so the limit is not read"
 
 
 def test_core_beyond_all_measure_is_refused() -> None:
@@ -135,14 +135,14 @@ OTHERS = {
 @pytest.mark.parametrize(("amounts", "room", "want"), OTHERS.values(), ids=OTHERS.keys())
 def test_other_resources(amounts: dict[str, int], room: Room, want: int) -> None:
     """A node has what it names; every replica takes one of its pods."""
-    assert want == fits(room, Request(amounts=amounts))
+    assert want == fits(room, NodeRequest(amounts=amounts))
 
 
 def test_chosen_volumes_are_charged_to_storage_too() -> None:
     """Storage is the sum of the volumes and the rest, so both limit."""
-    request = Request(amounts={"storage": 10}, mounts=mounts(["AUTO:/data:rw:20"], "$"))
+    request = NodeRequest(amounts={"storage": 10}, mounts=mounts(["AUTO:/data:rw:20"], "$"))
     assert fits(Room(name="n", free={"storage": 95}, volumes={"/a": volume(1000)}), request) == 3
-    bare = Request(mounts=mounts(["AUTO:/data:rw:20"], "$"))
+    bare = NodeRequest(mounts=mounts(["AUTO:/data:rw:20"], "$"))
     assert fits(Room(name="n", volumes={"/a": volume(1000)}), bare) == 50, (
         "a node that does not report it is not limited"
     )
@@ -170,16 +170,16 @@ VOLUME_CASES = {
 
 
 @pytest.mark.parametrize(("texts", "volumes", "want"), VOLUME_CASES.values(), ids=VOLUME_CASES.keys())
-def test_volumes(texts: list[str], volumes: dict[str, Volume], want: int) -> None:
+def test_volumes(texts: list[str], volumes: dict[str, NodeVolume], want: int) -> None:
     """Normal, whole, plain and of size 0."""
-    assert want == fits(Room(name="n", volumes=volumes), Request(mounts=mounts(texts, "$")))
+    assert want == fits(Room(name="n", volumes=volumes), NodeRequest(mounts=mounts(texts, "$")))
 
 
 def test_packing_too_large_to_search_says_how_far_it_may_be_off() -> None:
     """Beyond the documented size the capacity is what certainly fits, with an upper bound."""
     sizes = [97, 61, 43, 31, 29]
     room = Room(name="n", volumes={f"/v{row}": volume(1000 + 37 * row) for row in range(40)})
-    request = Request(mounts=tuple(mount(f"AUTO:/d{size}:rw:{size}") for size in sizes))
+    request = NodeRequest(mounts=tuple(mount(f"AUTO:/d{size}:rw:{size}") for size in sizes))
     found = fit([room, room], request)
     assert (found.capacity <= found.upper).all()
     assert found.upper[0] - found.capacity[0] < len(room.volumes)
@@ -227,15 +227,15 @@ def test_binding_resource_is_the_tightest_and_the_first_of_equals() -> None:
         Room(name="b", free={"memory": 20, "storage": 30}),
         Room(name="c", free={"memory": 30, "storage": 30}, capacity=2),
     ]
-    found = fit(rooms, Request(amounts={"memory": 10, "storage": 10}))
+    found = fit(rooms, NodeRequest(amounts={"memory": 10, "storage": 10}))
     assert [found.binding(row) for row in range(3)] == ["storage", "memory", "given"]
-    assert fit(rooms, Request()).binding(0) is None
+    assert fit(rooms, NodeRequest()).binding(0) is None
 
 
 def test_node_known_by_its_capacity_alone_is_taken_at_its_word() -> None:
     """Whatever is asked for; beside it, nodes that tell their resources are weighed."""
     rooms = [Room(name="a", capacity=7), Room(name="b", cores={"0": 100}, capacity=7), Room(name="c")]
-    found = fit(rooms, Request(pieces=100, amounts={"memory": 0}, mounts=mounts(["AUTO:/d:rw:1"], "$")))
+    found = fit(rooms, NodeRequest(pieces=100, amounts={"memory": 0}, mounts=mounts(["AUTO:/d:rw:1"], "$")))
     assert found.capacity.tolist() == [7, 0, 0]
     assert fit(rooms, bound(1)).capacity.tolist() == [7, 1, 0]
     assert pins(fit(rooms, bound(1)), 0, 7) == ()
@@ -244,7 +244,7 @@ def test_node_known_by_its_capacity_alone_is_taken_at_its_word() -> None:
 
 def test_node_ruled_out_by_a_filter_has_no_room_for_that_reason() -> None:
     """What a filter of the caller says comes before any resource."""
-    found = fit([Room(name="a"), Room(name="b")], Request(), barred=[None, TAINT_NOT_TOLERATED])
+    found = fit([Room(name="a"), Room(name="b")], NodeRequest(), barred=[None, TAINT_NOT_TOLERATED])
     assert found.capacity.tolist() == [UNLIMITED, 0]
     assert found.binding(1) == "TaintNotTolerated"
     assert reason_of("TaintNotTolerated") is TAINT_NOT_TOLERATED

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.levels.node.constraints import reasons
-from fairlead.levels.node.group import Group, place_group
+from fairlead.levels.node.group import NodeGroup, place_group
 from fairlead.model.columns import flags, ints
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, Resident, resident
@@ -239,7 +239,7 @@ def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, 
         namespaces=NAMESPACES,
     )
     zeros, ones = np.zeros(len(nodes), dtype=np.int64), np.ones(len(nodes), dtype=np.int64)
-    got = place_group(state, population, Group(shape=shape, need=need, base=zeros, step=ones))
+    got = place_group(state, population, NodeGroup(shape=shape, need=need, base=zeros, step=ones))
     left = {node.name: node.allocatable["cpu"] for node in nodes}
     to_place = {node.name: int(count) for node, count in zip(nodes, got.counts, strict=True)}
     while any(to_place.values()):
@@ -266,7 +266,7 @@ def simple(cpus: dict[str, int], shape: Shape, need: int, **zones: str) -> dict[
     nodes = [NodeRecord(name=n, allocatable={"cpu": c}, labels={"zone": zones.get(n, "a")}) for n, c in cpus.items()]
     state = node_state(nodes)
     zeros, ones = np.zeros(len(nodes), dtype=np.int64), np.ones(len(nodes), dtype=np.int64)
-    got = place_group(state, Population(), Group(shape=shape, need=need, base=zeros, step=ones))
+    got = place_group(state, Population(), NodeGroup(shape=shape, need=need, base=zeros, step=ones))
     return {name: int(count) for name, count in zip(cpus, got.counts, strict=True) if count}
 
 
@@ -296,7 +296,7 @@ def test_group_with_soft_spread_evens_the_zones() -> None:
 def test_group_within_restricts_the_nodes() -> None:
     """Nodes outside the mask get nothing and count as without room."""
     state = node_state([NodeRecord(name=name, allocatable={"cpu": 5}) for name in ("n1", "n2")])
-    group = Group(shape=Shape(request=(("cpu", 1),)), need=9, base=np.zeros(2, np.int64), step=np.ones(2, np.int64))
+    group = NodeGroup(shape=Shape(request=(("cpu", 1),)), need=9, base=np.zeros(2, np.int64), step=np.ones(2, np.int64))
     got = place_group(state, Population(), group, within=np.array([False, True]))
     assert (got.counts.tolist(), got.unplaced) == ([0, 5], 4)
     assert [(each.reason, each.count) for each in got.rejected(state)] == [(reasons.NO_ROOM, 2)]
@@ -311,7 +311,7 @@ def test_group_keeps_clear_of_running_replicas_that_refuse_it() -> None:
     loner = Resident(namespace="shop", far=(Neighbour(key="zone", selector=about("web")),))
     population = Population(residents=(loner,), codes=ints([0]), rows=ints([0]), leaving=flags([False]))
     shape = Shape(namespace="shop", labels=(("app", "web"),), request=(("cpu", 1),))
-    group = Group(shape=shape, need=9, base=np.zeros(3, np.int64), step=np.ones(3, np.int64))
+    group = NodeGroup(shape=shape, need=9, base=np.zeros(3, np.int64), step=np.ones(3, np.int64))
     got = place_group(node_state(nodes), population, group)
     assert got.counts.tolist() == [0, 0, 5]
     assert [reasons.FILTERS[code - 1] for code in got.codes] == [reasons.TOO_NEAR, reasons.TOO_NEAR, reasons.NO_ROOM]
@@ -331,7 +331,7 @@ def test_group_may_begin_where_its_kind_runs_only_outside_every_domain() -> None
         near=(Neighbour(key="zone", selector=about("web")),),
     )
     outside = Population(residents=(resident(shape),), codes=ints([0]), rows=ints([0]), leaving=flags([False]))
-    group = Group(shape=shape, need=9, base=np.zeros(3, np.int64), step=np.ones(3, np.int64))
+    group = NodeGroup(shape=shape, need=9, base=np.zeros(3, np.int64), step=np.ones(3, np.int64))
     assert place_group(node_state(nodes), outside, group).counts.tolist() == [0, 5, 0]
     inside = Population(residents=(resident(shape),), codes=ints([0]), rows=ints([2]), leaving=flags([False]))
     assert place_group(node_state(nodes), inside, group).counts.tolist() == [0, 0, 5]

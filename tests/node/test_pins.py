@@ -5,16 +5,16 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.capacity import fit
 from fairlead.levels.node.keepvolumes import kept_volumes
 from fairlead.levels.node.numa import numa_pins
 from fairlead.levels.node.pins import MOST_PINS, pins
 from fairlead.levels.node.place import place
 from fairlead.levels.node.realloc import Current, Resize, resize
-from fairlead.levels.node.request import Request
+from fairlead.levels.node.request import NodeRequest
 from fairlead.model.mounts import mounts
-from fairlead.model.nodes import Room, Volume, node_table
+from fairlead.model.nodes import NodeVolume, Room, node_table
 
 GIB = 2**30
 FOUR = {"0": 100, "1": 100, "2": 100, "3": 100}
@@ -24,13 +24,13 @@ HALVES = {"0": "0", "1": "0", "2": "1", "3": "1"}
 def test_replica_lies_inside_one_numa_node_first() -> None:
     """1.3 cores twice on two NUMA nodes of two cores."""
     room = Room(name="n", cores=FOUR, numa=HALVES, numa_memory_bytes={"0": 10, "1": 10}, free={"memory": 20})
-    found = numa_pins(room, Request(pieces=130, amounts={"memory": 1}))
+    found = numa_pins(room, NodeRequest(pieces=130, amounts={"memory": 1}))
     assert [(pin.cores, pin.numa) for pin in found] == [({"0": 30, "1": 100}, "0"), ({"2": 30, "3": 100}, "1")]
 
 
 def test_what_fits_no_numa_node_spans_them() -> None:
     """Three cores of two NUMA nodes with two each."""
-    found = numa_pins(Room(name="n", cores=FOUR, numa=HALVES), Request(pieces=300))
+    found = numa_pins(Room(name="n", cores=FOUR, numa=HALVES), NodeRequest(pieces=300))
     assert [(sorted(pin.cores), pin.numa) for pin in found] == [(["0", "1", "2"], None)]
 
 
@@ -39,16 +39,16 @@ def test_memory_of_a_numa_node_limits_what_lies_inside_it() -> None:
     room = Room(
         name="n", cores=FOUR, numa=HALVES, numa_memory_bytes={"0": GIB, "1": GIB}, free={"memory": 3 * GIB}
     )  # fmt: skip
-    found = numa_pins(room, Request(pieces=100, amounts={"memory": GIB}))
+    found = numa_pins(room, NodeRequest(pieces=100, amounts={"memory": GIB}))
     assert [pin.numa for pin in found] == ["0", "1", None]
-    assert fit([room], Request(pieces=100, amounts={"memory": GIB})).capacity.tolist() == [3]
+    assert fit([room], NodeRequest(pieces=100, amounts={"memory": GIB})).capacity.tolist() == [3]
 
 
 def test_limit_of_shared_cores_holds_for_the_whole_node() -> None:
     """A fragment core in one NUMA node counts in the other."""
     room = Room(name="n", cores=FOUR, numa=HALVES)
     for most, zones in ((1, ["0", None, None]), (2, ["0", "1"])):
-        found = numa_pins(room, Request(pieces=130, max_share=most))
+        found = numa_pins(room, NodeRequest(pieces=130, max_share=most))
         shared = {core for pin in found for core, pieces in pin.cores.items() if pieces == 30}
         assert zones == [pin.numa for pin in found]
         assert len(shared) == most
@@ -57,13 +57,13 @@ def test_limit_of_shared_cores_holds_for_the_whole_node() -> None:
 def test_tiny_fragments_on_huge_cores_are_counted_up_to_a_bound() -> None:
     """Memory stays bounded whatever the input says."""
     room = Room(name="n", cores={str(core): 12_800 for core in range(16)}, numa={"0": "0"})
-    assert fit([room], Request(pieces=1)).capacity.tolist() == [100_000]
+    assert fit([room], NodeRequest(pieces=1)).capacity.tolist() == [100_000]
 
 
 def test_cores_outside_every_numa_node_serve_across() -> None:
     """A core that no NUMA node claims is left for replicas that span."""
     room = Room(name="n", cores={"0": 100, "1": 100}, numa={"0": "0"})
-    assert [(pin.cores, pin.numa) for pin in numa_pins(room, Request(pieces=100))] == [
+    assert [(pin.cores, pin.numa) for pin in numa_pins(room, NodeRequest(pieces=100))] == [
         ({"0": 100}, "0"),
         ({"1": 100}, None),
     ]
@@ -72,20 +72,20 @@ def test_cores_outside_every_numa_node_serve_across() -> None:
 def test_pins_combine_cores_numa_and_volumes() -> None:
     """One pin a replica with everything it holds; nothing where nothing is bound."""
     room = Room(
-        name="n", cores=FOUR, numa=HALVES, volumes={"/b": Volume(free_bytes=90, total_bytes=90)}, free={"memory": 9}
+        name="n", cores=FOUR, numa=HALVES, volumes={"/b": NodeVolume(free_bytes=90, total_bytes=90)}, free={"memory": 9}
     )
-    request = Request(pieces=200, mounts=mounts(["AUTO:/x:rw:30", "AUTO:/y:rw:10", "/plain:/z"], "$"))
+    request = NodeRequest(pieces=200, mounts=mounts(["AUTO:/x:rw:30", "AUTO:/y:rw:10", "/plain:/z"], "$"))
     first, second = pins(fit([room], request), 0, 9)
     assert (first.cores, first.numa, first.volumes) == ({"0": 100, "1": 100}, "0", {"/b": 40})
     assert (second.cores, second.numa) == ({"2": 100, "3": 100}, "1")
-    assert pins(fit([room], Request(amounts={"memory": 1})), 0, 9) == ()
+    assert pins(fit([room], NodeRequest(amounts={"memory": 1})), 0, 9) == ()
 
 
 def test_pins_beyond_all_use_are_cut_with_a_note() -> None:
     """The counts go on, the list does not."""
-    room = Room(name="n", volumes={"/a": Volume(free_bytes=10**9, total_bytes=10**9)})
-    found = fit([room], Request(mounts=mounts(["AUTO:/x:rw:1"], "$")))
-    decision = place(node_table(["n"], found.capacity), Ask(need=MOST_PINS + 1, each=1), "communism", fit=found)
+    room = Room(name="n", volumes={"/a": NodeVolume(free_bytes=10**9, total_bytes=10**9)})
+    found = fit([room], NodeRequest(mounts=mounts(["AUTO:/x:rw:1"], "$")))
+    decision = place(node_table(["n"], found.capacity), NodeAsk(need=MOST_PINS + 1, each=1), "communism", fit=found)
     assert (decision.placements, len(decision.pins["n"])) == ({"n": MOST_PINS + 1}, MOST_PINS)
     assert decision.trace.notes == (f"pins are listed for the first {MOST_PINS} replicas only",)
 
@@ -93,21 +93,21 @@ def test_pins_beyond_all_use_are_cut_with_a_note() -> None:
 def test_smallest_core_that_will_do_is_shared() -> None:
     """The core with three slots stays whole, for this replica and later ones."""
     room = Room(name="n", cores={"0": 300, "1": 100, "2": 100})
-    (pin,) = pins(fit([room], Request(pieces=130)), 0, 1)
+    (pin,) = pins(fit([room], NodeRequest(pieces=130)), 0, 1)
     assert pin.cores == {"0": 100, "1": 30}
 
 
 def test_large_core_is_shared_where_few_replicas_leave_its_slots_unused() -> None:
     """Three replicas use three of its five slots at most; sharing two smaller cores instead leaves too few."""
     room = Room(name="n", cores={"0": 200, "1": 200, "2": 200, "3": 500})
-    found = pins(fit([room], Request(pieces=290)), 0, 9)
+    found = pins(fit([room], NodeRequest(pieces=290)), 0, 9)
     assert [pin.cores["3"] for pin in found] == [90, 90, 90]
 
 
 def test_core_names_are_in_natural_order() -> None:
     """Core 2 before core 10."""
     room = Room(name="n", cores={"10": 100, "2": 100, "1": 50})
-    (pin,) = pins(fit([room], Request(pieces=150)), 0, 1)
+    (pin,) = pins(fit([room], NodeRequest(pieces=150)), 0, 1)
     assert list(pin.cores.items()) == [("1", 50), ("2", 100)]
 
 
@@ -188,7 +188,7 @@ RESIZES = {
 def resized(case: Case) -> Resize:
     """The decision on a case."""
     room = Room(name="n", cores=case.free, numa=case.numa)
-    return resize(room, Request(pieces=case.pieces, max_share=case.max_share), Current(cores=case.cores))
+    return resize(room, NodeRequest(pieces=case.pieces, max_share=case.max_share), Current(cores=case.cores))
 
 
 @pytest.mark.parametrize("case", RESIZES.values(), ids=RESIZES.keys())
@@ -211,7 +211,7 @@ def test_resize_never_takes_more_than_is_free_and_its_own() -> None:
     """Every size on a node in mixed state."""
     free, own = {"0": 0, "1": 70, "2": 100, "3": 200}, {"0": 100, "1": 30}
     for pieces in range(1, 500):
-        decision = resize(Room(name="n", cores=free), Request(pieces=pieces), Current(cores=own))
+        decision = resize(Room(name="n", cores=free), NodeRequest(pieces=pieces), Current(cores=own))
         if decision.pin is not None:
             assert sum(decision.pin.cores.values()) == pieces
             assert all(taken <= free[core] + own.get(core, 0) for core, taken in decision.pin.cores.items())
@@ -221,8 +221,8 @@ def test_resize_never_takes_more_than_is_free_and_its_own() -> None:
 def test_resize_needs_memory_beyond_what_the_replica_holds() -> None:
     """Its own memory is given back first."""
     room, current = Room(name="n", free={"memory": 10}), Current(amounts={"memory": 5})
-    assert resize(room, Request(amounts={"memory": 15}), current).pin is not None
-    refused = resize(room, Request(amounts={"memory": 16}), current)
+    assert resize(room, NodeRequest(amounts={"memory": 15}), current).pin is not None
+    refused = resize(room, NodeRequest(amounts={"memory": 16}), current)
     assert refused.finding is not None
     assert "not enough free memory" in refused.finding.sentence
 
@@ -230,7 +230,7 @@ def test_resize_needs_memory_beyond_what_the_replica_holds() -> None:
 def test_resize_leaves_a_numa_node_whose_memory_is_too_small() -> None:
     """Memory of the NUMA node counts with what the replica holds there."""
     room = Room(name="n", cores={"0": 0, "1": 100}, numa={"0": "0", "1": "1"}, numa_memory_bytes={"0": 1, "1": 9})
-    request = Request(pieces=100, amounts={"memory": 6})
+    request = NodeRequest(pieces=100, amounts={"memory": 6})
     small = resize(room, request, Current(cores={"0": 100}, amounts={"memory": 4}))
     large = resize(room, request, Current(cores={"0": 100}, amounts={"memory": 5}))
     assert small.pin is not None
@@ -238,7 +238,7 @@ def test_resize_leaves_a_numa_node_whose_memory_is_too_small() -> None:
     assert (small.pin.numa, large.pin.numa) == ("1", "0")
 
 
-FIVE = {f"/tmp{row}": Volume(free_bytes=100, total_bytes=100) for row in range(1, 6)}
+FIVE = {f"/tmp{row}": NodeVolume(free_bytes=100, total_bytes=100) for row in range(1, 6)}
 HELD = {"AUTO:/data1:rmw:2": {"/tmp3": 50}, "AUTO:/data2:r:54": {"/tmp5": 54}, "AUTO:/data3:rmw:2": {"/tmp3": 50}}
 
 KEPT = {
@@ -273,11 +273,11 @@ def test_resize_keeps_volumes_or_fails(texts: list[str], want: dict[str, dict[st
 def test_resize_gives_back_what_the_replica_holds_up_to_the_volume() -> None:
     """Free and held together count, but never more than the volume has."""
     held = {"AUTO:/a:rw:60": {"/v": 60}}
-    volumes = {"/v": Volume(free_bytes=40, total_bytes=100)}
+    volumes = {"/v": NodeVolume(free_bytes=40, total_bytes=100)}
     assert kept_volumes(volumes, mounts(["AUTO:/a:rw:100"], "$"), held) == {"AUTO:/a:rw:100": {"/v": 100}}
     assert kept_volumes(volumes, mounts(["AUTO:/a:rw:101"], "$"), held) is None
     assert kept_volumes({}, mounts(["AUTO:/a:rw:1"], "$"), held) is None, "the volume is gone"
-    refused = resize(Room(name="n"), Request(mounts=mounts(["AUTO:/a:rw:1"], "$")), Current(mounts=held))
+    refused = resize(Room(name="n"), NodeRequest(mounts=mounts(["AUTO:/a:rw:1"], "$")), Current(mounts=held))
     assert refused.finding is not None
     assert "volumes" in refused.finding.sentence
 
@@ -293,7 +293,7 @@ def test_two_mounts_outgrow_the_volume_they_share() -> None:
 
 def test_whole_volume_that_is_new_is_chosen_among_the_unused() -> None:
     """What the replica keeps elsewhere does not matter, a used volume does."""
-    volumes = {"/a": Volume(free_bytes=40, total_bytes=100), "/b": Volume(free_bytes=50, total_bytes=50)}
+    volumes = {"/a": NodeVolume(free_bytes=40, total_bytes=100), "/b": NodeVolume(free_bytes=50, total_bytes=50)}
     held = {"AUTO:/x:rw:60": {"/a": 60}}
     assert kept_volumes(volumes, mounts(["AUTO:/x:rw:60", "AUTO:/y:rwm:50"], "$"), held) == {
         "AUTO:/x:rw:60": {"/a": 60}, "AUTO:/y:rwm:50": {"/b": 50},
@@ -311,7 +311,7 @@ def test_same_pins_whatever_the_order_of_cores() -> None:
     """Maps have no order that counts."""
     room = Room(name="n", cores={"0": 100, "1": 200, "10": 50, "2": 300})
     turned = replace(room, cores=dict(reversed(list((room.cores or {}).items()))))
-    request = Request(pieces=130)
+    request = NodeRequest(pieces=130)
     assert pins(fit([room], request), 0, 9) == pins(fit([turned], request), 0, 9)
     used = Counter(core for pin in pins(fit([room], request), 0, 9) for core in pin.cores)
     assert used

@@ -6,8 +6,8 @@ from fractions import Fraction
 import numpy as np
 import pytest
 
-from fairlead.levels.node.ask import Ask
-from fairlead.levels.node.place import Placement, place
+from fairlead.levels.node.ask import NodeAsk
+from fairlead.levels.node.place import NodePlacement, place
 from fairlead.levels.node.strategies import BY_NAME
 from fairlead.levels.node.usage import MOST_SCALE, shares
 from fairlead.model.errors import InputError
@@ -36,9 +36,9 @@ def table(case: Case) -> NodeTable:
     return node_table(names, capacity, count=case.counts, usage=case.usage, rate=case.rate, scale=1000)
 
 
-def placed(case: Case, *, partial: bool = False) -> Placement:
+def placed(case: Case, *, partial: bool = False) -> NodePlacement:
     """The decision on a case."""
-    ask = Ask(need=case.count, each=case.count, limit=case.limit)
+    ask = NodeAsk(need=case.count, each=case.count, limit=case.limit)
     return place(table(case), ask, case.strategy, partial=partial)
 
 
@@ -162,7 +162,7 @@ def test_too_little_room_places_nothing_or_in_part(case: Case, wanted: int, miss
 def test_no_nodes_is_too_little_room() -> None:
     """Nothing to place on is never success."""
     for strategy in BY_NAME:
-        decision = place(node_table([], []), Ask(need=2, each=2), strategy)
+        decision = place(node_table([], []), NodeAsk(need=2, each=2), strategy)
         assert decision.finding is not None
         assert (decision.finding.code, decision.unplaced) == ("InsufficientCapacity", 2)
 
@@ -171,16 +171,16 @@ def test_names_break_ties_in_natural_order() -> None:
     """node2 comes before node10, whatever the rows."""
     nodes = node_table(["node10", "node9", "node2"], [5, 5, 5])
     for strategy in ("communism", "global", "global-greedy", "drained"):
-        assert place(nodes, Ask(need=1, each=1), strategy).placements == {"node2": 1}
+        assert place(nodes, NodeAsk(need=1, each=1), strategy).placements == {"node2": 1}
     for strategy in ("fill", "average"):
-        assert place(nodes, Ask(need=1, each=1, limit=1), strategy).placements == {"node2": 1}
+        assert place(nodes, NodeAsk(need=1, each=1, limit=1), strategy).placements == {"node2": 1}
 
 
 def test_columns_are_never_changed() -> None:
     """Tables are read-only, and strategies return columns of their own."""
     nodes = node_table(["a", "b"], [5, 6], count=[1, 0], usage=[1, 2], rate=[1, 1])
     for strategy in BY_NAME:
-        place(nodes, Ask(need=2, each=2), strategy)
+        place(nodes, NodeAsk(need=2, each=2), strategy)
     assert (nodes.capacity.tolist(), nodes.count.tolist(), nodes.usage.tolist()) == ([5, 6], [1, 0], [1, 2])
     with pytest.raises(ValueError, match="read-only"):
         nodes.capacity[0] = 1
@@ -196,7 +196,7 @@ BAD = {
 def test_what_cannot_be_meant_is_refused(strategy: str, limit: int, path: str) -> None:
     """The message names the place."""
     with pytest.raises(InputError) as refused:
-        place(node_table(["a"], [1]), Ask(need=1, each=1, limit=limit), strategy)
+        place(node_table(["a"], [1]), NodeAsk(need=1, each=1, limit=limit), strategy)
     assert path == refused.value.path
 
 
@@ -216,16 +216,16 @@ def test_usage_of_many_digits_stays_exact() -> None:
     usage = np.array([scale // 10 + 1, scale // 10, scale // 10 + 2], dtype=object)
     nodes = node_table(["a", "b", "c"], [9, 9, 9], usage=usage, rate=[1, 1, 1], scale=scale)
     for strategy in ("global", "global-greedy", "drained"):
-        decision = place(nodes, Ask(need=4, each=4), strategy)
+        decision = place(nodes, NodeAsk(need=4, each=4), strategy)
         assert sum(decision.added.tolist()) == 4
-    assert place(nodes, Ask(need=3, each=3), "global-greedy").added.tolist() == [1, 2, 0]
+    assert place(nodes, NodeAsk(need=3, each=3), "global-greedy").added.tolist() == [1, 2, 0]
 
 
 def test_capacities_beyond_all_measure_break_ties_all_the_same() -> None:
     """Where the ties cannot be numbered in 63 bits the rows are sorted."""
     nodes = node_table(["c", "b", "a"], [2**62, 2**62 + 1, 2**62 + 1])
-    assert place(nodes, Ask(need=1, each=1), "communism").placements == {"a": 1}
-    assert place(nodes, Ask(need=2, each=1), "communism").placements == {"a": 1, "b": 1}
+    assert place(nodes, NodeAsk(need=1, each=1), "communism").placements == {"a": 1}
+    assert place(nodes, NodeAsk(need=2, each=1), "communism").placements == {"a": 1, "b": 1}
 
 
 def test_shares_without_a_small_common_denominator_are_rounded_finely() -> None:
@@ -242,7 +242,7 @@ def test_shares_without_a_small_common_denominator_are_rounded_finely() -> None:
 def test_trace_names_the_best_and_counts_the_rejected() -> None:
     """Five nodes with what ranked them, and the nodes that take nothing by reason."""
     nodes = node_table([f"n{row}" for row in range(9)], [0, 0, *[3] * 7], count=[0, 0, 5, 0, 0, 0, 0, 0, 0])
-    trace = place(nodes, Ask(need=3, each=3, limit=5), "communism").trace
+    trace = place(nodes, NodeAsk(need=3, each=3, limit=5), "communism").trace
     assert [(each.reason.code, each.count, each.names) for each in trace.rejected] == [
         ("NoCapacity", 2, ("n0", "n1")),
         ("NodeLimitReached", 1, ("n2",)),

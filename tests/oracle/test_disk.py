@@ -10,7 +10,7 @@ from fairlead.levels.disk import balance as level
 from fairlead.levels.disk.balance import balance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
-from fairlead.model.storage import AntiAffinity, Volume
+from fairlead.model.storage import AntiAffinity, StorageVolume
 
 
 @dataclass
@@ -111,7 +111,7 @@ def ours(spots: list[Spot], size: int, replicas: int, policy: BalancePolicy) -> 
         Disk(node=spot.node, name=spot.name, usable_bytes=spot.usable, total_bytes=spot.total, zone=spot.zone)
         for spot in spots
     ]
-    decision = balance([Volume(name="v", size_bytes=size, replicas=replicas)], disk_table(disks), policy)
+    decision = balance([StorageVolume(name="v", size_bytes=size, replicas=replicas)], disk_table(disks), policy)
     assert len(decision.placed) + decision.unplaced == replicas
     return [f"{each.node}/{each.disk}" for each in decision.placed]
 
@@ -161,7 +161,7 @@ def test_groups_choose_as_brute_force_does(spots, size, replicas, alpha, anti) -
 def test_groups_serve_many_volumes_as_one_by_one_does(spots, asks, alpha) -> None:  # type: ignore[no-untyped-def]
     """Volumes of several sizes, replicas on different nodes: hidden nodes come back for the next volume."""
     disks = [Disk(node=spot.node, name=spot.name, usable_bytes=spot.usable, total_bytes=spot.total) for spot in spots]
-    volumes = [Volume(name=f"v{row}", size_bytes=size, replicas=many) for row, (size, many) in enumerate(asks)]
+    volumes = [StorageVolume(name=f"v{row}", size_bytes=size, replicas=many) for row, (size, many) in enumerate(asks)]
     policy = BalancePolicy(alpha=alpha)
     want = balance(volumes, disk_table(disks), policy)
     before = level.TRACED, level.WORTHWHILE

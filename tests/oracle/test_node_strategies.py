@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.strategies import BY_NAME
 from fairlead.model.nodes import NodeTable, node_table
 
@@ -29,7 +29,7 @@ def table(nodes: list[Row]) -> NodeTable:
 
 def run(name: str, nodes: list[Row], need: int, limit: int = 0) -> list[int]:
     """What the strategy adds."""
-    added: list[int] = BY_NAME[name].strategy(table(nodes), Ask(need=need, each=need, limit=limit)).tolist()
+    added: list[int] = BY_NAME[name].strategy(table(nodes), NodeAsk(need=need, each=need, limit=limit)).tolist()
     return added
 
 
@@ -147,6 +147,6 @@ def test_drained_equals_the_sorted_list(nodes: list[Row], need: int) -> None:
 def test_drained_huge_numbers_do_not_overflow() -> None:
     """Capacities whose sum passes 2**63 are taken one by one."""
     nodes = node_table(["a", "b", "c"], [2**62, 2**62 - 1, 2**62 + 5])
-    added = BY_NAME["drained"].strategy(nodes, Ask(need=2**62 + 3, each=1))
+    added = BY_NAME["drained"].strategy(nodes, NodeAsk(need=2**62 + 3, each=1))
     assert added.tolist() == [4, 2**62 - 1, 0]
-    assert np.array_equal(added, BY_NAME["drained"].strategy(nodes, Ask(need=2**62 + 3, each=1)))
+    assert np.array_equal(added, BY_NAME["drained"].strategy(nodes, NodeAsk(need=2**62 + 3, each=1)))

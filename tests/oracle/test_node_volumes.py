@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from fairlead.levels.node.packing import deal, pack
 from fairlead.levels.node.volumes import capacity, volume_pins
 from fairlead.model.mounts import Mount, mount
-from fairlead.model.nodes import UNLIMITED, Volume
+from fairlead.model.nodes import UNLIMITED, NodeVolume
 
 
 @cache
@@ -82,7 +82,7 @@ def mounts_of(asked: list[tuple[int, bool]]) -> list[Mount]:
 def test_whole_volumes_equal_trying_every_choice(sizes: list[tuple[int, bool]], asked: list[tuple[int, bool]]) -> None:
     """Taking the smallest volumes that do, whole, is never worse than taking others."""
     mounts = mounts_of(asked)
-    held = {f"/v{row}": Volume(free_bytes=size, total_bytes=size + used) for row, (size, used) in enumerate(sizes)}
+    held = {f"/v{row}": NodeVolume(free_bytes=size, total_bytes=size + used) for row, (size, used) in enumerate(sizes)}
     wholes = sum(each.size_bytes for each in mounts if each.whole)
     normal = [each.size_bytes for each in mounts if not each.whole]
 
@@ -116,7 +116,7 @@ def test_pins_of_volumes_are_disjoint_and_within_what_is_free(
 ) -> None:
     """Charges stay within each volume; a volume taken whole serves one replica and nothing else."""
     mounts = mounts_of(asked)
-    held = {f"/v{row}": Volume(free_bytes=size, total_bytes=size + used) for row, (size, used) in enumerate(sizes)}
+    held = {f"/v{row}": NodeVolume(free_bytes=size, total_bytes=size + used) for row, (size, used) in enumerate(sizes)}
     pins = volume_pins(held, mounts, min(capacity(held, mounts).replicas, 20))
     users: dict[str, set[int]] = {}
     charged: Counter[str] = Counter()

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.levels.queue import grant
-from fairlead.levels.queue.grant import Loop
+from fairlead.levels.queue.grants import grant
+from fairlead.levels.queue.grants.grant import Loop
 from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.levels.queue.share import share
 from fairlead.model.columns import ints

@@ -10,12 +10,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from fairlead.engine.explain_queue import lines
-from fairlead.levels.queue import fewest
-from fairlead.levels.queue.choice import Bite, cost
 from fairlead.levels.queue.nodes import NodeRoom
-from fairlead.levels.queue.preempt import Preemption
+from fairlead.levels.queue.preemption import victim_search
+from fairlead.levels.queue.preemption.preempt import Preemption
+from fairlead.levels.queue.preemption.victim_order import Bite, cost
+from fairlead.levels.queue.preemption.victims import Claim, branch_of, over
 from fairlead.levels.queue.share import SharePolicy, share
-from fairlead.levels.queue.victims import Claim, branch_of, over
 from fairlead.model.jobs import UNSET, RunningTable, running_of
 from tests.queue.build import J, Q, Tables, tables
 
@@ -205,7 +205,7 @@ def test_a_search_that_is_too_long_says_so(visits: int, policy: SharePolicy) -> 
     jobs = [J(0, 0, 3, [(4, 0), (0, 4)][n % 2], 1, 0, 3) for n in range(4)] + [J(0, 1, 1, (7, 5), 1, 5)]
     world = tables((24, 24), [Q()], [1, 1], jobs)
     usual = share(*world, policy=EVICTING)
-    with patch.object(fewest, "MOST_VISITS", visits):
+    with patch.object(victim_search, "MOST_VISITS", visits):
         hasty = share(*world, policy=policy)
     assert usual.trace.notes == ()
     assert hasty.trace.notes == ("there may be fewer victims for j4: the search for them was too long",)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.problems.balance import Problem, answer, solve
+from fairlead.problems.balance import BalanceProblem, answer, solve
 from fairlead.text.documents import strict
 
 GIB = 2**30
@@ -217,7 +217,7 @@ SAME = {
 
 def decide(case: Case) -> dict[str, Any]:
     """The answer to a case, through the JSON of the verb."""
-    problem = strict({**DEFAULTS, **case.ask, "nodes": case.nodes}, Problem)
+    problem = strict({**DEFAULTS, **case.ask, "nodes": case.nodes}, BalanceProblem)
     return answer(problem, solve(problem))
 
 
@@ -237,7 +237,7 @@ def simple(disks: dict[str, tuple[str, int, int]], size: int, **ask: Any) -> dic
     for name, (home, available, maximum) in disks.items():
         nodes.setdefault(home, []).append({"name": name, "available": available, "maximum": maximum})
     value = {"size": size, "nodes": [{"name": name, "disks": own} for name, own in nodes.items()], **ask}
-    problem = strict(value, Problem)
+    problem = strict(value, BalanceProblem)
     return answer(problem, solve(problem))
 
 

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from fairlead.kube.manifests.catalogue import catalogue
+from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.manifests.queue import queue_state_of
-from fairlead.kube.manifests.reading import Manifest
-from fairlead.levels.queue.order import queue_measure
+from fairlead.levels.queue.grants.order import queue_measure
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.model.queuestate import QueueState, weight_of

@@ -17,10 +17,10 @@ from fairlead.kube.resources import (
 )
 from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import component as fleet
-from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler import component as scheduler
+from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.live.settings import DEFAULTS
 from fairlead.live.storage import component as storage
 from fairlead.live.webhook.janitor import Janitor
@@ -53,9 +53,9 @@ class Town(Sight):
         self.recorder = Recorder(client, component="test", instance="one", clock=now, now=self._wall)
         given: dict[str, Any] = {"recorder": self.recorder, "monotonic": now, "wall": self._wall}
         self.scheduler = scheduler.Scheduler(client, scheduler.Options(), **given)
-        self.duties = Duties(client, self.scheduler, DEFAULTS, **given)
-        self.fleet = fleet.Fleet(client, fleet.Options(), **given)
-        self.storage = storage.StorageKeeper(client, storage.Options(act=True), **given, aside=_inline)
+        self.duties = QueueWiring(client, self.scheduler, DEFAULTS, **given)
+        self.fleet = fleet.Fleet(client, fleet.FleetOptions(), **given)
+        self.storage = storage.StorageKeeper(client, storage.StorageOptions(act=True), **given, aside=_inline)
         aside, owners = Aside(None, self.recorder), Owners(client)
         ledgers = Reflector[Any](client, TIER_LEDGERS, lambda change: None, namespace=SYSTEM, aside=aside.watched)
         janitor = Janitor(

@@ -13,7 +13,7 @@ MOST = 10**12
 
 def solved(value: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer."""
-    problem = strict(value, place.Problem)
+    problem = strict(value, place.PlaceProblem)
     return place.answer(problem, place.solve(problem))
 
 

@@ -14,11 +14,11 @@ from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.constraints.room import room
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.share import SharePolicy, share
-from fairlead.live.scheduler.columns import NodeColumns
+from fairlead.live.cluster.columns import NodeColumns
 from fairlead.model.amounts import BEYOND, LARGEST, WHOLE, bounded, exact, too_large
 from fairlead.model.columns import ints, totals
 from fairlead.model.nodestate import node_state
-from fairlead.model.queuestate import Held, Job, Queue, Role, queue_state
+from fairlead.model.queuestate import QueuedJob, QueueEntry, Role, RunningReplicas, queue_state
 from fairlead.model.shape import Shape
 
 EDGES = [2**bits + off for bits in (40, 42, 52, 53, 60, 61, 62, 63, 64, 100) for off in (-1, 0, 1)]
@@ -108,7 +108,7 @@ def test_turn_with_extreme_amounts_gives_nobody_more_than_there_is(
     """Tables of the queue level hold no wrapped sum, and what is granted fits the whole."""
     whole = sum(min(size, LARGEST) for size in nodes)
     jobs = [
-        Job(
+        QueuedJob(
             name=f"j{row}",
             queue=f"q{row % len(bounds)}",
             namespace="d",
@@ -116,7 +116,7 @@ def test_turn_with_extreme_amounts_gives_nobody_more_than_there_is(
                 Role(
                     replicas=count + held,
                     request={"memory": min(size, BEYOND)},
-                    held=(Held(count=held),) if held else (),
+                    held=(RunningReplicas(count=held),) if held else (),
                 ),
             ),
             min_resources={"memory": min(size, WHOLE)},
@@ -124,7 +124,7 @@ def test_turn_with_extreme_amounts_gives_nobody_more_than_there_is(
         for row, (size, count, held) in enumerate(roles)
     ]
     queues = [
-        Queue(
+        QueueEntry(
             name=f"q{row}",
             guarantee={"memory": min(least, WHOLE)},
             capability={"memory": min(most, WHOLE)},

@@ -12,7 +12,7 @@ from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
 from fairlead.levels.disk.score import imbalance
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
-from fairlead.model.storage import AntiAffinity, Held, Volume
+from fairlead.model.storage import AntiAffinity, HeldReplica, StorageVolume
 
 alphas = st.sampled_from([Fraction(1), Fraction(1, 2), Fraction(0)])
 antis = st.sampled_from(["none", "disk", "node", "zone"])
@@ -35,10 +35,10 @@ def disks(draw: st.DrawFn) -> list[Disk]:
 
 
 @st.composite
-def asked(draw: st.DrawFn) -> list[Volume]:
+def asked(draw: st.DrawFn) -> list[StorageVolume]:
     """Up to four volumes."""
     sizes = draw(st.lists(st.tuples(st.integers(1, 12), st.integers(0, 4)), min_size=1, max_size=4))
-    return [Volume(name=f"v{row}", size_bytes=size, replicas=many) for row, (size, many) in enumerate(sizes)]
+    return [StorageVolume(name=f"v{row}", size_bytes=size, replicas=many) for row, (size, many) in enumerate(sizes)]
 
 
 @given(disks(), asked(), alphas, antis, st.booleans(), st.randoms(use_true_random=False))
@@ -74,7 +74,7 @@ def _apart(table: DiskTable, rows: list[int], anti: str) -> None:
 
 
 @st.composite
-def stored(draw: st.DrawFn) -> tuple[list[Disk], list[Volume]]:
+def stored(draw: st.DrawFn) -> tuple[list[Disk], list[StorageVolume]]:
     """A cluster with replicas on it: at most four nodes, six volumes of one or two replicas."""
     nodes = draw(st.integers(2, 4))
     volumes = []
@@ -84,9 +84,9 @@ def stored(draw: st.DrawFn) -> tuple[list[Disk], list[Volume]]:
         homes = draw(st.lists(st.integers(0, nodes - 1), min_size=1, max_size=2, unique=True))
         for home in homes:
             used[home] += size
-        held = tuple(Held(name=f"r{row}-{home}", node=f"n{home}", disk="d") for home in homes)
+        held = tuple(HeldReplica(name=f"r{row}-{home}", node=f"n{home}", disk="d") for home in homes)
         healthy = draw(st.sampled_from([True, True, True, False]))
-        volumes.append(Volume(name=f"v{row}", size_bytes=size, replicas=0, held=held, healthy=healthy))
+        volumes.append(StorageVolume(name=f"v{row}", size_bytes=size, replicas=0, held=held, healthy=healthy))
     found = [
         Disk(node=f"n{node}", name="d", usable_bytes=max(30 - used[node], 0), total_bytes=30 + 10 * (node % 2))
         for node in range(nodes)
@@ -109,7 +109,7 @@ def test_advice_only_improves(scene, alpha, most, target) -> None:  # type: igno
     assert (decision.before[0], decision.after[0]) == (seen[0][0], seen[-1][0])
 
 
-def _replay(decision: Rebalance, volumes: list[Volume], alpha: Fraction) -> list[tuple[Fraction, Fraction]]:
+def _replay(decision: Rebalance, volumes: list[StorageVolume], alpha: Fraction) -> list[tuple[Fraction, Fraction]]:
     table = decision.disks
     usable = table.usable_bytes.copy()
     homes = {volume.name: Counter(held.node for held in volume.held) for volume in volumes}
@@ -139,7 +139,7 @@ def test_advice_takes_the_fewest_moves_up_to_two(scene) -> None:  # type: ignore
         assert len(decision.moves) == fewest
 
 
-def _fewest(table: DiskTable, volumes: list[Volume], target: Fraction) -> int | None:
+def _fewest(table: DiskTable, volumes: list[StorageVolume], target: Fraction) -> int | None:
     """The least number of moves (0, 1 or 2) that reach the target, by trying all; None if more are needed."""
     homes = {volume.name: [table.nodes.index(held.node) for held in volume.held] for volume in volumes}
     options = [

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
-from fairlead.live.storage.decide import Rules, advise, outlook
-from fairlead.live.storage.known import Seen
+from fairlead.live.storage.cache import Seen
+from fairlead.live.storage.decide import StorageRules, advise, outlook
 
 NUMBERS = st.one_of(st.sampled_from([0, 1, -1, 2**62, 2**63 - 1, -(2**63)]), st.integers(-(2**63), 2**63 - 1))
 WORDS = st.sampled_from(
@@ -80,7 +80,7 @@ def test_no_objects_are_too_odd_to_be_decided_on(data: st.DataObject, by_maximum
             for name, value in settings.items()
         ),
     )
-    rules = Rules(by_maximum=by_maximum)
+    rules = StorageRules(by_maximum=by_maximum)
     found = outlook(seen, rules, 0.0)
     assert all(each.uuid and each.node in ("n1", "n2") for each in found.placements)
     asked = sum(outcome.volume.replicas for outcome in found.made.outcomes)

@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from fairlead.levels.node.strategies import BY_NAME
 from fairlead.problems import place
-from fairlead.problems.rooms import NodeSpec
+from fairlead.problems.rooms import NodeInput
 from fairlead.text.documents import strict
 
 amounts = st.integers(0, 2000)
@@ -45,7 +45,7 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
 
 def solved(problem: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer."""
-    typed = strict(problem, place.Problem)
+    typed = strict(problem, place.PlaceProblem)
     return place.answer(typed, place.solve(typed))
 
 
@@ -108,4 +108,4 @@ def test_node_spec_names_every_field_it_documents() -> None:
     assert {
         "name", "count", "capacity", "usage", "rate", "cpu", "memory", "storage", "pods", "extended", "volumes", "numa",
         "numaMemory", "total", "excluded",
-    } == set(NodeSpec.__struct_encode_fields__)  # fmt: skip
+    } == set(NodeInput.__struct_encode_fields__)  # fmt: skip

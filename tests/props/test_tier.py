@@ -10,10 +10,10 @@ from fairlead.kube.admission import patches
 from fairlead.kube.admission.labels import LabelSet, of_requirement
 from fairlead.kube.admission.rules import TierRules, pin_of, requires_on_demand
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import Pod
-from fairlead.levels.tier.split import Policy, Verdict, split
-from fairlead.model.owners import Held, Newcomer, Owner, OwnerKind, Pin
+from fairlead.levels.tier.split import Policy, TierVerdict, split
+from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 from tests.tier.pods import CAPACITY, NODES, eligible, patched, web_pod
 
 RULES = TierRules()
@@ -90,8 +90,8 @@ def test_pin_agrees_with_the_nodes(given_spec: dict[str, Any]) -> None:
     pod = web_pod(spec=given_spec)
     tiers = {NODES[name].get(CAPACITY) for name in eligible(pod)}
     pin = pin_of(_typed(pod).spec, RULES)
-    assert pin is not Pin.ELSEWHERE or "on-demand" not in tiers
-    assert pin is not Pin.ON_DEMAND or tiers <= {"on-demand"}
+    assert pin is not TierPin.ELSEWHERE or "on-demand" not in tiers
+    assert pin is not TierPin.ON_DEMAND or tiers <= {"on-demand"}
 
 
 label_sets = st.builds(LabelSet, st.frozensets(st.sampled_from("abc")), st.booleans(), st.booleans())
@@ -114,18 +114,18 @@ def test_label_sets_meet_and_compare_as_sets_do(one: LabelSet, other: LabelSet) 
 
 def test_numeric_operators_are_read_as_some_value() -> None:
     """Gt and Lt say that the label is there; which values pass is left open."""
-    assert of_requirement(Requirement(key="k", operator="Gt", values=("3",))) == LabelSet(frozenset(), True, False)
+    assert of_requirement(RequirementSpec(key="k", operator="Gt", values=("3",))) == LabelSet(frozenset(), True, False)
 
 
 @given(st.integers(0, 12), st.integers(0, 15), st.integers(0, 15), st.integers(0, 15))
 def test_split_never_grants_beyond_the_target(replicas: int, minimum: int, stored: int, reserved: int) -> None:
     """On demand only below min(M, N), spot only when stored replicas alone fill it; in between: ask again."""
     owner = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=replicas, min_available=str(minimum))
-    got = split(Newcomer(), owner, Held(stored=stored, reserved=reserved), Policy(single_replica=False))
+    got = split(Newcomer(), owner, HeldSlots(stored=stored, reserved=reserved), Policy(single_replica=False))
     target = min(minimum, replicas)
     if replicas == 0:
-        assert got.verdict is Verdict.UNMANAGED
+        assert got.verdict is TierVerdict.UNMANAGED
     elif stored + reserved < target:
-        assert got.verdict is Verdict.ON_DEMAND
+        assert got.verdict is TierVerdict.ON_DEMAND
     else:
-        assert got.verdict is (Verdict.SPOT if stored >= target else Verdict.RETRY)
+        assert got.verdict is (TierVerdict.SPOT if stored >= target else TierVerdict.RETRY)

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.levels.queue.ledger import Lack, Ledger
+from fairlead.levels.queue.grants.ledger import Lack, QueueLedger
 from fairlead.levels.queue.tree import build
 from fairlead.model.jobs import UNSET
 from tests.queue.build import Q, tables
@@ -11,11 +11,11 @@ TOP, LEFT, RIGHT, OTHER, WHOLE = range(5)
 """q0 above q1 and q2; q3 beside it; and the whole."""
 
 
-def ledger(*, top: int = UNSET, left: int = UNSET, guarantee: int = 0, whole: int = 10) -> Ledger:
+def ledger(*, top: int = UNSET, left: int = UNSET, guarantee: int = 0, whole: int = 10) -> QueueLedger:
     """One resource. `guarantee` is that of q1."""
     tree = build(tables((whole,), [Q(), Q(parent="q0"), Q(parent="q0"), Q()], [1], [], resources=("cpu",)).queues)
     rows = range(5)
-    return Ledger(
+    return QueueLedger(
         tree,
         [[{TOP: top, LEFT: left, WHOLE: whole}.get(row, UNSET)] for row in rows],
         [[guarantee if row == LEFT else 0] for row in rows],

@@ -3,8 +3,8 @@
 from typing import Any
 
 from fairlead.kube.manifests.catalogue import catalogue
+from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.manifests.queue import queue_state_of
-from fairlead.kube.manifests.reading import Manifest
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import QueueState
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.levels.queue.order import namespace_measure
+from fairlead.levels.queue.grants.order import namespace_measure
 from fairlead.problems import share
 from fairlead.text.documents import strict
 from tests.queue.tables import TABLES, Table, problem
@@ -13,7 +13,7 @@ from tests.queue.tables import TABLES, Table, problem
 
 def answered(value: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a problem."""
-    asked = strict(value, share.Problem)
+    asked = strict(value, share.ShareProblem)
     return share.answer(asked, share.solve(asked))
 
 

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from fairlead.sim.events import Story
+from fairlead.sim.events import Timeline
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.run import Run, run
 from fairlead.sim.scenario import scenario_of
-from fairlead.sim.story import story
+from fairlead.sim.timeline import story
 
 NODES = [{"name": "n", "count": 4, "cpu": 4, "memory": "16Gi"}]
 
 
-def told(**fields: Any) -> Story:
+def told(**fields: Any) -> Timeline:
     """A story of one hour on four nodes of four cores, changed as given."""
     return story(scenario_of({"name": "test", "until": "1h", "cycle": "10s", "nodes": NODES, **fields}))
 

@@ -5,10 +5,10 @@ from typing import Any
 import pytest
 
 from fairlead.model.errors import InputError
-from fairlead.sim.moments import milliseconds, span_text
+from fairlead.sim.durations import milliseconds, span_text
 from fairlead.sim.policy import named, policy_of
 from fairlead.sim.scenario import scenario_of
-from fairlead.sim.story import story
+from fairlead.sim.timeline import story
 from fairlead.sim.trace import MOST_BAD, read_trace
 from tests.sim.stories import NODES, told, workload
 

@@ -1,7 +1,7 @@
 """The record of a simulation, and its rows as text."""
 
 from fairlead.cli.simulation import rows_of
-from fairlead.sim.events import Outage, Scale, Story
+from fairlead.sim.events import Outage, Scale, Timeline
 from fairlead.sim.film import Film
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.report import record
@@ -9,7 +9,7 @@ from fairlead.sim.run import run
 from tests.sim.stories import told, workload
 
 
-def story() -> Story:
+def story() -> Timeline:
     """Two namespaces, one of which waits."""
     return told(name="a day", workloads=[workload("a", 12, namespace="x"), workload("b", 12, namespace="y")])
 
@@ -48,7 +48,7 @@ def test_shares_are_sampled_with_a_film_only() -> None:
 def test_events_are_told_in_order_of_time() -> None:
     """Outages, returns and scalings before the end."""
     end = story().until_ms
-    changed = Story(
+    changed = Timeline(
         name="",
         seed=1,
         until_ms=end,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from fairlead.sim.events import Story
+from fairlead.sim.events import Timeline
 from fairlead.sim.policy import STRATEGIES, SimPolicy
 from fairlead.sim.run import _Loop, run
 from tests.sim.stories import done, told, workload
@@ -219,7 +219,7 @@ def test_ctrl_c_ends_the_run_with_what_there_is() -> None:
     def stop(now: int) -> None:
         raise KeyboardInterrupt
 
-    story: Story = told(generate=[{"name": "g", "arrivals": 500, "duration": "1m"}])
+    story: Timeline = told(generate=[{"name": "g", "arrivals": 500, "duration": "1m"}])
     result = run(story, SimPolicy(name="communism"), stop)
     assert result.interrupted
     assert 0 < result.record["placed"] < 500

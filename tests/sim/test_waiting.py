@@ -4,12 +4,12 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fairlead.engine.parts import Tiers
+from fairlead.engine.tier_parts import Tiers
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
 from fairlead.sim.events import Arrival
-from fairlead.sim.jobs import Job
+from fairlead.sim.jobs import SimJob
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.waiting import Waiting
 
@@ -17,7 +17,7 @@ PAIR = ("", "shop")
 NOTHING = np.zeros(1, dtype=np.int64)
 
 
-def job(name: str, cpu: int, replicas: int, *, at: int = 0, tiered: bool = False, priority: int = 0) -> Job:
+def job(name: str, cpu: int, replicas: int, *, at: int = 0, tiered: bool = False, priority: int = 0) -> SimJob:
     """A job of the namespace shop that waits since `at`."""
     workload = Workload(
         kind="Deployment",
@@ -28,13 +28,13 @@ def job(name: str, cpu: int, replicas: int, *, at: int = 0, tiered: bool = False
         tiered=tiered,
         shape=Shape(namespace="shop", request=(("cpu", cpu),)),
     )
-    made = Job(Arrival(at_ms=at, workload=workload), SimPolicy(name="p"), Tiers(), ints([cpu]))
+    made = SimJob(Arrival(at_ms=at, workload=workload), SimPolicy(name="p"), Tiers(), ints([cpu]))
     made.asked = replicas
     made.wait(at, replicas)
     return made
 
 
-def waiting(*jobs: Job) -> Waiting:
+def waiting(*jobs: SimJob) -> Waiting:
     """All of them wait."""
     found = Waiting()
     for each in jobs:
@@ -43,7 +43,7 @@ def waiting(*jobs: Job) -> Waiting:
     return found
 
 
-def names(found: Mapping[tuple[str, str], list[Job]]) -> list[str]:
+def names(found: Mapping[tuple[str, str], list[SimJob]]) -> list[str]:
     """The names of the jobs of the one pair."""
     return [each.workload.name for each in found.get(PAIR, [])]
 

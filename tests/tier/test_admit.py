@@ -5,23 +5,23 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.kube.admission.review import Request, decode, patch_of
+from fairlead.kube.admission.review import ReviewRequest, decode, patch_of
 from fairlead.kube.admission.rules import TierRules, pin_of, requires_on_demand
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Policy as TierPolicy
-from fairlead.levels.tier.split import Split, Verdict, split
+from fairlead.levels.tier.split import Split, TierVerdict, split
 from fairlead.live.webhook import admit
 from fairlead.live.webhook.validate import validate
 from fairlead.model.errors import InputError
-from fairlead.model.owners import Held, Newcomer, Owner, OwnerKind, Pin
+from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 from tests.tier.pods import pod, reference, review, web_pod, workload
 
 RULES = TierRules()
 
 
-def _request(obj: Any, **more: Any) -> Request:
+def _request(obj: Any, **more: Any) -> ReviewRequest:
     return decode(msgspec.json.encode(review(obj, **more))).request
 
 
@@ -163,7 +163,7 @@ def test_owner_that_is_not_there_leaves_the_pod_alone(objects: dict[str, Any], w
 def test_unresolved_slots_ask_for_a_retry() -> None:
     """Neither tier is safe to answer: the client is told to come back, whatever the failure policy."""
     owner = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=4, min_available="1")
-    decision = split(Newcomer(), owner, Held(reserved=1), TierPolicy())
+    decision = split(Newcomer(), owner, HeldSlots(reserved=1), TierPolicy())
     got = admit.answer(_request(web_pod()), None, decision, RULES)["response"]
     assert got["allowed"] is False
     assert (got["status"]["code"], got["status"]["reason"]) == (429, "TooManyRequests")
@@ -180,7 +180,7 @@ def test_second_call_for_a_granted_pod_changes_nothing() -> None:
     asking = admit.begin(request, RULES)
     assert isinstance(asking, admit.Asking)
     owner = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=4, min_available="1")
-    decision = split(asking.newcomer, owner, Held(), TierPolicy())
+    decision = split(asking.newcomer, owner, HeldSlots(), TierPolicy())
     after = patched(web_pod(), patch_of(admit.answer(request, asking, decision, RULES)))
     assert after["metadata"]["annotations"]["distributed-scheduling/slot"] == request.uid
     assert _code(admit.begin(_request(after), RULES)) == reasons.ALREADY_DECIDED.code
@@ -189,13 +189,13 @@ def test_second_call_for_a_granted_pod_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("requirement", "selector", "want"),
     [
-        (Requirement(key="spot", operator="DoesNotExist"), {"spot": "true"}, Pin.ELSEWHERE),
-        (Requirement(key="type", operator="NotIn", values=("spot",)), {"type": "od"}, Pin.ON_DEMAND),
-        (Requirement(key="type", operator="NotIn", values=("spot",)), {"type": "spot"}, Pin.ELSEWHERE),
-        (Requirement(key="type", operator="Exists"), {"other": "x"}, Pin.NONE),
+        (RequirementSpec(key="spot", operator="DoesNotExist"), {"spot": "true"}, TierPin.ELSEWHERE),
+        (RequirementSpec(key="type", operator="NotIn", values=("spot",)), {"type": "od"}, TierPin.ON_DEMAND),
+        (RequirementSpec(key="type", operator="NotIn", values=("spot",)), {"type": "spot"}, TierPin.ELSEWHERE),
+        (RequirementSpec(key="type", operator="Exists"), {"other": "x"}, TierPin.NONE),
     ],
 )
-def test_pins_follow_the_configured_rule(requirement: Requirement, selector: dict[str, str], want: Pin) -> None:
+def test_pins_follow_the_configured_rule(requirement: RequirementSpec, selector: dict[str, str], want: TierPin) -> None:
     """Whatever tells the tiers apart, a node selector that settles it is a pin."""
     spec = msgspec.convert(web_pod(spec={"nodeSelector": selector}), Pod).spec
     assert want is pin_of(spec, TierRules(on_demand=requirement))
@@ -204,7 +204,7 @@ def test_pins_follow_the_configured_rule(requirement: Requirement, selector: dic
 def test_named_node_is_a_pin_and_no_slot() -> None:
     """A pod put on a node by its author bypasses the scheduler; its rules require nothing."""
     spec = msgspec.convert(web_pod(spec={"nodeName": "od-a"}), Pod).spec
-    assert pin_of(spec, RULES) is Pin.NAMED
+    assert pin_of(spec, RULES) is TierPin.NAMED
     assert not requires_on_demand(spec, RULES)
 
 
@@ -237,5 +237,5 @@ def test_verdicts_of_the_audit_log_are_the_levels_own() -> None:
     found = admit.begin(request, RULES)
     assert isinstance(found, Split)
     audit = admit.answer(request, None, found, RULES)["response"]["auditAnnotations"]
-    assert audit["tier"] == Verdict.UNMANAGED.value
+    assert audit["tier"] == TierVerdict.UNMANAGED.value
     assert audit["reason"] == "NoController"

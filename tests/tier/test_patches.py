@@ -6,8 +6,8 @@ import pytest
 
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.rules import TierRules
-from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, Toleration
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, TolerationSpec
+from fairlead.kube.objects.meta import RequirementSpec
 from tests.tier.pods import ON_DEMAND_TERM, SPOT_TERM, node_affinity, patched, pod, web_pod
 
 RULES = TierRules()
@@ -73,7 +73,9 @@ def test_preferred_term_is_appended_once() -> None:
 
 def test_spot_tolerations_are_injected_once() -> None:
     """Configured tolerations join those of the user; one that is there already is not repeated."""
-    rules = TierRules(tolerations=(Toleration(key="spot", operator="Exists"), Toleration(key="own", operator="Exists")))
+    rules = TierRules(
+        tolerations=(TolerationSpec(key="spot", operator="Exists"), TolerationSpec(key="own", operator="Exists"))
+    )
     before = web_pod(spec={"tolerations": [{"key": "own", "operator": "Exists"}]})
     after = patched(before, patches.spot(before, rules))
     assert after["spec"]["tolerations"] == [{"key": "own", "operator": "Exists"}, {"key": "spot", "operator": "Exists"}]
@@ -101,7 +103,7 @@ def test_foreign_slot_is_taken_off_a_spot_pod() -> None:
 
 def test_selector_form_falls_back_to_a_term() -> None:
     """A rule that no node selector can say is written as a term, even for a single replica."""
-    rules = TierRules(on_demand=Requirement(key="cloud/spot", operator="DoesNotExist"))
+    rules = TierRules(on_demand=RequirementSpec(key="cloud/spot", operator="DoesNotExist"))
     before = web_pod()
     after = patched(before, patches.on_demand(before, rules, slot="s", selector=True))
     want = [{"matchExpressions": [{"key": "cloud/spot", "operator": "DoesNotExist"}]}]

@@ -6,8 +6,8 @@ import pytest
 
 from fairlead.engine.explain_tier import lines
 from fairlead.levels.tier.reasons import REASONS
-from fairlead.levels.tier.split import Policy, Split, Verdict, ordinal, split, target_of
-from fairlead.model.owners import Held, Newcomer, Owner, OwnerKind, Pin
+from fairlead.levels.tier.split import Policy, Split, TierVerdict, ordinal, split, target_of
+from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 
 DEPLOYMENT, STATEFUL_SET = OwnerKind.DEPLOYMENT, OwnerKind.STATEFUL_SET
 
@@ -21,87 +21,105 @@ class Case:
     stored: int = 0
     reserved: int = 0
     name: str = ""
-    pin: Pin = Pin.NONE
+    pin: TierPin = TierPin.NONE
     single_rule: bool = True
-    want: Verdict
+    want: TierVerdict
     code: str
     warns: tuple[str, ...] = ()
     selector: bool = False
 
 
 CASES = {
-    "first slot": Case(want=Verdict.ON_DEMAND, code="SlotGranted"),
-    "last slot": Case(stored=1, want=Verdict.ON_DEMAND, code="SlotGranted"),
-    "full": Case(stored=2, want=Verdict.SPOT, code="SlotsFull"),
-    "more than full, as after a lowered minimum": Case(stored=4, want=Verdict.SPOT, code="SlotsFull"),
-    "a reservation counts": Case(stored=1, reserved=1, want=Verdict.RETRY, code="SlotsUnresolved"),
-    "reservations below the target leave room": Case(reserved=1, want=Verdict.ON_DEMAND, code="SlotGranted"),
-    "full without the reservations": Case(stored=2, reserved=1, want=Verdict.SPOT, code="SlotsFull"),
-    "minimum of zero": Case(minimum="0", want=Verdict.SPOT, code="SlotsFull"),
-    "minimum above the replicas": Case(minimum="9", stored=4, want=Verdict.ON_DEMAND, code="SlotGranted"),
-    "percentage": Case(minimum="50%", stored=2, want=Verdict.ON_DEMAND, code="SlotGranted"),
-    "no minimum": Case(minimum=None, want=Verdict.UNMANAGED, code="NoMinimum"),
-    "bad minimum": Case(minimum="two", want=Verdict.UNMANAGED, code="InvalidMinimum", warns=("InvalidMinimum",)),
-    "scaled to zero": Case(replicas=0, want=Verdict.UNMANAGED, code="ScaledToZero"),
-    "one replica": Case(replicas=1, minimum=None, want=Verdict.ON_DEMAND, code="SingleReplica", selector=True),
+    "first slot": Case(want=TierVerdict.ON_DEMAND, code="SlotGranted"),
+    "last slot": Case(stored=1, want=TierVerdict.ON_DEMAND, code="SlotGranted"),
+    "full": Case(stored=2, want=TierVerdict.SPOT, code="SlotsFull"),
+    "more than full, as after a lowered minimum": Case(stored=4, want=TierVerdict.SPOT, code="SlotsFull"),
+    "a reservation counts": Case(stored=1, reserved=1, want=TierVerdict.RETRY, code="SlotsUnresolved"),
+    "reservations below the target leave room": Case(reserved=1, want=TierVerdict.ON_DEMAND, code="SlotGranted"),
+    "full without the reservations": Case(stored=2, reserved=1, want=TierVerdict.SPOT, code="SlotsFull"),
+    "minimum of zero": Case(minimum="0", want=TierVerdict.SPOT, code="SlotsFull"),
+    "minimum above the replicas": Case(minimum="9", stored=4, want=TierVerdict.ON_DEMAND, code="SlotGranted"),
+    "percentage": Case(minimum="50%", stored=2, want=TierVerdict.ON_DEMAND, code="SlotGranted"),
+    "no minimum": Case(minimum=None, want=TierVerdict.UNMANAGED, code="NoMinimum"),
+    "bad minimum": Case(minimum="two", want=TierVerdict.UNMANAGED, code="InvalidMinimum", warns=("InvalidMinimum",)),
+    "scaled to zero": Case(replicas=0, want=TierVerdict.UNMANAGED, code="ScaledToZero"),
+    "one replica": Case(replicas=1, minimum=None, want=TierVerdict.ON_DEMAND, code="SingleReplica", selector=True),
     "one replica, minimum of zero": Case(
-        replicas=1, minimum="0", want=Verdict.ON_DEMAND, code="SingleReplica", selector=True
+        replicas=1, minimum="0", want=TierVerdict.ON_DEMAND, code="SingleReplica", selector=True
     ),
     "one replica, bad minimum": Case(
-        replicas=1, minimum="x", want=Verdict.ON_DEMAND, code="SingleReplica", selector=True, warns=("InvalidMinimum",)
+        replicas=1,
+        minimum="x",
+        want=TierVerdict.ON_DEMAND,
+        code="SingleReplica",
+        selector=True,
+        warns=("InvalidMinimum",),
     ),
-    "one replica and a second in flight": Case(replicas=1, stored=1, want=Verdict.SPOT, code="SlotsFull"),
-    "one replica granted, not seen": Case(replicas=1, reserved=1, want=Verdict.RETRY, code="SlotsUnresolved"),
+    "one replica and a second in flight": Case(replicas=1, stored=1, want=TierVerdict.SPOT, code="SlotsFull"),
+    "one replica granted, not seen": Case(replicas=1, reserved=1, want=TierVerdict.RETRY, code="SlotsUnresolved"),
     "one replica, rule switched off": Case(
-        replicas=1, minimum=None, single_rule=False, want=Verdict.UNMANAGED, code="NoMinimum"
+        replicas=1, minimum=None, single_rule=False, want=TierVerdict.UNMANAGED, code="NoMinimum"
     ),
     "one replica, rule off, minimum of one": Case(
-        replicas=1, minimum="1", single_rule=False, want=Verdict.ON_DEMAND, code="SlotGranted"
+        replicas=1, minimum="1", single_rule=False, want=TierVerdict.ON_DEMAND, code="SlotGranted"
     ),
-    "pinned elsewhere": Case(pin=Pin.ELSEWHERE, want=Verdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)),
+    "pinned elsewhere": Case(
+        pin=TierPin.ELSEWHERE, want=TierVerdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)
+    ),
     "pinned to on-demand": Case(
-        pin=Pin.ON_DEMAND, stored=9, want=Verdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)
+        pin=TierPin.ON_DEMAND, stored=9, want=TierVerdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)
     ),
-    "node named": Case(pin=Pin.NAMED, replicas=1, want=Verdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)),
-    "pinned, but not asked for": Case(pin=Pin.ELSEWHERE, minimum=None, want=Verdict.UNMANAGED, code="NoMinimum"),
-    "first ordinal": Case(kind=STATEFUL_SET, minimum="3", name="db-0", want=Verdict.ON_DEMAND, code="OrdinalRequired"),
+    "node named": Case(
+        pin=TierPin.NAMED, replicas=1, want=TierVerdict.UNMANAGED, code="UserPinned", warns=("UserPinned",)
+    ),
+    "pinned, but not asked for": Case(
+        pin=TierPin.ELSEWHERE, minimum=None, want=TierVerdict.UNMANAGED, code="NoMinimum"
+    ),
+    "first ordinal": Case(
+        kind=STATEFUL_SET, minimum="3", name="db-0", want=TierVerdict.ON_DEMAND, code="OrdinalRequired"
+    ),
     "last required ordinal": Case(
-        kind=STATEFUL_SET, minimum="3", name="db-2", want=Verdict.ON_DEMAND, code="OrdinalRequired"
+        kind=STATEFUL_SET, minimum="3", name="db-2", want=TierVerdict.ON_DEMAND, code="OrdinalRequired"
     ),
-    "next ordinal": Case(kind=STATEFUL_SET, minimum="3", name="db-3", want=Verdict.SPOT, code="OrdinalBeyond"),
+    "next ordinal": Case(kind=STATEFUL_SET, minimum="3", name="db-3", want=TierVerdict.SPOT, code="OrdinalBeyond"),
     "held slots do not matter to ordinals": Case(
-        kind=STATEFUL_SET, minimum="3", name="db-1", stored=9, want=Verdict.ON_DEMAND, code="OrdinalRequired"
+        kind=STATEFUL_SET, minimum="3", name="db-1", stored=9, want=TierVerdict.ON_DEMAND, code="OrdinalRequired"
     ),
     "ordinals start at five": Case(
-        kind=STATEFUL_SET, minimum="3", first=5, name="db-7", want=Verdict.ON_DEMAND, code="OrdinalRequired"
+        kind=STATEFUL_SET, minimum="3", first=5, name="db-7", want=TierVerdict.ON_DEMAND, code="OrdinalRequired"
     ),
     "below the first ordinal": Case(
-        kind=STATEFUL_SET, minimum="3", first=5, name="db-2", want=Verdict.SPOT, code="OrdinalBeyond"
+        kind=STATEFUL_SET, minimum="3", first=5, name="db-2", want=TierVerdict.SPOT, code="OrdinalBeyond"
     ),
     "less than a majority": Case(
-        kind=STATEFUL_SET, minimum="2", name="db-2", want=Verdict.SPOT, code="OrdinalBeyond", warns=("Quorum",)
+        kind=STATEFUL_SET, minimum="2", name="db-2", want=TierVerdict.SPOT, code="OrdinalBeyond", warns=("Quorum",)
     ),
     "half": Case(
         kind=STATEFUL_SET,
         replicas=4,
         minimum="2",
         name="db-0",
-        want=Verdict.ON_DEMAND,
+        want=TierVerdict.ON_DEMAND,
         code="OrdinalRequired",
         warns=("Quorum",),
     ),
     "all": Case(
-        kind=STATEFUL_SET, minimum="5", name="db-4", want=Verdict.ON_DEMAND, code="OrdinalRequired", warns=("Quorum",)
+        kind=STATEFUL_SET,
+        minimum="5",
+        name="db-4",
+        want=TierVerdict.ON_DEMAND,
+        code="OrdinalRequired",
+        warns=("Quorum",),
     ),
     "no ordinal": Case(
-        kind=STATEFUL_SET, minimum="3", name="db-x", want=Verdict.UNMANAGED, code="NoOrdinal", warns=("NoOrdinal",)
+        kind=STATEFUL_SET, minimum="3", name="db-x", want=TierVerdict.UNMANAGED, code="NoOrdinal", warns=("NoOrdinal",)
     ),
     "one replica of a set": Case(
         kind=STATEFUL_SET,
         replicas=1,
         minimum=None,
         name="db-0",
-        want=Verdict.ON_DEMAND,
+        want=TierVerdict.ON_DEMAND,
         code="SingleReplica",
         selector=True,
     ),
@@ -110,12 +128,12 @@ CASES = {
         replicas=1,
         minimum=None,
         name="x",
-        want=Verdict.ON_DEMAND,
+        want=TierVerdict.ON_DEMAND,
         code="SingleReplica",
         selector=True,
     ),
     "one replica of a set, a higher one in flight": Case(
-        kind=STATEFUL_SET, replicas=1, minimum=None, name="db-2", want=Verdict.SPOT, code="OrdinalBeyond"
+        kind=STATEFUL_SET, replicas=1, minimum=None, name="db-2", want=TierVerdict.SPOT, code="OrdinalBeyond"
     ),
 }
 
@@ -128,7 +146,7 @@ def _split(case: Case) -> Split:
         min_available=case.minimum,
         first_ordinal=case.first,
     )
-    held = Held(stored=case.stored, reserved=case.reserved)
+    held = HeldSlots(stored=case.stored, reserved=case.reserved)
     return split(Newcomer(name=case.name, pin=case.pin), owner, held, Policy(single_replica=case.single_rule))
 
 
@@ -139,9 +157,9 @@ def test_split_follows_its_rules(case: Case) -> None:
     assert (case.want, case.code) == (got.verdict, got.rule.code)
     assert case.warns == tuple(each.code for each in got.warnings)
     assert case.selector is got.selector
-    placed = case.want in (Verdict.ON_DEMAND, Verdict.SPOT)
+    placed = case.want in (TierVerdict.ON_DEMAND, TierVerdict.SPOT)
     assert ({case.want.value: 1} if placed else {}) == dict(got.placements)
-    assert (got.finding is not None) is (case.want is Verdict.RETRY)
+    assert (got.finding is not None) is (case.want is TierVerdict.RETRY)
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -174,9 +192,9 @@ def test_split_says_what_would_change_it_where_something_would(name: str) -> Non
 def test_slots_are_numbered_and_bounded_by_the_replicas() -> None:
     """With a minimum of nine and five replicas the fifth slot is the last."""
     owner = Owner(kind=DEPLOYMENT, name="web", replicas=5, min_available="9")
-    fifth = split(Newcomer(), owner, Held(stored=4), Policy())
+    fifth = split(Newcomer(), owner, HeldSlots(stored=4), Policy())
     assert fifth.rule.sentence == "takes slot 5 of 5 on on-demand nodes"
-    assert split(Newcomer(), owner, Held(stored=5), Policy()).verdict is Verdict.SPOT
+    assert split(Newcomer(), owner, HeldSlots(stored=5), Policy()).verdict is TierVerdict.SPOT
 
 
 def test_target_of_a_workload_left_alone_says_why() -> None:

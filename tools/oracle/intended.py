@@ -13,7 +13,7 @@ from dataclasses import dataclass
 import msgspec
 
 from fairlead.kube.codec.shapes import selector
-from fairlead.kube.objects.meta import LabelSelector
+from fairlead.kube.objects.meta import LabelSelectorSpec
 from fairlead.model.amounts import amount, is_bytes
 from fairlead.model.selectors import NOT_READY, UNREACHABLE
 from tools.oracle.clusters import NAME_LABEL, Cluster
@@ -55,7 +55,7 @@ def _required(pod: Raw) -> Iterator[Raw]:
 
 
 def _name_namespaces(term: Raw, known: Mapping[str, dict[str, str]]) -> None:
-    chosen = selector(msgspec.convert(term.get("namespaceSelector"), LabelSelector | None))
+    chosen = selector(msgspec.convert(term.get("namespaceSelector"), LabelSelectorSpec | None))
     if chosen is None or not chosen.requirements or not chosen.selects({}):
         return
     named = {name for name, labels in known.items() if chosen.selects(labels)} | set(term.get("namespaces", ()))

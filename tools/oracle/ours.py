@@ -10,9 +10,9 @@ from fairlead.kube.changes import Change
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
-from fairlead.live.scheduler.cache import Cache, View
+from fairlead.live.cluster.cache import Cache, ClusterView
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.decide import decide, grouped
-from fairlead.live.scheduler.records import PodRecord, Records
 from tools.oracle.draw import Draw
 from tools.oracle.history import history, in_order
 from tools.oracle.process import Admitted
@@ -66,7 +66,7 @@ def _known(events: Iterable[tuple[str, Change[Any]]]) -> Cache:
     return cache
 
 
-def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
+def _opinion(cache: Cache, view: ClusterView, pod: PodRecord) -> Opinion:
     if pod.broken:
         return Opinion(feasible=frozenset(), reasons={}, missing=pod.broken.split(": ")[-1])
     if pod.gated:
@@ -80,7 +80,7 @@ def _opinion(cache: Cache, view: View, pod: PodRecord) -> Opinion:
     return said
 
 
-def _said(view: View, constraints: Constraints) -> Opinion:
+def _said(view: ClusterView, constraints: Constraints) -> Opinion:
     codes = dict(zip(view.nodes.names, constraints.codes().tolist(), strict=True))
     return Opinion(
         feasible=frozenset(name for name, code in codes.items() if not code),

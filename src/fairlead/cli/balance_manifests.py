@@ -11,24 +11,24 @@ import click
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
-    from fairlead.kube.manifests.disk import Storage
+    from fairlead.kube.manifests.disk import StorageManifests
     from fairlead.levels.disk.balance import Balance
     from fairlead.levels.disk.rebalance import Goal, Rebalance
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class BalanceManifests:
     """The objects, and the moves asked for, if any."""
 
-    storage: "Storage"
+    storage: "StorageManifests"
     goal: "Goal | None"
 
 
-class Problem:
+class ManifestBalance:
     """Stands for the type of a problem: manifests are read before."""
 
 
-def solve(asked: Asked) -> "Balance | Rebalance":
+def solve(asked: BalanceManifests) -> "Balance | Rebalance":
     """Placements of the replicas that wait, or moves."""
     from fairlead.levels.disk.balance import balance
     from fairlead.levels.disk.rebalance import rebalance
@@ -39,7 +39,7 @@ def solve(asked: Asked) -> "Balance | Rebalance":
     return balance([each for each in storage.volumes if each.replicas], storage.disks, storage.policy)
 
 
-def answer(asked: Asked, decision: "Balance | Rebalance") -> dict[str, Any]:
+def answer(asked: BalanceManifests, decision: "Balance | Rebalance") -> dict[str, Any]:
     """The answer as JSON values, with what could not be used."""
     from fairlead.problems.balance import record
 
@@ -60,11 +60,11 @@ def asked_for(
     moves: int | None,
     most: str | None,
     evacuate: Sequence[str],
-) -> Asked:
+) -> BalanceManifests:
     """The objects of a file or directory, and the options; what cannot be used is told on standard error."""
     from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.disk import storage
-    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
+    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 
     if raw is None:
@@ -91,11 +91,11 @@ def asked_for(
         click.echo(f"fairlead: {error}", err=True)
     share = _fraction("--alpha", alpha, 1) if alpha is not None else Fraction(1)
     given = replace(given, policy=replace(given.policy, alpha=share, everywhere=everywhere))
-    return Asked(given, _goal(given, target, moves, most, evacuate))
+    return BalanceManifests(given, _goal(given, target, moves, most, evacuate))
 
 
 def _goal(
-    given: "Storage", target: str | None, moves: int | None, most: str | None, evacuate: Sequence[str]
+    given: "StorageManifests", target: str | None, moves: int | None, most: str | None, evacuate: Sequence[str]
 ) -> "Goal | None":
     from fairlead.levels.disk.rebalance import Goal
     from fairlead.model.amounts import amount

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from fairlead.levels.fleet.divide import Division
     from fairlead.model.division import DivisionAsk
-    from fairlead.problems.divide import Problem
+    from fairlead.problems.divide import DivideProblem
 
 
 @click.command(
@@ -44,7 +44,7 @@ def command(source: str, output: str | None, explain: bool) -> int:
     return report(manifests, manifests.asked_for(source, raw), output, picture, told)
 
 
-def picture(screen: "Console", problem: "Problem | DivisionAsk", decision: "Division") -> None:
+def picture(screen: "Console", problem: "DivideProblem | DivisionAsk", decision: "Division") -> None:
     """Bars: what a cluster is owed in full, and its part of the residual."""
     from rich.table import Table
     from rich.text import Text

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from fairlead.model.division import DivisionAsk
 
 
-class Problem:
+class ManifestDivision:
     """Stands for the type of a problem: manifests are read before."""
 
 
@@ -48,8 +48,8 @@ def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"
     """
     from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.fleet import unreadable_clusters
-    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
-    from fairlead.kube.objects.karmada import Cluster
+    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
+    from fairlead.kube.objects.karmada import KarmadaCluster
 
     if raw is None:
         manifests, errors = read_manifests([source])
@@ -59,7 +59,7 @@ def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"
         errors = [each for each in parsed if isinstance(each, InputError)]
     found = catalogue(manifests)
     found.errors[:0] = errors
-    if not found.of(Cluster):
+    if not found.of(KarmadaCluster):
         raise next(
             iter(found.errors), InputError(source, "has no Cluster of cluster.karmada.io; expected at least one")
         )
@@ -74,12 +74,12 @@ def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"
 
 def _bindings(found: "Catalogue") -> list["DivisionAsk | InputError"]:
     from fairlead.kube.manifests.fleet import binding_ask
-    from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+    from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 
     asks: list[DivisionAsk | InputError] = []
     for binding in found.of(ResourceBinding):
         try:
-            asks.append(binding_ask(binding, found.of(Cluster)))
+            asks.append(binding_ask(binding, found.of(KarmadaCluster)))
         except InputError as error:
             asks.append(error)
     return asks

@@ -73,7 +73,7 @@ def _live_pod(name: str, kubeconfig: str, context: str) -> tuple[str, ...]:
     """A pod of the live cluster, NAME in the namespace `default` or NAMESPACE/NAME."""
     from fairlead.kube.config import load
     from fairlead.kube.http import connect
-    from fairlead.live.scheduler.look import look, sentences
+    from fairlead.live.scheduler.explain_pod import look, sentences
 
     namespace, _, short = name.rpartition("/")
 

@@ -41,13 +41,13 @@ def command(
     """
     import uvloop
 
-    from fairlead.live.fleet.component import Options
+    from fairlead.live.fleet.component import FleetOptions
     from fairlead.live.fleet.main import run
     from fairlead.live.runtime.process import Process
     from fairlead.live.settings import DEFAULTS, read_configuration
 
     settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
-    options = Options(name=settings.name, shadow=shadow or settings.shadow)
+    options = FleetOptions(name=settings.name, shadow=shadow or settings.shadow)
     # A lease is a write, and one that a shadow took would be missing where the real work is done.
     alone = no_leader_election or options.shadow
     process = Process(

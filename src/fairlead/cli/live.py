@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from fairlead.kube.manifests.reading import Manifest
+    from fairlead.kube.manifests.load import Manifest
 
 KUBECONFIG_OPTION = click.option(
     "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."

@@ -14,9 +14,9 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.text import Text
 
-    from fairlead.levels.node.place import Placement
+    from fairlead.levels.node.place import NodePlacement
     from fairlead.levels.node.realloc import Resize
-    from fairlead.problems.place import Problem
+    from fairlead.problems.place import PlaceProblem
 
 MOST_ROWS = 60
 """Nodes drawn one by one."""
@@ -96,7 +96,7 @@ def _request(cpu: str | None, memory: str | None) -> dict[str, int] | None:
     return asked or None
 
 
-def picture(screen: "Console", problem: "Problem", decision: "Placement | Resize") -> None:
+def picture(screen: "Console", problem: "PlaceProblem", decision: "NodePlacement | Resize") -> None:
     """Bars: replicas that were there, and new ones."""
     from fairlead.levels.node.realloc import Resize
 
@@ -112,7 +112,7 @@ def picture(screen: "Console", problem: "Problem", decision: "Placement | Resize
         screen.print(f"{said}{decision.finding.sentence} ({decision.finding.code})", style="red")
 
 
-def _bars(screen: "Console", decision: "Placement") -> None:
+def _bars(screen: "Console", decision: "NodePlacement") -> None:
     from rich.table import Table
 
     from fairlead.model.nodes import UNLIMITED

@@ -7,9 +7,9 @@ from fairlead.model.amounts import CPU, MEMORY
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
-    from fairlead.kube.manifests.node import Ground
-    from fairlead.problems.place import Problem
-    from fairlead.problems.rooms import NodeSpec
+    from fairlead.kube.manifests.node import PlaceManifests
+    from fairlead.problems.place import PlaceProblem
+    from fairlead.problems.rooms import NodeInput
 
 _OWN_FIELDS = (CPU, MEMORY, "storage", "pods")
 
@@ -30,15 +30,15 @@ def problem_of(
     count: int | None,
     limit: int,
     partial: bool,
-) -> "Problem":
+) -> "PlaceProblem":
     """The problem that the manifests and the options pose; `raw` is the text of `source` if it is read already.
 
     Without `count` as many replicas are placed as the workload still lacks.
     """
     from fairlead.kube.manifests.catalogue import catalogue
+    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.kube.manifests.node import ground
-    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
-    from fairlead.problems.place import Problem
+    from fairlead.problems.place import PlaceProblem
     from fairlead.problems.rooms import RequestSpec
 
     manifests, errors = read_manifests([*([] if raw is not None else [source]), *more])
@@ -55,7 +55,7 @@ def problem_of(
     wanted = count if count is not None else given.need
     if not wanted:
         raise InputError("--count", "all replicas of the workload run already; expected how many more to place")
-    return Problem(
+    return PlaceProblem(
         strategy=strategy or given.strategy,
         count=wanted,
         nodes_limit=limit,
@@ -69,11 +69,11 @@ def problem_of(
     )
 
 
-def _nodes(given: "Ground") -> list["NodeSpec"]:
+def _nodes(given: "PlaceManifests") -> list["NodeInput"]:
     """One node a row: what is free of each resource, and the filter that rules it out."""
     from fairlead.levels.node.constraints.feasible import Constraints
     from fairlead.levels.node.constraints.reasons import FILTERS, NO_ROOM
-    from fairlead.problems.rooms import NodeSpec
+    from fairlead.problems.rooms import NodeInput
 
     state = given.state
     constraints = Constraints(state, given.shape)
@@ -89,7 +89,7 @@ def _nodes(given: "Ground") -> list["NodeSpec"]:
         total_cpu = {CPU: f"{total.pop(CPU)}m"} if CPU in total else {}
         code = codes[row]
         result.append(
-            NodeSpec(
+            NodeInput(
                 name=name,
                 count=given.running.get(name, 0),
                 cpu=f"{free.get(CPU, 0)}m",

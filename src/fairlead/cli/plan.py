@@ -10,14 +10,14 @@ from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.model.errors import InputError
-from fairlead.model.progress import Told, nobody
+from fairlead.model.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairlead.engine.plan import Plan
     from fairlead.kube.manifests.catalogue import Catalogue
-    from fairlead.kube.manifests.reading import Manifest
+    from fairlead.kube.manifests.load import Manifest
     from fairlead.model.snapshot import Snapshot
 
 
@@ -112,7 +112,7 @@ def command(
 
 
 def read(
-    sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = (), told: Told = nobody
+    sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = (), told: OnProgress = no_progress
 ) -> tuple["Catalogue", "Snapshot"]:
     """The snapshot of the sources and of what was read live.
 
@@ -137,7 +137,7 @@ def read(
 
 def _manifests(found: "Catalogue", decided: "Plan") -> int:
     """The objects that carrying out the plan would write."""
-    from fairlead.kube.manifests.written import written
+    from fairlead.kube.manifests.export import written
 
     for each in written(found, decided):
         click.echo("---\n" + yaml_text(each))

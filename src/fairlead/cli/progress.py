@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from fairlead.model.progress import Told, nobody
+from fairlead.model.progress import OnProgress, no_progress
 
 if TYPE_CHECKING:
     from rich.progress import Progress, TaskID
@@ -16,10 +16,10 @@ PATIENCE_S = 0.5
 
 
 @contextmanager
-def progress() -> Iterator[Told]:
+def progress() -> Iterator[OnProgress]:
     """A function to be told how far things are; it draws where somebody looks."""
     if not sys.stderr.isatty():
-        yield nobody
+        yield no_progress
         return
     bar = _Bar()
     try:

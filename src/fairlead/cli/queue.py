@@ -14,7 +14,7 @@ from fairlead.cli.output import chosen, console, json_text, output_option, yaml_
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
-    from fairlead.cli.share_manifests import Problem
+    from fairlead.cli.share_manifests import ManifestShare
     from fairlead.kube.manifests.catalogue import Catalogue
     from fairlead.levels.queue.result import Amounts, Sharing
     from fairlead.model.columns import Int
@@ -96,34 +96,34 @@ async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class View:
+class QueueView:
     """What is shown: the decision with what is used now in place of what would be, and the weights of queues."""
 
     decision: "Sharing"
     weights: dict[str, int]
 
 
-def look(found: "Catalogue", name: str = "") -> View:
+def look(found: "Catalogue", name: str = "") -> QueueView:
     """The decision on the objects of a cluster, for one queue or all. The queue `default` is always there."""
     from fairlead.cli.share_manifests import problem_of, solve
     from fairlead.kube.codec.queues import DEFAULT
     from fairlead.kube.objects.meta import ObjectMeta
-    from fairlead.kube.objects.volcano import Queue
+    from fairlead.kube.objects.volcano import VolcanoQueue
 
     for error in found.errors:
         raise error
-    queues = found.of(Queue)
+    queues = found.of(VolcanoQueue)
     if DEFAULT not in {each.metadata.name for each in queues}:
-        found.objects[Queue] = [*queues, Queue(metadata=ObjectMeta(name=DEFAULT))]
+        found.objects[VolcanoQueue] = [*queues, VolcanoQueue(metadata=ObjectMeta(name=DEFAULT))]
     problem = problem_of(found, "the cluster")
     decision = _used_now(problem, solve(problem))
     weights = dict(zip(problem.state.queues.names, problem.state.queues.weight.tolist(), strict=True))
     if name and name not in weights:
         raise InputError(name, f"is no queue; there are {', '.join(sorted(weights))}")
-    return View(decision=_only(decision, name) if name else decision, weights=weights)
+    return QueueView(decision=_only(decision, name) if name else decision, weights=weights)
 
 
-def _used_now(problem: "Problem", decision: "Sharing") -> "Sharing":
+def _used_now(problem: "ManifestShare", decision: "Sharing") -> "Sharing":
     """The decision with what pods on nodes hold in place of what would be held after it."""
     import numpy as np
 
@@ -172,7 +172,7 @@ def _only(decision: "Sharing", name: str) -> "Sharing":
     )
 
 
-def _table(view: View) -> None:
+def _table(view: QueueView) -> None:
     from fairlead.cli.share import picture
 
     screen = console()

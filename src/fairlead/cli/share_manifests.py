@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Problem:
+class ManifestShare:
     """A cluster and what may be done to it."""
 
     state: "QueueState"
@@ -19,10 +19,10 @@ class Problem:
     reserve_after: int | None
 
 
-def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int | None) -> Problem:
+def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int | None) -> ManifestShare:
     """The problem that the manifests pose; `raw` is the text of `source` if it is read already. Errors end it."""
     from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.reading import Manifest, parse_manifests, read_manifests
+    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.model.errors import InputError
 
     if raw is None:
@@ -37,7 +37,9 @@ def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int 
     return problem_of(found, source, preempt, reserve_after)
 
 
-def problem_of(found: "Catalogue", source: str, preempt: bool = False, reserve_after: int | None = None) -> Problem:
+def problem_of(
+    found: "Catalogue", source: str, preempt: bool = False, reserve_after: int | None = None
+) -> ManifestShare:
     """The problem that objects pose; `source` says where they are from."""
     from fairlead.kube.manifests.queue import queue_state_of
     from fairlead.model.errors import InputError
@@ -46,10 +48,10 @@ def problem_of(found: "Catalogue", source: str, preempt: bool = False, reserve_a
         state = queue_state_of(found)
     except InputError as error:
         raise InputError(error.path or source, error.message) from None
-    return Problem(state, preempt, reserve_after)
+    return ManifestShare(state, preempt, reserve_after)
 
 
-def solve(problem: Problem) -> "Sharing":
+def solve(problem: ManifestShare) -> "Sharing":
     """The decision, with waiting times counted to this moment."""
     from fairlead.levels.queue.share import SharePolicy
     from fairlead.problems.share import solve_state
@@ -58,7 +60,7 @@ def solve(problem: Problem) -> "Sharing":
     return solve_state(problem.state, policy, int(time()))
 
 
-def answer(problem: Problem, decision: "Sharing") -> dict[str, Any]:
+def answer(problem: ManifestShare, decision: "Sharing") -> dict[str, Any]:
     """As for a problem in JSON; evictions name their pods, and new replicas their nodes."""
     from fairlead.problems.share import record
 

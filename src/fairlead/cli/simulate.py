@@ -11,11 +11,11 @@ from fairlead.cli.output import chosen, console, json_text, output_option, write
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import read
 from fairlead.model.errors import InputError
-from fairlead.model.progress import Told
+from fairlead.model.progress import OnProgress
 
 if TYPE_CHECKING:
     from fairlead.model.snapshot import Site
-    from fairlead.sim.events import Arrival, Story
+    from fairlead.sim.events import Arrival, Timeline
     from fairlead.sim.policy import SimPolicy
     from fairlead.sim.run import Run
 
@@ -79,16 +79,16 @@ def command(
     return EXIT_OK
 
 
-def follow(drawn: Told, name: str, until_ms: int, now: int) -> None:
+def follow(drawn: OnProgress, name: str, until_ms: int, now: int) -> None:
     """Draw how far a run is."""
     drawn(name, now, until_ms)
 
 
-def story_of(source: str, trace: str, seed: int | None, until: str) -> "Story":
+def story_of(source: str, trace: str, seed: int | None, until: str) -> "Timeline":
     """The scenario of a file, ready to run."""
-    from fairlead.sim.moments import milliseconds
+    from fairlead.sim.durations import milliseconds
     from fairlead.sim.scenario import scenario_of
-    from fairlead.sim.story import story
+    from fairlead.sim.timeline import story
 
     value, place = _document(source)
     until_ms = milliseconds(until, "--until") if until else None
@@ -171,7 +171,7 @@ def policies_of(names: tuple[str, ...]) -> "list[SimPolicy]":
     return result
 
 
-def _print(told: "Story", runs: "list[Run]", form: str) -> None:
+def _print(told: "Timeline", runs: "list[Run]", form: str) -> None:
     from fairlead.sim.report import record
 
     if form == "table":

@@ -5,19 +5,19 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
-from fairlead.sim.moments import span_text
+from fairlead.sim.durations import span_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fairlead.sim.events import Story
+    from fairlead.sim.events import Timeline
     from fairlead.sim.run import Run
 
 MOST_NAMESPACES = 6
 """Of more namespaces than this the waits are not told one by one."""
 
 
-def draw(screen: "Console", told: "Story", runs: "Sequence[Run]") -> None:
+def draw(screen: "Console", told: "Timeline", runs: "Sequence[Run]") -> None:
     """Print the comparison."""
     outages = sum(len(outage.rows) for outage in told.outages if outage.at_ms < told.until_ms)
     screen.print(

@@ -11,7 +11,7 @@ from fairlead.cli.output import json_text, output_option
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fairlead.kube.admission.review import Request, Review
+    from fairlead.kube.admission.review import Review, ReviewRequest
     from fairlead.kube.manifests.tier import Existing
     from fairlead.levels.tier.split import Split
     from fairlead.live.settings import TierSettings
@@ -62,7 +62,7 @@ class _Splitting:
     def _decide(self, asking: "Asking") -> "Split":
         from fairlead.levels.tier.split import Split, split
         from fairlead.live.webhook.admit import holds_slot, resolve
-        from fairlead.model.owners import Held
+        from fairlead.model.owners import HeldSlots
 
         steps = resolve(asking)
         lookup = next(steps)
@@ -76,7 +76,7 @@ class _Splitting:
             return owner
         rules, uid = self.tier.rules(), asking.controller.uid
         stored = sum(holds_slot(pod, uid, rules) for pod in self.existing.pods)
-        return split(asking.newcomer, owner, Held(stored=stored), self.tier.policy())
+        return split(asking.newcomer, owner, HeldSlots(stored=stored), self.tier.policy())
 
 
 @click.command(
@@ -108,7 +108,7 @@ def command(source: str, state: str | None, config: str | None, explain: bool, o
     return verb.run(splitting, source, output, _table)
 
 
-def _kind(request: "Request") -> str:
+def _kind(request: "ReviewRequest") -> str:
     """The kind under review; a request that does not say it shows it in its object."""
     shown = request.object.get("kind") if isinstance(request.object, dict) else None
     return request.kind.kind or str(shown or "")

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from fairlead.live.settings import StorageSettings
-    from fairlead.live.storage.component import Options
+    from fairlead.live.storage.component import StorageOptions
     from fairlead.live.storage.report import Report
 
 MOST = 40
@@ -88,15 +88,15 @@ def command(
     return EXIT_OK
 
 
-def _options(settings: "StorageSettings", namespace: str | None, *, act: bool, shadow: bool) -> "Options":
+def _options(settings: "StorageSettings", namespace: str | None, *, act: bool, shadow: bool) -> "StorageOptions":
     from fractions import Fraction
 
-    from fairlead.live.storage.component import Options
-    from fairlead.live.storage.decide import Rules
+    from fairlead.live.storage.component import StorageOptions
+    from fairlead.live.storage.decide import StorageRules
 
-    return Options(
+    return StorageOptions(
         namespace=namespace or settings.longhorn_namespace,
-        rules=Rules(
+        rules=StorageRules(
             alpha=Fraction(repr(settings.alpha)),
             by_maximum=settings.usable_as == "maximum",
             target=Fraction(repr(settings.target)),

@@ -8,7 +8,7 @@ from fairlead.cli import verb
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
 
 if TYPE_CHECKING:
-    from fairlead.live.webhook.census import Standing
+    from fairlead.live.webhook.census import WorkloadTiers
 
 
 @click.command(
@@ -53,7 +53,7 @@ def command(
 async def _objects(kubeconfig: str, context: str, namespace: str) -> Any:
     from fairlead.kube.config import load
     from fairlead.kube.http import connect
-    from fairlead.live.webhook.reading import read_objects
+    from fairlead.live.webhook.census_objects import read_objects
 
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
@@ -62,7 +62,7 @@ async def _objects(kubeconfig: str, context: str, namespace: str) -> Any:
         await client.close()
 
 
-def report(standings: "list[Standing]") -> dict[str, Any]:
+def report(standings: "list[WorkloadTiers]") -> dict[str, Any]:
     """The answer as plain values. The share is that of replicas on nodes, of which some are not on demand."""
     rows = [
         {

@@ -28,7 +28,7 @@ def command(config: str | None, kubeconfig: str, context: str, listen: str | Non
     import msgspec
 
     from fairlead.live.settings import DEFAULTS, read_configuration
-    from fairlead.live.webhook.start import start
+    from fairlead.live.webhook.main import start
 
     configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
     addresses = {name: value for name, value in (("listen", listen), ("health", health)) if value is not None}

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from fairlead.levels.disk.balance import Balance, Outcome
+from fairlead.levels.disk.balance import Balance, VolumeOutcome
 from fairlead.levels.disk.choose import Choice
 from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
 from fairlead.levels.disk.rebalance import Rebalance
@@ -92,7 +92,7 @@ def _refused(decision: Balance) -> Iterator[str]:
             yield from _refused_to(outcome, decision)
 
 
-def _refused_to(outcome: Outcome, decision: Balance) -> Iterator[str]:
+def _refused_to(outcome: VolumeOutcome, decision: Balance) -> Iterator[str]:
     title = outcome.volume.name or "the volume"
     if outcome.finding:
         cure = _CURES[outcome.finding.reason.cure]

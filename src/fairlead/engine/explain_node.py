@@ -6,7 +6,7 @@ from fractions import Fraction
 import numpy as np
 
 from fairlead.levels.node.capacity import reason_of
-from fairlead.levels.node.place import Placement
+from fairlead.levels.node.place import NodePlacement
 from fairlead.levels.node.realloc import Resize
 from fairlead.model.nodes import UNLIMITED
 from fairlead.model.reasons import Cure
@@ -30,14 +30,14 @@ _CURES = {
 }
 
 
-def lines(decision: Placement | Resize) -> tuple[str, ...]:
+def lines(decision: NodePlacement | Resize) -> tuple[str, ...]:
     """One line for the whole, one for why it is not more, then one for each node in natural order."""
     if isinstance(decision, Resize):
         return tuple(_resize(decision))
     return (*_whole(decision), *_nodes(decision))
 
 
-def _whole(decision: Placement) -> Iterator[str]:
+def _whole(decision: NodePlacement) -> Iterator[str]:
     placed = sum(decision.placements.values())
     yield (
         f"{placed} of {decision.wanted} replicas on {len(decision.placements)} of {len(decision.nodes)} nodes "
@@ -52,7 +52,7 @@ def _whole(decision: Placement) -> Iterator[str]:
         yield f"{note[0].upper()}{note[1:]}."
 
 
-def _nodes(decision: Placement) -> Iterator[str]:
+def _nodes(decision: NodePlacement) -> Iterator[str]:
     nodes = decision.nodes
     order = np.lexsort((nodes.rank, -decision.added))[:MOST_NODES]
     for row in sorted(order.tolist(), key=lambda row: int(nodes.rank[row])):
@@ -62,7 +62,7 @@ def _nodes(decision: Placement) -> Iterator[str]:
         yield f"… and {rest} on {len(nodes) - MOST_NODES} other nodes."
 
 
-def _capacity(decision: Placement, row: int) -> str:
+def _capacity(decision: NodePlacement, row: int) -> str:
     """What fits, by resource, and which one binds."""
     capacity = int(decision.nodes.capacity[row])
     fit = decision.fit
@@ -88,7 +88,7 @@ def _resource(name: str) -> str:
     return name if reason_of(name).code != name else ""
 
 
-def _got(decision: Placement, row: int) -> str:
+def _got(decision: NodePlacement, row: int) -> str:
     """How many, and why not more or fewer."""
     added, count = int(decision.added[row]), int(decision.nodes.count[row])
     what = f"{added} new" if added else "none"
@@ -98,7 +98,7 @@ def _got(decision: Placement, row: int) -> str:
     return what + beside + _why(decision, row, added, count)
 
 
-def _why(decision: Placement, row: int, added: int, count: int) -> str:
+def _why(decision: NodePlacement, row: int, added: int, count: int) -> str:
     ask, capacity = decision.ask, int(decision.nodes.capacity[row])
     full = added == capacity
     if decision.strategy == "communism":
@@ -126,7 +126,7 @@ def _why(decision: Placement, row: int, added: int, count: int) -> str:
     return f", used {before} → {after}" if added else f", used {before}; with one more {_usage(decision, row, 1)}"
 
 
-def _usage(decision: Placement, row: int, added: int) -> str:
+def _usage(decision: NodePlacement, row: int, added: int) -> str:
     nodes = decision.nodes
     share = Fraction(int(nodes.usage[row]) + added * int(nodes.rate[row]), nodes.scale)
     return f"{float(share * 100):.4g} %"

@@ -1,18 +1,18 @@
 """A tier decision as sentences."""
 
-from fairlead.levels.tier.split import Split, Verdict
+from fairlead.levels.tier.split import Split, TierVerdict
 from fairlead.model.reasons import Cure
 
 _HEADS = {
-    Verdict.ON_DEMAND: "must run on an on-demand node",
-    Verdict.SPOT: "may run anywhere and prefers spot nodes",
-    Verdict.UNMANAGED: "is left as it is",
-    Verdict.RETRY: "is not admitted now",
+    TierVerdict.ON_DEMAND: "must run on an on-demand node",
+    TierVerdict.SPOT: "may run anywhere and prefers spot nodes",
+    TierVerdict.UNMANAGED: "is left as it is",
+    TierVerdict.RETRY: "is not admitted now",
 }
 _CHANGE = {
-    Verdict.SPOT: "A higher min-available, or a slot given up, would put the next one on on-demand nodes.",
-    Verdict.ON_DEMAND: "With more slots held, or a lower min-available, it would prefer spot nodes.",
-    Verdict.RETRY: "It is admitted as soon as the replicas that were granted slots appear, or their grants expire.",
+    TierVerdict.SPOT: "A higher min-available, or a slot given up, would put the next one on on-demand nodes.",
+    TierVerdict.ON_DEMAND: "With more slots held, or a lower min-available, it would prefer spot nodes.",
+    TierVerdict.RETRY: "It is admitted as soon as the replicas that were granted slots appear, or their grants expire.",
 }
 
 

@@ -11,12 +11,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairlead.engine import reasons
-from fairlead.engine.parts import Tiers
 from fairlead.engine.site import SitePlan, plan_site
+from fairlead.engine.tier_parts import Tiers
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.division import DivisionAsk
-from fairlead.model.progress import Told, nobody
+from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.reasons import Finding, because
 from fairlead.model.snapshot import Snapshot
 from fairlead.model.workload import Workload
@@ -49,7 +49,7 @@ class Plan:
         )
 
 
-def plan(snapshot: Snapshot, tiers: Tiers | None = None, told: Told = nobody) -> Plan:
+def plan(snapshot: Snapshot, tiers: Tiers | None = None, told: OnProgress = no_progress) -> Plan:
     """Decide everything that the snapshot asks for. The same snapshot gives the same plan.
 
     `told` follows the workloads that are being placed.

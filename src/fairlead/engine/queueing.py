@@ -3,13 +3,13 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from fairlead.engine.parts import Part
+from fairlead.engine.tier_parts import TierPart
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import share
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_sorted
-from fairlead.model.queuestate import Amounts, Held, Job, Queue, Role, queue_state
+from fairlead.model.queuestate import Amounts, QueuedJob, QueueEntry, Role, RunningReplicas, queue_state
 from fairlead.model.workload import Workload
 
 DEFAULT = "default"
@@ -18,8 +18,8 @@ DEFAULT = "default"
 
 def share_site(
     nodes: NodeState,
-    jobs: Sequence[tuple[Workload, Sequence[Part]]],
-    queues: Sequence[Queue],
+    jobs: Sequence[tuple[Workload, Sequence[TierPart]]],
+    queues: Sequence[QueueEntry],
     weights: Mapping[str, int],
 ) -> Sharing:
     """Share what the nodes offer between the workloads; every part of a workload is a role of its job.
@@ -27,7 +27,7 @@ def share_site(
     Resources that no node has do not count here: the nodes refuse them.
     """
     declared = {queue.name: queue for queue in queues}
-    declared.setdefault(DEFAULT, Queue(name=DEFAULT))
+    declared.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
     whole = totals(nodes.allocatable[~nodes.unschedulable])
     ages = {created: float(age) for age, created in enumerate(sorted({workload.created for workload, _ in jobs}))}
     state = queue_state(
@@ -40,8 +40,8 @@ def share_site(
     return share(state.jobs, state.queues, state.namespaces, state.whole)
 
 
-def _job(workload: Workload, parts: Sequence[Part], created: float, resources: Sequence[str]) -> Job:
-    return Job(
+def _job(workload: Workload, parts: Sequence[TierPart], created: float, resources: Sequence[str]) -> QueuedJob:
+    return QueuedJob(
         name=workload.key,
         queue=workload.queue or DEFAULT,
         namespace=workload.namespace,
@@ -50,7 +50,7 @@ def _job(workload: Workload, parts: Sequence[Part], created: float, resources: S
                 name=part.tier,
                 replicas=part.running + part.need,
                 request=_known(dict(part.shape.request), resources),
-                held=(Held(count=part.running),),
+                held=(RunningReplicas(count=part.running),),
             )
             for part in parts
         ),
@@ -60,7 +60,7 @@ def _job(workload: Workload, parts: Sequence[Part], created: float, resources: S
     )
 
 
-def _queue(queue: Queue, resources: Sequence[str]) -> Queue:
+def _queue(queue: QueueEntry, resources: Sequence[str]) -> QueueEntry:
     return replace(
         queue,
         capability=_known(queue.capability, resources),

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from fairlead.levels.disk.balance import Outcome, Placed
+from fairlead.levels.disk.balance import Placed, VolumeOutcome
 from fairlead.levels.disk.rebalance import Move, Rebalance
 from fairlead.model.amounts import bytes_text
 from fairlead.model.disks import DiskTable
@@ -19,7 +19,7 @@ def placement_record(each: Placed, *, by_volume: bool) -> dict[str, str]:
     }
 
 
-def outcome_record(outcome: Outcome) -> dict[str, Any]:
+def outcome_record(outcome: VolumeOutcome) -> dict[str, Any]:
     """What one volume lacks, and why."""
     finding = outcome.finding
     return {

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairlead.engine import reasons
-from fairlead.engine.ground import Ground
-from fairlead.engine.parts import Part, Parts, Tiers, parts
 from fairlead.engine.queueing import share_site
+from fairlead.engine.tier_parts import TierPart, Tiers, TierSplit, parts
+from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.result import JobRow, Sharing
@@ -20,7 +20,7 @@ from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
-from fairlead.model.progress import Told, nobody
+from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.reasons import Finding, because
 from fairlead.model.snapshot import Site
 from fairlead.model.workload import Workload
@@ -33,7 +33,7 @@ ROUNDS = 4
 class PartPath:
     """Where the replicas of one part go: `granted` by the queue, `counts` per node row, `rejected` why not more."""
 
-    part: Part
+    part: TierPart
     granted: int
     counts: Int
     rejected: tuple[Rejection, ...] = ()
@@ -51,7 +51,7 @@ class Path:
     workload: Workload
     site: str
     replicas: int
-    split: Parts
+    split: TierSplit
     job: JobRow
     parts: tuple[PartPath, ...]
     findings: tuple[Finding, ...]
@@ -73,7 +73,9 @@ class SitePlan:
     after: NodeState
 
 
-def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers, told: Told = nobody) -> SitePlan:
+def plan_site(
+    site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers, told: OnProgress = no_progress
+) -> SitePlan:
     """Plan `asked` (each workload with its replicas here) on the site."""
     ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
     # 1. tier: which replicas must be on demand
@@ -103,7 +105,9 @@ class _Placed:
     refusal: Finding | None
 
 
-def _share_and_place(site: Site, splits: Sequence[Parts], told: Told) -> tuple[Sharing, list[_Placed], NodeState]:
+def _share_and_place(
+    site: Site, splits: Sequence[TierSplit], told: OnProgress
+) -> tuple[Sharing, list[_Placed], NodeState]:
     """Share by sums, place by nodes; what the nodes refuse is shared out again among the others.
 
     Each round asks for no more than the nodes took in the last one, so the rounds end; three are enough in practice,
@@ -118,7 +122,7 @@ def _share_and_place(site: Site, splits: Sequence[Parts], told: Told) -> tuple[S
             for split, own in zip(splits, limits, strict=True)
         ]
         sharing = share_site(site.nodes, jobs, site.queues, site.weights)
-        ground = Ground(site.nodes, site.population)
+        ground = WorkingNodes(site.nodes, site.population)
         placed: dict[int, _Placed] = {}
         for done, row in enumerate(turns):
             if done % 50 == 0:
@@ -134,7 +138,7 @@ def _share_and_place(site: Site, splits: Sequence[Parts], told: Told) -> tuple[S
     return sharing, kept, ground.state
 
 
-def _findings(split: Parts, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
+def _findings(split: TierSplit, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
     """Why something waits: the nodes' word where they refused, else the queue's."""
     if all(path.part.need == path.placed for path in own.parts):
         return ()
@@ -142,7 +146,7 @@ def _findings(split: Parts, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
     return (found,) if found else ()
 
 
-def _split(site: Site, workload: Workload, replicas: int, tiers: Tiers) -> Parts:
+def _split(site: Site, workload: Workload, replicas: int, tiers: Tiers) -> TierSplit:
     there, required = (
         0 if column is None else int(column.sum())
         for column in (site.present.get(workload.key), site.required.get(workload.key))
@@ -150,12 +154,12 @@ def _split(site: Site, workload: Workload, replicas: int, tiers: Tiers) -> Parts
     return parts(workload, replicas, there, required, tiers)
 
 
-def _turn(split: Parts) -> tuple[int, bool, int, object]:
+def _turn(split: TierSplit) -> tuple[int, bool, int, object]:
     workload = split.parts[0].workload
     return -workload.priority, not split.target, -workload.least_together, natural_key(workload.key)
 
 
-def _place(site: Site, ground: Ground, split: Parts, limited: Sequence[Part], job: JobRow) -> _Placed:
+def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence[TierPart], job: JobRow) -> _Placed:
     """Place what the queue grants, what must be on demand first; all of the gang's minimum or nothing."""
     granted = job.admitted - job.running
     mark = ground.mark()
@@ -178,7 +182,7 @@ def _place(site: Site, ground: Ground, split: Parts, limited: Sequence[Part], jo
     return _Placed(tuple(paths), None)
 
 
-def _place_part(site: Site, ground: Ground, part: Part, share: int) -> PartPath:
+def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int) -> PartPath:
     if not share:
         return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
     base, step = heights(site, part, ground.state)
@@ -187,7 +191,7 @@ def _place_part(site: Site, ground: Ground, part: Part, share: int) -> PartPath:
     return PartPath(part=part, granted=share, counts=grouping.counts, rejected=rejected)
 
 
-def heights(site: Site, part: Part, state: NodeState) -> tuple[Int, Int]:
+def heights(site: Site, part: TierPart, state: NodeState) -> tuple[Int, Int]:
     """What the strategy levels: replicas of the workload per node, or the use of the nodes."""
     if part.workload.strategy == "global-greedy":
         return use(state, part.shape)

@@ -9,7 +9,7 @@ from fairlead.engine import explain_fleet
 from fairlead.engine.explain import CURES, volume_name
 from fairlead.engine.plan import Divided, Plan
 from fairlead.engine.site import PartPath, Path, SitePlan
-from fairlead.levels.disk.balance import Balance, Outcome
+from fairlead.levels.disk.balance import Balance, VolumeOutcome
 from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.feasible import Constraints
@@ -148,7 +148,7 @@ def _names(decision: Balance, row: int) -> tuple[str, str]:
     return disks.place(row), disks.nodes[int(disks.node_of[row])]
 
 
-def _disk(decision: Balance, outcome: Outcome, row: int) -> str:
+def _disk(decision: Balance, outcome: VolumeOutcome, row: int) -> str:
     place, volume = decision.disks.place(row), outcome.volume.name or "the volume"
     if any(each.row == row and each.volume == outcome.volume.name for each in decision.placed):
         return f"{place} does get a replica of {volume}."
@@ -164,7 +164,7 @@ def _disk(decision: Balance, outcome: Outcome, row: int) -> str:
     return f"{place} could take a replica of {volume}, but others leave things more even{compared}."
 
 
-def _compared(decision: Balance, outcome: Outcome, row: int) -> str:
+def _compared(decision: Balance, outcome: VolumeOutcome, row: int) -> str:
     """The imbalance of the node beside that of the chosen one, for the volume whose scores the decision keeps."""
     choice, node = decision.first, int(decision.disks.node_of[row])
     if choice is None or outcome is not decision.outcomes[0] or node not in choice.node_rows.tolist():

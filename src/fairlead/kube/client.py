@@ -12,13 +12,13 @@ from typing import Any, Literal, TypeVar
 import msgspec
 
 from fairlead.kube import errors
-from fairlead.kube.answers import Page, ServedGroups, ServedResources, Version, page_of
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
 from fairlead.kube.fence import Fence, Passing
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, Resource
+from fairlead.kube.responses import Page, ServedGroups, ServedResources, Version, page_of
 from fairlead.kube.retry import Jitter, Retry, default_jitter, may_have_acted
 from fairlead.kube.transport import Query, Response, Transport
 

@@ -26,7 +26,7 @@ from fairlead.kube.credentials import (
     read_text,
 )
 from fairlead.kube.impersonation import Fields, impersonation
-from fairlead.kube.kubeconfig import Cluster, Exec, Found, User
+from fairlead.kube.kubeconfig import ClusterEntry, Exec, Found, User
 from fairlead.kube.proxies import Proxy, environment_proxy, proxy_of
 from fairlead.model.errors import InputError
 
@@ -132,14 +132,14 @@ def _server(text: str, place: str) -> str:
     return text.rstrip("/")
 
 
-def _proxy(cluster: Cluster, place: str, server: str, environ: Mapping[str, str]) -> Proxy | None:
+def _proxy(cluster: ClusterEntry, place: str, server: str, environ: Mapping[str, str]) -> Proxy | None:
     """What the kubeconfig names comes first, and NO_PROXY says nothing about it."""
     if cluster.proxy_url:
         return proxy_of(cluster.proxy_url, f"{place}.proxy-url")
     return environment_proxy(server, environ)
 
 
-def _credentials(user: User, place: str, cluster: Cluster, ca: str) -> Credentials:
+def _credentials(user: User, place: str, cluster: ClusterEntry, ca: str) -> Credentials:
     certificate = _pem(user.certificate_data, user.certificate_file, place, "client-certificate")
     key = _pem(user.key_data, user.key_file, place, "client-key")
     if bool(certificate) != bool(key):
@@ -161,7 +161,7 @@ def _credentials(user: User, place: str, cluster: Cluster, ca: str) -> Credentia
     return Fixed(fixed)
 
 
-def _plugin(spec: Exec, place: str, cluster: Cluster, ca: str) -> Plugin:
+def _plugin(spec: Exec, place: str, cluster: ClusterEntry, ca: str) -> Plugin:
     if spec.api_version not in EXEC_VERSIONS:
         known = " or ".join(EXEC_VERSIONS)
         raise InputError(f"{place}.apiVersion", f"expected {known}, got {spec.api_version!r}")
@@ -180,7 +180,7 @@ def _plugin(spec: Exec, place: str, cluster: Cluster, ca: str) -> Plugin:
     )
 
 
-def _told(cluster: Cluster, ca: str) -> dict[str, Any]:
+def _told(cluster: ClusterEntry, ca: str) -> dict[str, Any]:
     """What a plugin is told about the cluster, where it asked for that."""
     told: dict[str, Any] = {"server": cluster.server}
     if cluster.tls_server_name:

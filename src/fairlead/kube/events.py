@@ -15,7 +15,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal, NoReturn
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import ObjectReference, Raw
@@ -47,7 +47,7 @@ RATE = Rate()
 
 
 @dataclass(slots=True, kw_only=True)
-class Told:
+class RecordedEvent:
     """One thing that was said, once or more. Times are seconds on the recorder's clock.
 
     `body` is what was or will be written, `note` the last wording; `written` repetitions are at the server.
@@ -98,7 +98,7 @@ class Recorder:
         self._rate = rate
         self._clock = clock
         self._now = now
-        self._told: OrderedDict[Key, Told] = OrderedDict()
+        self._told: OrderedDict[Key, RecordedEvent] = OrderedDict()
         self._waiting: OrderedDict[Key, None] = OrderedDict()
         self._news = asyncio.Event()
         self._tokens = float(rate.burst)
@@ -137,7 +137,7 @@ class Recorder:
             return
         else:
             body = self._body(regarding, related, reason=reason, action=action, note=note, kind=kind)
-            self._told[key] = Told(body=body, note=body["note"], last=moment)
+            self._told[key] = RecordedEvent(body=body, note=body["note"], last=moment)
         if key not in self._waiting:
             self._waiting[key] = None
             self._news.set()
@@ -158,7 +158,7 @@ class Recorder:
                 "name": f"{regarding.name[:NAME_CHARS]}.{_suffix()}",
                 "namespace": regarding.namespace or "default",
             },
-            "eventTime": moments.micro(self._now()),
+            "eventTime": timestamps.micro(self._now()),
             "reportingController": self._component,
             "reportingInstance": self._instance,
             "action": action[:WORD_CHARS],
@@ -208,7 +208,7 @@ class Recorder:
                 soonest = due if soonest is None else min(soonest, due)
         return soonest
 
-    def _due(self, told: Told) -> float:
+    def _due(self, told: RecordedEvent) -> float:
         """Seconds until this may be written: the first time and the first repetition at once, then now and then."""
         if told.written == 0 or (told.written == 1 and not told.reworded):
             return 0.0
@@ -239,7 +239,7 @@ class Recorder:
             log.warning("event %s was not written: %s", told.body["reason"], error)
         told.written_at = self._clock()
 
-    async def _create(self, told: Told) -> None:
+    async def _create(self, told: RecordedEvent) -> None:
         count, body = told.count, dict(told.body)
         if count > 1:
             body["series"] = self._series(told, count)
@@ -247,7 +247,7 @@ class Recorder:
         await self._client.create(EVENTS, body, namespace=body["metadata"]["namespace"])
         told.stored = True
 
-    async def _extend(self, told: Told) -> None:
+    async def _extend(self, told: RecordedEvent) -> None:
         count, metadata = told.count, told.body["metadata"]
         patch = {"series": self._series(told, count)}
         try:
@@ -260,9 +260,9 @@ class Recorder:
             told.anew()
             await self._create(told)
 
-    def _series(self, told: Told, count: int) -> Raw:
+    def _series(self, told: RecordedEvent, count: int) -> Raw:
         ago = self._clock() - told.last
-        return {"count": count, "lastObservedTime": moments.micro(self._now() - ago)}
+        return {"count": count, "lastObservedTime": timestamps.micro(self._now() - ago)}
 
 
 def clip(note: str) -> str:

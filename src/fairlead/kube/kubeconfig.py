@@ -28,15 +28,15 @@ _Loader.yaml_implicit_resolvers = {
 }
 
 
-class Part(msgspec.Struct, rename="kebab", frozen=True):
+class ConfigPart(msgspec.Struct, rename="kebab", frozen=True):
     """Base of the parts of a kubeconfig; unknown fields are ignored."""
 
 
-class Anything(Part, frozen=True):
+class Anything(ConfigPart, frozen=True):
     """A block of which only the presence matters."""
 
 
-class Cluster(Part, frozen=True):
+class ClusterEntry(ConfigPart, frozen=True):
     server: str = ""
     ca_file: str = msgspec.field(name="certificate-authority", default="")
     ca_data: str = msgspec.field(name="certificate-authority-data", default="")
@@ -60,7 +60,7 @@ class Exec(msgspec.Struct, rename="camel", frozen=True):
     interactive_mode: str = ""
 
 
-class User(Part, frozen=True):
+class User(ConfigPart, frozen=True):
     certificate_file: str = msgspec.field(name="client-certificate", default="")
     certificate_data: str = msgspec.field(name="client-certificate-data", default="")
     key_file: str = msgspec.field(name="client-key", default="")
@@ -77,7 +77,7 @@ class User(Part, frozen=True):
     as_user_extra: dict[str, list[str]] = {}
 
 
-class Context(Part, frozen=True):
+class Context(ConfigPart, frozen=True):
     cluster: str = ""
     user: str = ""
     namespace: str = ""
@@ -85,7 +85,7 @@ class Context(Part, frozen=True):
 
 class NamedCluster(msgspec.Struct, frozen=True):
     name: str
-    cluster: Cluster = Cluster()
+    cluster: ClusterEntry = ClusterEntry()
 
 
 class NamedUser(msgspec.Struct, frozen=True):
@@ -98,7 +98,7 @@ class NamedContext(msgspec.Struct, frozen=True):
     context: Context = Context()
 
 
-class File(Part, frozen=True):
+class File(ConfigPart, frozen=True):
     """One file as written."""
 
     kind: str = "Config"
@@ -117,14 +117,14 @@ class Found:
 
     place: str
     current: str = ""
-    clusters: dict[str, tuple[Cluster, str]] = field(default_factory=dict)
+    clusters: dict[str, tuple[ClusterEntry, str]] = field(default_factory=dict)
     users: dict[str, tuple[User, str]] = field(default_factory=dict)
     contexts: dict[str, tuple[Context, str]] = field(default_factory=dict)
 
     def context(self, name: str) -> tuple[Context, str]:
         return _look(self.contexts, name, self.place, "context")
 
-    def cluster(self, name: str, asked_at: str) -> tuple[Cluster, str]:
+    def cluster(self, name: str, asked_at: str) -> tuple[ClusterEntry, str]:
         return _look(self.clusters, name, asked_at, "cluster")
 
     def user(self, name: str, asked_at: str) -> tuple[User, str]:

@@ -22,7 +22,7 @@ import uuid
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.fence import Fence
@@ -206,7 +206,7 @@ class Elector:
         return await self._client.replace(LEASES.raw, self._name, body, namespace=self._namespace)
 
     def _claim(self, seen: Raw | None) -> Raw:
-        stamp = moments.micro(self._now())
+        stamp = timestamps.micro(self._now())
         body: Raw = copy.deepcopy(seen) if seen else {"metadata": {"name": self._name, "namespace": self._namespace}}
         spec = body.setdefault("spec", {})
         if self.holder != self.identity:
@@ -237,7 +237,7 @@ class Elector:
             return
         body = copy.deepcopy(self._seen or {})
         body.setdefault("spec", {}).update(
-            holderIdentity="", leaseDurationSeconds=1, renewTime=moments.micro(self._now())
+            holderIdentity="", leaseDurationSeconds=1, renewTime=timestamps.micro(self._now())
         )
         try:
             async with asyncio.timeout(self._terms.request):

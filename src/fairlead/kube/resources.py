@@ -28,7 +28,7 @@ from fairlead.kube.objects.storage import (
     VolumeAttachment,
 )
 from fairlead.kube.objects.tier import TierLedger
-from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
+from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -123,7 +123,7 @@ PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", "Persist
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Deployment)
 REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet", ReplicaSet)
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
-JOBS = Resource("batch", "v1", "jobs", "Job", Job)
+JOBS = Resource("batch", "v1", "jobs", "Job", BatchJob)
 
 DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)
 PRIORITY_CLASSES = Resource(
@@ -164,10 +164,10 @@ VALIDATING_WEBHOOKS = Resource(
     namespaced=False,
 )
 
-QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", volcano.Queue, namespaced=False)
+QUEUES = Resource("scheduling.volcano.sh", "v1beta1", "queues", "Queue", volcano.VolcanoQueue, namespaced=False)
 POD_GROUPS = Resource("scheduling.volcano.sh", "v1beta1", "podgroups", "PodGroup", volcano.PodGroup)
 
-CLUSTERS = Resource("cluster.karmada.io", "v1alpha1", "clusters", "Cluster", karmada.Cluster, namespaced=False)
+CLUSTERS = Resource("cluster.karmada.io", "v1alpha1", "clusters", "Cluster", karmada.KarmadaCluster, namespaced=False)
 PROPAGATION_POLICIES = Resource(
     "policy.karmada.io", "v1alpha1", "propagationpolicies", "PropagationPolicy", karmada.PropagationPolicy
 )

@@ -42,7 +42,7 @@ LULL = 5.0
 """Seconds within which the timer of a stream is set once, however many lines come."""
 
 
-class Line(msgspec.Struct, Generic[L]):
+class WatchLine(msgspec.Struct, Generic[L]):
     """One line of a watch."""
 
     type: str
@@ -50,7 +50,7 @@ class Line(msgspec.Struct, Generic[L]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pace:
+class WatchPace:
     """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`.
 
     A watch that brings neither an event nor a bookmark for `silence` is opened anew: the API server sends a bookmark
@@ -64,7 +64,7 @@ class Pace:
     steady: float = 30.0
 
 
-PACE = Pace()
+PACE = WatchPace()
 
 
 class Reflector(Generic[Obj]):
@@ -89,7 +89,7 @@ class Reflector(Generic[Obj]):
         keep: Callable[[Any], Obj] | None = None,
         aside: SetAside | None = None,
         page: int = PAGE,
-        pace: Pace = PACE,
+        pace: WatchPace = PACE,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
         jitter: Jitter = default_jitter,
     ) -> None:
@@ -114,7 +114,7 @@ class Reflector(Generic[Obj]):
         self._aside = aside
         self._faulty: set[Key] = set()
         self._objects: dict[Key, Obj] = {}
-        self._line = decoder(cast(Any, Line)[resource.shape])
+        self._line = decoder(cast(Any, WatchLine)[resource.shape])
 
     @property
     def objects(self) -> Mapping[Key, Obj]:
@@ -291,7 +291,7 @@ class Reflector(Generic[Obj]):
 
     def _take(self, line: bytes) -> None:
         try:
-            event: Line[Any] = self._line.decode(line)
+            event: WatchLine[Any] = self._line.decode(line)
         except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             self._take_slowly(line)
             return
@@ -302,7 +302,7 @@ class Reflector(Generic[Obj]):
 
     def _take_slowly(self, line: bytes) -> None:
         """A line that is not plainly an object: a bookmark with nulls, an error, or an object we cannot read."""
-        event = decode(line, Line[dict[str, Any]], self.resource.label)
+        event = decode(line, WatchLine[dict[str, Any]], self.resource.label)
         if event.type == "ERROR":
             raise errors.from_event(event.object)
         bare = convert(event.object, Bare, self.resource.label)

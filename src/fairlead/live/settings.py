@@ -9,8 +9,8 @@ import msgspec
 from msgspec import Meta
 
 from fairlead.kube.admission.rules import CAPACITY, TierRules
-from fairlead.kube.objects.affinity import Toleration
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.affinity import TolerationSpec
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.levels.tier.split import Policy
 from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
@@ -36,9 +36,9 @@ class NodeRule(Section, frozen=True):
         if (self.operator in ("In", "NotIn")) != bool(self.values):
             raise ValueError(f"operator {self.operator} with {len(self.values)} values; In and NotIn need values")
 
-    def requirement(self) -> Requirement:
+    def requirement(self) -> RequirementSpec:
         """The expression as it stands in a selector."""
-        return Requirement(key=self.key, operator=self.operator, values=self.values)
+        return RequirementSpec(key=self.key, operator=self.operator, values=self.values)
 
 
 class TolerationRule(Section, frozen=True):
@@ -56,9 +56,9 @@ class TolerationRule(Section, frozen=True):
         if self.operator == "Equal" and not self.key:
             raise ValueError("operator Equal needs a key")
 
-    def toleration(self) -> Toleration:
+    def toleration(self) -> TolerationSpec:
         """The toleration as it stands in a pod."""
-        return Toleration(
+        return TolerationSpec(
             key=self.key,
             operator=self.operator,
             value=self.value,

@@ -7,7 +7,7 @@ from fractions import Fraction
 from fairlead.model.storage import AntiAffinity
 
 
-class Rule(StrEnum):
+class DiskRule(StrEnum):
     """How the disk is chosen among the candidates."""
 
     BALANCE = "balance"
@@ -27,7 +27,7 @@ class BalancePolicy:
     alpha: Fraction = Fraction(1)
     everywhere: bool = False
     anti_affinity: AntiAffinity = field(default_factory=AntiAffinity)
-    rule: Rule = Rule.BALANCE
+    rule: DiskRule = DiskRule.BALANCE
     empty_node_selector: bool = True
     empty_disk_selector: bool = True
     over_percent: int | None = None

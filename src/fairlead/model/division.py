@@ -74,7 +74,7 @@ class Expression:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Affinity:
+class FleetAffinity:
     """Which clusters may be chosen; every part that is given must hold. `name` is that of a group.
 
     `overflow` are further clusters, in order, for what the room of the group's own does not hold.
@@ -86,11 +86,11 @@ class Affinity:
     fields: tuple[Expression, ...] = ()
     names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
-    overflow: tuple["Affinity", ...] = ()
+    overflow: tuple["FleetAffinity", ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Spread:
+class FleetSpread:
     """The chosen clusters cover at least `least` and at most `most` groups (`most` 0: no limit)."""
 
     by: SpreadBy
@@ -112,9 +112,9 @@ class DividePolicy:
     partial: bool = False
     packed: bool = False
     balance_residuals: bool = False
-    affinities: tuple[Affinity, ...] = ()
+    affinities: tuple[FleetAffinity, ...] = ()
     tolerations: tuple[Toleration, ...] = ()
-    spread: tuple[Spread, ...] = ()
+    spread: tuple[FleetSpread, ...] = ()
 
     @property
     def needs_room(self) -> bool:

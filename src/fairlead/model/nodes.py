@@ -82,7 +82,7 @@ def _wide(values: ArrayLike) -> Wide:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class NodeVolume:
     """One volume of a node, in bytes. It is unused, and may be taken whole, if all of it is free."""
 
     free_bytes: int
@@ -104,7 +104,7 @@ class Room:
     free: Mapping[str, int] = field(default_factory=dict)
     total: Mapping[str, int] = field(default_factory=dict)
     cores: Mapping[str, int] | None = None
-    volumes: Mapping[str, Volume] = field(default_factory=dict)
+    volumes: Mapping[str, NodeVolume] = field(default_factory=dict)
     numa: Mapping[str, str] = field(default_factory=dict)
     numa_memory_bytes: Mapping[str, int] = field(default_factory=dict)
 

@@ -26,7 +26,7 @@ class Owner:
     first_ordinal: int = 0
 
 
-class Pin(StrEnum):
+class TierPin(StrEnum):
     """What the user's own node rules already say about the tier."""
 
     NONE = "none"
@@ -44,11 +44,11 @@ class Newcomer:
     """A replica about to be created. `name` is empty where the server will make one up."""
 
     name: str = ""
-    pin: Pin = Pin.NONE
+    pin: TierPin = TierPin.NONE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldSlots:
     """Slots taken within one ReplicaSet.
 
     `stored` are held by replicas that exist and are active; `reserved` were granted to replicas that have not been

@@ -2,9 +2,9 @@
 
 from collections.abc import Callable
 
-Told = Callable[[str, int, int | None], None]
+OnProgress = Callable[[str, int, int | None], None]
 """What is being done, how much of it is done, and of how much; None where nobody knows."""
 
 
-def nobody(what: str, done: int, of: int | None) -> None:
+def no_progress(what: str, done: int, of: int | None) -> None:
     """Nobody wants to know."""

@@ -17,7 +17,7 @@ Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class RunningReplicas:
     """Running replicas of a role that are alike."""
 
     count: int
@@ -38,12 +38,12 @@ class Role:
     replicas: int
     request: Amounts
     minimum: int = 0
-    held: tuple[Held, ...] = ()
+    held: tuple[RunningReplicas, ...] = ()
     nodes: frozenset[str] | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Job:
+class QueuedJob:
     """One job. `created` and `since` are seconds; without `created` the order of the input is the age."""
 
     name: str
@@ -59,7 +59,7 @@ class Job:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Queue:
+class QueueEntry:
     """One queue; a resource that a bound does not name is not bounded."""
 
     name: str
@@ -76,7 +76,7 @@ class Queue:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Room:
+class NodeRooms:
     """Free amounts by node, rows in natural order of the names; `eligible[role, node]`."""
 
     names: tuple[str, ...]
@@ -93,13 +93,13 @@ class QueueState:
     namespaces: NamespaceTable
     whole: Int
     running: RunningTable
-    room: Room | None = None
+    room: NodeRooms | None = None
 
 
 def queue_state(
     *,
-    jobs: Sequence[Job],
-    queues: Sequence[Queue],
+    jobs: Sequence[QueuedJob],
+    queues: Sequence[QueueEntry],
     weights: Mapping[str, int],
     past: Mapping[str, Amounts],
     whole: Amounts,
@@ -172,7 +172,7 @@ def _weight(value: object) -> int:
     return size // NANO if size % NANO == 0 and 0 < size < NANO * 2**31 else 1
 
 
-def _resources(jobs: Sequence[Job], queues: Sequence[Queue], whole: Amounts) -> tuple[str, ...]:
+def _resources(jobs: Sequence[QueuedJob], queues: Sequence[QueueEntry], whole: Amounts) -> tuple[str, ...]:
     """Every resource that is named, cpu and memory first, then in natural order."""
     named: set[str] = set(whole)
     for queue in queues:
@@ -188,7 +188,7 @@ def _matrix(rows: Sequence[Amounts], resources: Sequence[str], absent: int) -> I
     return ints(values).reshape(len(rows), len(resources))
 
 
-def _queues(rows: Sequence[Queue], resources: Sequence[str]) -> QueueTable:
+def _queues(rows: Sequence[QueueEntry], resources: Sequence[str]) -> QueueTable:
     return QueueTable(
         names=distinct([row.name for row in rows], "$.queues"),
         parents=tuple(row.parent for row in rows),
@@ -204,7 +204,7 @@ def _queues(rows: Sequence[Queue], resources: Sequence[str]) -> QueueTable:
 
 
 def _jobs(
-    rows: Sequence[Job], resources: Sequence[str], queues: Sequence[str], namespaces: Sequence[str], pods: bool
+    rows: Sequence[QueuedJob], resources: Sequence[str], queues: Sequence[str], namespaces: Sequence[str], pods: bool
 ) -> JobTable:
     queue_row, namespace_row = lookup(queues), lookup(namespaces)
     roles = [role for row in rows for role in row.roles]
@@ -232,7 +232,7 @@ def _jobs(
     )
 
 
-def _ages(rows: Sequence[Job]) -> Int:
+def _ages(rows: Sequence[QueuedJob]) -> Int:
     """Ranks by age: `created`, then name; those without it are the youngest, in the order of the input."""
     names = natural_rank([row.name for row in rows]).tolist()
     keys = [
@@ -244,8 +244,8 @@ def _ages(rows: Sequence[Job]) -> Int:
     return ints(ranks)
 
 
-def _running(rows: Sequence[Job], node_row: Mapping[str, int], allowed: Sequence[int]) -> RunningTable:
-    found: list[tuple[int, int, Held, Job]] = []
+def _running(rows: Sequence[QueuedJob], node_row: Mapping[str, int], allowed: Sequence[int]) -> RunningTable:
+    found: list[tuple[int, int, RunningReplicas, QueuedJob]] = []
     role_row = 0
     for number, row in enumerate(rows):
         for role in row.roles:
@@ -265,14 +265,16 @@ def _running(rows: Sequence[Job], node_row: Mapping[str, int], allowed: Sequence
     )
 
 
-def _room(rows: Sequence[Job], nodes: Sequence[str], free: Mapping[str, Amounts], resources: Sequence[str]) -> Room:
+def _room(
+    rows: Sequence[QueuedJob], nodes: Sequence[str], free: Mapping[str, Amounts], resources: Sequence[str]
+) -> NodeRooms:
     roles = [role for row in rows for role in row.roles]
     everywhere = np.ones(len(nodes), dtype=np.bool_)
     eligible = [
         everywhere if role.nodes is None else np.array([name in role.nodes for name in nodes], dtype=np.bool_)
         for role in roles
     ]
-    return Room(
+    return NodeRooms(
         names=tuple(nodes),
         free=_matrix([free[name] for name in nodes], resources, 0),
         eligible=np.array(eligible, dtype=np.bool_).reshape(len(roles), len(nodes)),

@@ -13,8 +13,8 @@ from fairlead.model.disks import DiskTable
 from fairlead.model.division import DivisionAsk
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
-from fairlead.model.queuestate import Queue
-from fairlead.model.storage import Volume
+from fairlead.model.queuestate import QueueEntry
+from fairlead.model.storage import StorageVolume
 from fairlead.model.workload import Workload
 
 
@@ -32,10 +32,10 @@ class Site:
     workloads: tuple[Workload, ...] = ()
     present: Mapping[str, Int] = field(default_factory=dict)
     required: Mapping[str, Int] = field(default_factory=dict)
-    queues: tuple[Queue, ...] = ()
+    queues: tuple[QueueEntry, ...] = ()
     weights: Mapping[str, int] = field(default_factory=dict)
     disks: DiskTable | None = None
-    volumes: tuple[Volume, ...] = ()
+    volumes: tuple[StorageVolume, ...] = ()
     storage: BalancePolicy = BalancePolicy()
 
 

@@ -45,7 +45,7 @@ class AntiAffinity:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Held:
+class HeldReplica:
     """A storage replica that a volume has already. `reusable`: failed, but its content may still serve."""
 
     name: str
@@ -65,7 +65,7 @@ class Domain:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Volume:
+class StorageVolume:
     """A volume and how many of its storage replicas are still to be placed.
 
     `waiting` names the replicas that wait, where they have names. `written_bytes` is what a new replica will copy at
@@ -82,7 +82,7 @@ class Volume:
     disk_tags: frozenset[str] = frozenset()
     block: bool | None = None
     anti_affinity: AntiAffinity | None = None
-    held: tuple[Held, ...] = ()
+    held: tuple[HeldReplica, ...] = ()
     attached_to: str = ""
     locality: Locality = Locality.OFF
     only_node: str = ""

@@ -9,18 +9,18 @@ from fairlead.engine.records_disk import imbalance_record, move_record, outcome_
 from fairlead.levels.disk.balance import Balance, Charge, balance
 from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
 from fairlead.model.amounts import Quantity, amount
-from fairlead.model.balancing import BalancePolicy, Rule
+from fairlead.model.balancing import BalancePolicy, DiskRule
 from fairlead.model.decision import decision_record
 from fairlead.model.disks import DiskTable
 from fairlead.model.errors import InputError
-from fairlead.model.storage import AntiAffinity, Domain, Held, Locality, Volume
-from fairlead.problems.storage import Name, NodePart, Part, table
+from fairlead.model.storage import AntiAffinity, Domain, HeldReplica, Locality, StorageVolume
+from fairlead.problems.storage import Name, NodePart, StorageInput, table
 
 Count = Annotated[int, msgspec.Meta(ge=0)]
 Level = Literal["node", "zone", "disk", "none"]
 
 
-class HeldPart(Part, kw_only=True, frozen=True):
+class HeldPart(StorageInput, kw_only=True, frozen=True):
     """A replica that the volume has already."""
 
     name: str = ""
@@ -31,14 +31,14 @@ class HeldPart(Part, kw_only=True, frozen=True):
     eviction_requested: bool = False
 
 
-class DomainPart(Part, kw_only=True, frozen=True):
+class DomainPart(StorageInput, kw_only=True, frozen=True):
     """A zone, a region, or both, that replicas may sit in."""
 
     zone: str = ""
     region: str = ""
 
 
-class _Ask(Part, kw_only=True, frozen=True):
+class _Ask(StorageInput, kw_only=True, frozen=True):
     """What a volume may ask for; at the top of a problem with one volume, or in each of `volumes`."""
 
     replicas: Count | None = None
@@ -64,7 +64,7 @@ class VolumePart(_Ask, kw_only=True, frozen=True):
     anti_affinity: Level | None = None
 
 
-class PendingPart(Part, kw_only=True, frozen=True):
+class PendingPart(StorageInput, kw_only=True, frozen=True):
     """A placement on its way, not yet in the figures of its disk."""
 
     node: Name
@@ -72,7 +72,7 @@ class PendingPart(Part, kw_only=True, frozen=True):
     size: Quantity
 
 
-class SettingsPart(Part, kw_only=True, frozen=True):
+class SettingsPart(StorageInput, kw_only=True, frozen=True):
     """Cluster-wide limits; a percentage that is absent is not checked."""
 
     over_provisioning_percentage: Count | None = None
@@ -81,14 +81,14 @@ class SettingsPart(Part, kw_only=True, frozen=True):
     allow_empty_disk_selector: bool = True
 
 
-class EmptyPart(Part, kw_only=True, frozen=True):
+class EmptyPart(StorageInput, kw_only=True, frozen=True):
     """A node to be emptied, or one disk of it."""
 
     node: Name
     disk: str = ""
 
 
-class RebalancePart(Part, kw_only=True, frozen=True):
+class RebalancePart(StorageInput, kw_only=True, frozen=True):
     """Ask for moves of `existing` replicas instead of placements, and what they may cost."""
 
     target: Annotated[float, msgspec.Meta(ge=0)] | None = None
@@ -97,7 +97,7 @@ class RebalancePart(Part, kw_only=True, frozen=True):
     evacuate: tuple[EmptyPart, ...] = ()
 
 
-class Problem(_Ask, kw_only=True, frozen=True):
+class BalanceProblem(_Ask, kw_only=True, frozen=True):
     """Either one volume (`size`, `replicas` …) or several (`volumes`), and the nodes with their disks."""
 
     nodes: tuple[NodePart, ...]
@@ -106,7 +106,7 @@ class Problem(_Ask, kw_only=True, frozen=True):
     alpha: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1
     scope: Literal["node", "all"] = "node"
     anti_affinity: Level = "node"
-    rule: Rule = Rule.BALANCE
+    rule: DiskRule = DiskRule.BALANCE
     usable_as: Literal["available", "maximum"] = "available"
     pending: tuple[PendingPart, ...] = ()
     settings: SettingsPart = SettingsPart()
@@ -117,7 +117,7 @@ REUSE_RETRIES = 5
 """A failed replica that was rebuilt in vain this often is given up."""
 
 
-def solve(problem: Problem) -> Balance | Rebalance:
+def solve(problem: BalanceProblem) -> Balance | Rebalance:
     """Placements, or moves where the problem asks to rebalance; bad values are `InputError` with their place."""
     policy = _policy(problem)
     disks = table(problem.nodes, by_maximum=problem.usable_as == "maximum", ratios=policy.alpha < 1)
@@ -127,7 +127,7 @@ def solve(problem: Problem) -> Balance | Rebalance:
     return balance(volumes, disks, policy, pending=_pending(problem))
 
 
-def answer(problem: Problem, decision: Balance | Rebalance) -> dict[str, Any]:
+def answer(problem: BalanceProblem, decision: Balance | Rebalance) -> dict[str, Any]:
     """The answer as JSON values."""
     return record(decision, by_volume=problem.volumes is not None)
 
@@ -192,7 +192,7 @@ def _scores(decision: Balance) -> dict[str, dict[str, float]]:
     }
 
 
-def _policy(problem: Problem) -> BalancePolicy:
+def _policy(problem: BalanceProblem) -> BalancePolicy:
     settings = problem.settings
     return BalancePolicy(
         alpha=Fraction(repr(problem.alpha)),
@@ -206,7 +206,7 @@ def _policy(problem: Problem) -> BalancePolicy:
     )
 
 
-def _volumes(problem: Problem) -> list[Volume]:
+def _volumes(problem: BalanceProblem) -> list[StorageVolume]:
     default = 1 if problem.rebalance is None else 0
     if problem.volumes is None:
         if problem.size is None:
@@ -229,12 +229,12 @@ def _volumes(problem: Problem) -> list[Volume]:
     return volumes
 
 
-def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path: str, replicas: int) -> Volume:
+def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path: str, replicas: int) -> StorageVolume:
     size_bytes = amount("storage", size, f"{path}.size")
     if size_bytes == 0:
         raise InputError(f"{path}.size", "is 0; expected the size of a storage replica, more than 0")
     localities = {"disabled": Locality.OFF, "best-effort": Locality.PREFER, "strict-local": Locality.REQUIRE}
-    return Volume(
+    return StorageVolume(
         name=name,
         size_bytes=size_bytes,
         replicas=replicas if ask.replicas is None else ask.replicas,
@@ -253,8 +253,8 @@ def _volume(ask: _Ask, name: str, size: Quantity, own: AntiAffinity | None, path
     )
 
 
-def _held(part: HeldPart, default: str) -> Held:
-    return Held(
+def _held(part: HeldPart, default: str) -> HeldReplica:
+    return HeldReplica(
         name=part.name or default,
         node=part.node,
         disk=part.disk,
@@ -264,7 +264,7 @@ def _held(part: HeldPart, default: str) -> Held:
     )
 
 
-def _pending(problem: Problem) -> list[Charge]:
+def _pending(problem: BalanceProblem) -> list[Charge]:
     return [
         Charge(node=part.node, disk=part.disk, size_bytes=amount("storage", part.size, f"$.pending[{row}].size"))
         for row, part in enumerate(problem.pending)

@@ -13,15 +13,15 @@ from fairlead.model.amounts import Quantity, amounts
 from fairlead.model.clusters import NO_LIMIT, NO_TRAITS, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.decision import decision_record
 from fairlead.model.division import (
-    Affinity,
     DividePolicy,
     DivideWorkload,
     DivisionAsk,
     Expression,
+    FleetAffinity,
+    FleetSpread,
     Mode,
     PriorDivision,
     Reschedule,
-    Spread,
     SpreadBy,
     Sticky,
     Ties,
@@ -38,7 +38,7 @@ class _Strict(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, 
     """A part of a problem."""
 
 
-class WorkloadIn(_Strict, kw_only=True, frozen=True):
+class WorkloadInput(_Strict, kw_only=True, frozen=True):
     """What is divided. `uid` defaults to namespace/name."""
 
     name: str = "workload"
@@ -149,29 +149,29 @@ class PreviousIn(_Strict, kw_only=True, frozen=True):
     clusters: list[PreviousClusterIn] = []
 
 
-class Problem(_Strict, kw_only=True, frozen=True):
+class DivideProblem(_Strict, kw_only=True, frozen=True):
     """One division."""
 
-    workload: WorkloadIn
+    workload: WorkloadInput
     policy: PolicyIn | None = None
     clusters: list[ClusterIn]
     previous: PreviousIn | None = None
 
 
-def solve(problem: Problem) -> Division:
+def solve(problem: DivideProblem) -> Division:
     """Divide."""
     ask = _ask(problem)
     return divide(ask.workload, ask.clusters, ask.policy, prior=ask.prior)
 
 
-def solve_many(problems: Sequence[Problem]) -> list[Division | InputError]:
+def solve_many(problems: Sequence[DivideProblem]) -> list[Division | InputError]:
     """Divide all; a problem that is bad input yields its error and the others go on."""
     asks = [_asked(problem) for problem in problems]
     divisions = iter(divide_all([ask for ask in asks if isinstance(ask, DivisionAsk)]))
     return [next(divisions) if isinstance(ask, DivisionAsk) else ask for ask in asks]
 
 
-def _ask(problem: Problem) -> DivisionAsk:
+def _ask(problem: DivideProblem) -> DivisionAsk:
     return DivisionAsk(
         workload=_workload(problem.workload),
         clusters=_clusters(problem),
@@ -180,14 +180,14 @@ def _ask(problem: Problem) -> DivisionAsk:
     )
 
 
-def _asked(problem: Problem) -> DivisionAsk | InputError:
+def _asked(problem: DivideProblem) -> DivisionAsk | InputError:
     try:
         return _ask(problem)
     except InputError as error:
         return error
 
 
-def answer(problem: Problem, decision: Division) -> dict[str, Any]:
+def answer(problem: DivideProblem, decision: Division) -> dict[str, Any]:
     """The answer to a problem."""
     return record(decision)
 
@@ -208,7 +208,7 @@ def record(decision: Division) -> dict[str, Any]:
     }
 
 
-def _workload(given: WorkloadIn) -> DivideWorkload:
+def _workload(given: WorkloadInput) -> DivideWorkload:
     full_name = f"{given.namespace}/{given.name}" if given.namespace else given.name
     return DivideWorkload(
         name=full_name,
@@ -258,8 +258,8 @@ def _coefficient(given: float | str | None) -> Fraction | None:
     return value
 
 
-def _affinity(given: AffinityIn, path: str) -> Affinity:
-    return Affinity(
+def _affinity(given: AffinityIn, path: str) -> FleetAffinity:
+    return FleetAffinity(
         name=given.name,
         labels=given.labels,
         expressions=_expressions(given.expressions, f"{path}.expressions", None),
@@ -278,15 +278,15 @@ def _expressions(given: Sequence[ExpressionIn], path: str, keys: tuple[str, ...]
     return tuple(Expression(key=each.key, operator=each.operator, values=tuple(each.values)) for each in given)
 
 
-def _spread(given: SpreadIn, path: str) -> Spread:
+def _spread(given: SpreadIn, path: str) -> FleetSpread:
     if (given.by is SpreadBy.LABEL) != bool(given.label):
         raise InputError(f"{path}.label", "expected a label key with by: label, and only there")
     if given.max is not None and (given.max < given.min or not given.max):
         raise InputError(f"{path}.max", f"{given.max}; expected at least 1 and at least min ({given.min})")
-    return Spread(by=given.by, label=given.label, least=given.min, most=given.max or 0)
+    return FleetSpread(by=given.by, label=given.label, least=given.min, most=given.max or 0)
 
 
-def _clusters(problem: Problem) -> ClusterTable:
+def _clusters(problem: DivideProblem) -> ClusterTable:
     given = problem.clusters
     return cluster_table(
         [each.name for each in given],
@@ -300,7 +300,7 @@ def _clusters(problem: Problem) -> ClusterTable:
     )
 
 
-def _capacity(problem: Problem, place: int) -> int:
+def _capacity(problem: DivideProblem, place: int) -> int:
     """The room that was given, or what the summary leaves for the workload's request."""
     given = problem.clusters[place]
     if given.resource_summary is None:
@@ -340,7 +340,7 @@ def _traits(given: Sequence[ClusterIn]) -> tuple[Traits, ...]:
 _MODES = {mode.value: mode for mode in Mode} | {"staticweight": Mode.STATIC, "dynamicweight": Mode.DYNAMIC}
 
 
-def _prior(problem: Problem) -> PriorDivision | None:
+def _prior(problem: DivideProblem) -> PriorDivision | None:
     given = problem.previous
     if given is None or not given.clusters:
         return None

@@ -5,19 +5,19 @@ from typing import Any
 
 import msgspec
 
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.capacity import Fit, fit
-from fairlead.levels.node.pins import MOST_PINS, Pin, pins
-from fairlead.levels.node.place import Placement, place
+from fairlead.levels.node.pins import MOST_PINS, ReplicaPin, pins
+from fairlead.levels.node.place import NodePlacement, place
 from fairlead.levels.node.realloc import Resize, resize
-from fairlead.levels.node.usage import NOTHING, Shares, derived, shares
+from fairlead.levels.node.usage import NOTHING, UsageShares, derived, shares
 from fairlead.model.columns import distinct
 from fairlead.model.decision import decision_record
 from fairlead.model.errors import InputError
 from fairlead.model.nodes import UNLIMITED, NodeTable, node_table
 from fairlead.problems.rooms import (
     CurrentSpec,
-    NodeSpec,
+    NodeInput,
     RequestSpec,
     barred_by,
     current_of,
@@ -30,7 +30,7 @@ MOST_REPLICAS = 10**12
 """Of one problem; keeps every sum exact."""
 
 
-class Problem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
+class PlaceProblem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
     """`count` is in total, or a node for fill and average; `plans: all` lists the pins of all replicas that fit."""
 
     strategy: str = "communism"
@@ -39,12 +39,12 @@ class Problem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_onl
     partial: bool = False
     plans: str = "placed"
     request: RequestSpec | None = None
-    nodes: list[NodeSpec] = []
+    nodes: list[NodeInput] = []
     current: CurrentSpec | None = None
     """Given, the question is another one: this replica at the size of `request`, on its own node."""
 
 
-def solve(problem: Problem) -> Placement | Resize:
+def solve(problem: PlaceProblem) -> NodePlacement | Resize:
     """The placement, or InputError where the problem cannot be meant."""
     distinct([node.name for node in problem.nodes], "$.nodes")
     if problem.current is not None:
@@ -54,11 +54,11 @@ def solve(problem: Problem) -> Placement | Resize:
     if problem.plans not in ("placed", "all"):
         raise InputError("$.plans", f'{problem.plans!r}; expected "placed" or "all"')
     fitted = _fit(problem)
-    ask = Ask(need=problem.count, each=problem.count, limit=problem.nodes_limit)
+    ask = NodeAsk(need=problem.count, each=problem.count, limit=problem.nodes_limit)
     return place(_table(problem, fitted), ask, problem.strategy.lower(), partial=problem.partial, fit=fitted)
 
 
-def _resize(problem: Problem, spec: CurrentSpec) -> Resize:
+def _resize(problem: PlaceProblem, spec: CurrentSpec) -> Resize:
     request = request_of(problem.request or RequestSpec())
     for row, node in enumerate(problem.nodes):
         if node.name == spec.node:
@@ -66,7 +66,7 @@ def _resize(problem: Problem, spec: CurrentSpec) -> Resize:
     raise InputError("$.current.node", f"{spec.node!r} is not among the nodes; expected one of them")
 
 
-def answer(problem: Problem, decision: Placement | Resize) -> dict[str, Any]:
+def answer(problem: PlaceProblem, decision: NodePlacement | Resize) -> dict[str, Any]:
     """The JSON answer; unlimited capacity is null."""
     record = decision_record(decision)
     trace = record.pop("trace")
@@ -102,7 +102,7 @@ def _plans(fitted: Fit, order: Sequence[int]) -> dict[str, list[dict[str, Any]]]
     return plans
 
 
-def _pin(pin: Pin) -> dict[str, Any]:
+def _pin(pin: ReplicaPin) -> dict[str, Any]:
     record: dict[str, Any] = {}
     if pin.cores:
         record["cpu"] = dict(pin.cores)
@@ -114,14 +114,14 @@ def _pin(pin: Pin) -> dict[str, Any]:
     return record
 
 
-def _fit(problem: Problem) -> Fit:
+def _fit(problem: PlaceProblem) -> Fit:
     request = request_of(problem.request or RequestSpec())
     rooms = [room_of(node, f"$.nodes[{row}]", request) for row, node in enumerate(problem.nodes)]
     barred = [barred_by(node.excluded, f"$.nodes[{row}].excluded") for row, node in enumerate(problem.nodes)]
     return fit(rooms, request, barred)
 
 
-def _table(problem: Problem, fitted: Fit) -> NodeTable:
+def _table(problem: PlaceProblem, fitted: Fit) -> NodeTable:
     nodes = problem.nodes
     shared = _shares(nodes, fitted)
     for row, node in enumerate(nodes):
@@ -137,7 +137,7 @@ def _table(problem: Problem, fitted: Fit) -> NodeTable:
     )
 
 
-def _shares(nodes: Sequence[NodeSpec], fitted: Fit) -> Shares:
+def _shares(nodes: Sequence[NodeInput], fitted: Fit) -> UsageShares:
     pairs = []
     for row, node in enumerate(nodes):
         own = NOTHING, NOTHING

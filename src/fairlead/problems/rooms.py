@@ -6,12 +6,12 @@ import msgspec
 
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.levels.node.realloc import Current
-from fairlead.levels.node.request import SHARE_BASE, Request, pieces_of
+from fairlead.levels.node.request import SHARE_BASE, NodeRequest, pieces_of
 from fairlead.levels.node.usage import Share
 from fairlead.model.amounts import CPU, MEMORY, Quantity, amount, amounts
 from fairlead.model.errors import InputError
 from fairlead.model.mounts import mount, mounts
-from fairlead.model.nodes import UNLIMITED, Room, Volume
+from fairlead.model.nodes import UNLIMITED, NodeVolume, Room
 from fairlead.model.order import natural_sorted
 from fairlead.model.reasons import Reason
 
@@ -25,7 +25,7 @@ class VolumeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_
     total: Quantity
 
 
-class NodeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
+class NodeInput(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
     """One node: by `capacity`, or by what is free on it. Everything but the name may be left out."""
 
     name: str
@@ -102,7 +102,7 @@ def barred_by(code: str | None, path: str) -> Reason | None:
     raise InputError(path, f"{code!r}; expected one of {', '.join(reason.code for reason in FILTERS)}")
 
 
-def request_of(spec: RequestSpec) -> Request:
+def request_of(spec: RequestSpec) -> NodeRequest:
     if not 1 <= spec.share_base <= 10**6:
         raise InputError("$.request.shareBase", f"{spec.share_base}; expected from 1 to 1000000")
     if spec.max_share is not None and spec.max_share < -1:
@@ -117,7 +117,7 @@ def request_of(spec: RequestSpec) -> Request:
     if spec.bind_cpu:
         pieces = pieces_of(spec.cpu, spec.share_base, "$.request.cpu")
         del needed[CPU]
-    return Request(
+    return NodeRequest(
         amounts={name: value for name, value in needed.items() if value},
         pieces=pieces,
         share_base=spec.share_base,
@@ -126,7 +126,7 @@ def request_of(spec: RequestSpec) -> Request:
     )
 
 
-def room_of(node: NodeSpec, path: str, request: Request) -> Room:
+def room_of(node: NodeInput, path: str, request: NodeRequest) -> Room:
     """What the node has left. A node given by its capacity has nothing to read."""
     if node.cpu is node.memory is node.storage is node.pods is None and not (
         node.extended or node.volumes or node.numa or node.numa_memory or node.total
@@ -163,24 +163,24 @@ def _cores(cores: dict[str, int], path: str) -> dict[str, int]:
     return {name: cores[name] for name in natural_sorted(cores)}
 
 
-def _volume(value: VolumeSpec | Quantity, path: str) -> Volume:
+def _volume(value: VolumeSpec | Quantity, path: str) -> NodeVolume:
     if not isinstance(value, VolumeSpec):
         size = amount("storage", value, path)
-        return Volume(free_bytes=size, total_bytes=size)
+        return NodeVolume(free_bytes=size, total_bytes=size)
     free, total = amount("storage", value.free, f"{path}.free"), amount("storage", value.total, f"{path}.total")
     if free > total:
         raise InputError(path, f"{free} bytes free of {total}; expected no more than the total")
-    return Volume(free_bytes=free, total_bytes=total)
+    return NodeVolume(free_bytes=free, total_bytes=total)
 
 
-def _numa(node: NodeSpec, cores: dict[str, int], path: str) -> dict[str, str]:
+def _numa(node: NodeInput, cores: dict[str, int], path: str) -> dict[str, str]:
     for core in node.numa:
         if core not in cores:
             raise InputError(f"{path}.numa.{core}", "no such core; expected a core of cpu")
     return {core: str(zone) for core, zone in node.numa.items()}
 
 
-def _numa_memory(node: NodeSpec, memory: int | None, path: str) -> dict[str, int]:
+def _numa_memory(node: NodeInput, memory: int | None, path: str) -> dict[str, int]:
     held = {zone: amount(MEMORY, value, f"{path}.numaMemory.{zone}") for zone, value in node.numa_memory.items()}
     zones = {str(zone) for zone in node.numa.values()}
     for zone in held:

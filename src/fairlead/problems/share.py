@@ -10,11 +10,11 @@ from fairlead.model.decision import decision_record
 from fairlead.model.errors import InputError
 from fairlead.model.queuestate import QueueState
 from fairlead.model.reasons import Finding
-from fairlead.problems.share_fields import Problem as Problem
+from fairlead.problems.share_fields import ShareProblem as ShareProblem
 from fairlead.problems.share_state import moment, state_of
 
 
-def solve(problem: Problem) -> Sharing:
+def solve(problem: ShareProblem) -> Sharing:
     """Whose turn it is, and how far everybody gets."""
     now = moment(problem.now, "$.now")
     if now is None and (problem.reserve_after is not None or problem.half_life is not None):
@@ -40,7 +40,7 @@ def solve_state(state: QueueState, policy: SharePolicy, now: int = 0) -> Sharing
     )
 
 
-def answer(problem: Problem, decision: Sharing) -> dict[str, Any]:
+def answer(problem: ShareProblem, decision: Sharing) -> dict[str, Any]:
     """The decision as JSON values."""
     return record(decision, preempt=problem.preempt)
 

@@ -19,7 +19,7 @@ class _Strict(Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, 
     """A part of a problem."""
 
 
-class QueueIn(_Strict, kw_only=True, frozen=True):
+class QueueInput(_Strict, kw_only=True, frozen=True):
     """A queue. `weight` out of range is told as a reason of this queue, not as bad input."""
 
     name: str
@@ -91,7 +91,7 @@ class NodeIn(_Strict, kw_only=True, frozen=True):
     used: Amounts = {}
 
 
-class Problem(_Strict, kw_only=True, frozen=True):
+class ShareProblem(_Strict, kw_only=True, frozen=True):
     """Everything there is (`total`, else the sum of the nodes), and who asks for it.
 
     `reserveAfter` and `halfLife` are seconds; both need `now`.
@@ -99,7 +99,7 @@ class Problem(_Strict, kw_only=True, frozen=True):
 
     total: Amounts | None = None
     nodes: list[NodeIn] | None = None
-    queues: list[QueueIn] | None = None
+    queues: list[QueueInput] | None = None
     namespaces: list[NamespaceIn] = []
     jobs: list[JobIn] = []
     preempt: bool = False

@@ -9,11 +9,11 @@ from fairlead.levels.queue.decay import decayed
 from fairlead.model.amounts import amounts
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
-from fairlead.model.queuestate import Held, Job, Queue, QueueState, Role, queue_state, weight_of
-from fairlead.problems.share_fields import JobIn, Moment, NamespaceIn, Problem, TaskIn
+from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state, weight_of
+from fairlead.problems.share_fields import JobIn, Moment, NamespaceIn, ShareProblem, TaskIn
 
 
-def state_of(problem: Problem, now: float | None = None) -> QueueState:
+def state_of(problem: ShareProblem, now: float | None = None) -> QueueState:
     """The problem in columns; impossible values are bad input, told with their path."""
     whole, free = _room(problem)
     queues = _queues(problem)
@@ -36,7 +36,7 @@ def state_of(problem: Problem, now: float | None = None) -> QueueState:
     )
 
 
-def _room(problem: Problem) -> tuple[dict[str, int], dict[str, dict[str, int]] | None]:
+def _room(problem: ShareProblem) -> tuple[dict[str, int], dict[str, dict[str, int]] | None]:
     """Everything there is, and what is free on each node before the jobs here are counted."""
     if problem.nodes is None:
         if problem.total is None:
@@ -55,7 +55,7 @@ def _room(problem: Problem) -> tuple[dict[str, int], dict[str, dict[str, int]] |
     return {name: sum(max(0, node.get(name, 0)) for node in free.values()) for name in named}, free
 
 
-def _charge(jobs: Sequence[Job], free: dict[str, dict[str, int]]) -> None:
+def _charge(jobs: Sequence[QueuedJob], free: dict[str, dict[str, int]]) -> None:
     """Take what runs on known nodes off what is free there."""
     for job in jobs:
         for role in job.roles:
@@ -67,12 +67,12 @@ def _charge(jobs: Sequence[Job], free: dict[str, dict[str, int]]) -> None:
                         node[name] = node.get(name, 0) - amount * held.count
 
 
-def _queues(problem: Problem) -> list[Queue]:
+def _queues(problem: ShareProblem) -> list[QueueEntry]:
     """The queues listed; where the field is absent, those that jobs name."""
     if problem.queues is None:
-        return [Queue(name=name) for name in dict.fromkeys(job.queue or "default" for job in problem.jobs)]
+        return [QueueEntry(name=name) for name in dict.fromkeys(job.queue or "default" for job in problem.jobs)]
     return [
-        Queue(
+        QueueEntry(
             name=queue.name,
             weight=queue.weight,
             priority=queue.priority,
@@ -94,7 +94,7 @@ def _weights(rows: Sequence[NamespaceIn]) -> dict[str, int]:
     return {name: weight_of(values) for name, values in written.items()}
 
 
-def _past(problem: Problem, now: float | None) -> dict[str, dict[str, int]]:
+def _past(problem: ShareProblem, now: float | None) -> dict[str, dict[str, int]]:
     """Past usage as it counts now; without a half-life it does not count."""
     result: dict[str, dict[str, int]] = {}
     for row, namespace in enumerate(problem.namespaces):
@@ -109,9 +109,9 @@ def _past(problem: Problem, now: float | None) -> dict[str, dict[str, int]]:
     return result
 
 
-def _job(job: JobIn, path: str, name: str, default: str) -> Job:
+def _job(job: JobIn, path: str, name: str, default: str) -> QueuedJob:
     since, created = moment(job.since, f"{path}.since"), moment(job.created, f"{path}.created")
-    return Job(
+    return QueuedJob(
         name=name,
         queue=job.queue or default,
         namespace=job.namespace,
@@ -125,7 +125,7 @@ def _job(job: JobIn, path: str, name: str, default: str) -> Job:
     )
 
 
-def _with_budgets(jobs: list[Job], rows: Sequence[JobIn]) -> list[Job]:
+def _with_budgets(jobs: list[QueuedJob], rows: Sequence[JobIn]) -> list[QueuedJob]:
     """The running replicas of a job with a budget know its row."""
     number = 0
     for place, row in enumerate(rows):
@@ -162,7 +162,7 @@ def _roles(job: JobIn, path: str) -> tuple[Role, ...]:
                 request=amounts(task.request, f"{place}.request"),
                 minimum=task.min_member,
                 held=tuple(
-                    Held(count=count, node=node, preemptable=job.preemptable, protected=job.system)
+                    RunningReplicas(count=count, node=node, preemptable=job.preemptable, protected=job.system)
                     for node, count in by_node.items()
                     if count
                 ),

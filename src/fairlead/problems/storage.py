@@ -12,11 +12,11 @@ from fairlead.model.errors import InputError
 Name = Annotated[str, msgspec.Meta(min_length=1)]
 
 
-class Part(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
+class StorageInput(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
     """The manner of every object of a problem."""
 
 
-class DiskPart(Part, kw_only=True, frozen=True):
+class DiskPart(StorageInput, kw_only=True, frozen=True):
     """A disk: `usable` directly, or what it is worked out from."""
 
     name: Name
@@ -33,7 +33,7 @@ class DiskPart(Part, kw_only=True, frozen=True):
     type: Literal["filesystem", "block"] = "filesystem"
 
 
-class NodePart(Part, kw_only=True, frozen=True):
+class NodePart(StorageInput, kw_only=True, frozen=True):
     """A node and its disks."""
 
     name: Name

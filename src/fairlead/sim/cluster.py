@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine.parts import Part, Tiers
+from fairlead.engine.tier_parts import TierPart, Tiers
 from fairlead.levels.node.constraints.labels import requirement_holds
-from fairlead.levels.node.group import Group, place_group
+from fairlead.levels.node.group import NodeGroup, place_group
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, resident
 from fairlead.model.shape import Shape
-from fairlead.sim.people import People
 from fairlead.sim.policy import STRATEGIES, SimPolicy
+from fairlead.sim.population import SimPopulation
 
 NOBODY = Population()
 
@@ -27,7 +27,7 @@ class Batch:
 
     number: int
     job: str
-    part: Part
+    part: TierPart
     rows: Int
     counts: Int
     on_demand: int
@@ -39,7 +39,7 @@ class Batch:
         return int(self.counts.sum())
 
 
-class Cluster:
+class SimCluster:
     """Places, ends and loses replicas; keeps the sums that the measures need."""
 
     def __init__(self, nodes: NodeState, population: Population, policy: SimPolicy, *, neighbourly: bool) -> None:
@@ -53,7 +53,7 @@ class Cluster:
         self.whole: Int = nodes.allocatable[~nodes.unschedulable].sum(axis=0)
         self.used: Int = nodes.used[~nodes.unschedulable].sum(axis=0)
         self._choose = STRATEGIES[policy.strategy]
-        self._people = People(population) if neighbourly else None
+        self._people = SimPopulation(population) if neighbourly else None
         self._here: list[set[int]] = [set() for _ in nodes.names]
         self._number = 0
 
@@ -62,18 +62,18 @@ class Cluster:
         request = dict(shape.request)
         return np.array([request.get(name, 0) for name in self.state.resources], dtype=np.int64)
 
-    def place(self, job: str, part: Part, need: int, there: list[Batch]) -> Batch | None:
+    def place(self, job: str, part: TierPart, need: int, there: list[Batch]) -> Batch | None:
         """Place up to `need` replicas; None where no node takes one. `there` are the job's batches."""
         present = np.zeros(len(self.rank), dtype=np.int64)
         for batch in there:
             present[batch.rows] += batch.counts
         base, step = self._choose(self.state, part, present, self.rank)
         people = self._people.view() if self._people else NOBODY
-        group = Group(shape=part.shape, need=need, base=base, step=step)
+        group = NodeGroup(shape=part.shape, need=need, base=base, step=step)
         counts = place_group(self.state, people, group, rank=self.rank).counts
         return self.put(job, part, counts)
 
-    def put(self, job: str, part: Part, counts: Int) -> Batch | None:
+    def put(self, job: str, part: TierPart, counts: Int) -> Batch | None:
         """Place replicas on these very nodes (`counts` by row), which have room for them; None for none."""
         rows = np.flatnonzero(counts)
         if not len(rows):

@@ -4,7 +4,7 @@ from dataclasses import dataclass, field
 
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
-from fairlead.model.queuestate import Queue
+from fairlead.model.queuestate import QueueEntry
 from fairlead.model.workload import Workload
 
 
@@ -41,7 +41,7 @@ class Outage:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Story:
+class Timeline:
     """A scenario ready to run: the cluster at the start, and everything that happens to it, by time."""
 
     name: str
@@ -50,7 +50,7 @@ class Story:
     cycle_ms: int
     nodes: NodeState
     population: Population = Population()
-    queues: tuple[Queue, ...] = ()
+    queues: tuple[QueueEntry, ...] = ()
     weights: dict[str, int] = field(default_factory=dict)
     arrivals: tuple[Arrival, ...] = ()
     scales: tuple[Scale, ...] = ()

@@ -14,9 +14,9 @@ from fairlead.model.population import Population, resident
 from fairlead.model.shape import Shape
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
-from fairlead.sim.cluster import Cluster
-from fairlead.sim.events import Story
-from fairlead.sim.jobs import Job
+from fairlead.sim.cluster import SimCluster
+from fairlead.sim.events import Timeline
+from fairlead.sim.jobs import SimJob
 
 FRAMES = 240
 MOST_ROWS = 400_000
@@ -55,14 +55,14 @@ class _Frame:
 class Film:
     """Follows one run. Times are milliseconds from the start."""
 
-    def __init__(self, story: Story) -> None:
+    def __init__(self, story: Timeline) -> None:
         self.every_ms = max(story.until_ms // FRAMES, 1)
         self._story = story
         self._frames: list[_Frame] = []
         self._rows = 0
         self._lives: dict[str, dict[str, Any]] = {}
 
-    def advance(self, now: int, cluster: Cluster, jobs: Mapping[str, Job]) -> None:
+    def advance(self, now: int, cluster: SimCluster, jobs: Mapping[str, SimJob]) -> None:
         """The state has been what it is until `now`: keep the frames that lie before."""
         while len(self._frames) * self.every_ms < now:
             frame = self._frame(cluster, jobs)
@@ -71,7 +71,7 @@ class Film:
             if self._rows > MOST_ROWS and len(self._frames) > 2:
                 self._thin()
 
-    def _frame(self, cluster: Cluster, jobs: Mapping[str, Job]) -> _Frame:
+    def _frame(self, cluster: SimCluster, jobs: Mapping[str, SimJob]) -> _Frame:
         entries = tuple(_entry(job) for job in jobs.values() if job.asked or job.running)
         return _Frame(cluster.state.used.copy(), cluster.state.unschedulable.copy(), entries)
 
@@ -80,7 +80,7 @@ class Film:
         self.every_ms *= 2
         self._rows = sum(len(each.batches) + 1 for frame in self._frames for each in frame.entries)
 
-    def note(self, now: int, job: Job, *, evicted_for: str = "", count: int = 0) -> None:
+    def note(self, now: int, job: SimJob, *, evicted_for: str = "", count: int = 0) -> None:
         """A job's counts have changed."""
         life = self._lives.get(job.key)
         if life is None:
@@ -129,13 +129,13 @@ class Film:
         return Snapshot(sites=(site,))
 
 
-def _entry(job: Job) -> _Entry:
+def _entry(job: SimJob) -> _Entry:
     batches = tuple(_Running(b.part.tier, b.part.shape, b.rows, b.counts) for b in job.batches.values())
     # A job of a name that was there before has a key of its own; so has its workload.
     return _Entry(replace(job.workload, name=job.key.partition("/")[2]), job.asked, batches)
 
 
-def _life(job: Job) -> dict[str, Any]:
+def _life(job: SimJob) -> dict[str, Any]:
     return {
         "job": job.key,
         "namespace": job.workload.namespace,

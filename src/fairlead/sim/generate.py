@@ -4,11 +4,11 @@ from collections.abc import Iterator, Sequence
 
 from fairlead.model.amounts import Quantity
 from fairlead.model.errors import InputError
-from fairlead.sim.draws import Draws
+from fairlead.sim.durations import milliseconds
 from fairlead.sim.events import Arrival, Outage
-from fairlead.sim.moments import milliseconds
+from fairlead.sim.inputs import arrival, request_of, shape_of, tier_of
+from fairlead.sim.rng import Draws
 from fairlead.sim.scenario import GenerateIn, LifeIn
-from fairlead.sim.wishes import arrival, request_of, shape_of, tier_of
 
 
 def generated(written: GenerateIn, seed: int, until_ms: int, path: str) -> Iterator[Arrival]:

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from fairlead.engine.parts import Parts, Tiers, parts, preferring
+from fairlead.engine.tier_parts import Tiers, TierSplit, parts, preferring
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.shape import Shape
@@ -14,7 +14,7 @@ from fairlead.sim.policy import SimPolicy
 Key = tuple[int, int, object]
 
 
-class Job:
+class SimJob:
     """Counts of replicas: `asked` for now, `running`, `required` of these that must stay on demand."""
 
     def __init__(self, arrival: Arrival, policy: SimPolicy, tiers: Tiers, vector: Int) -> None:
@@ -55,7 +55,7 @@ class Job:
         """Higher priority first, then who waits longest, then name."""
         return -self.workload.priority, self.since, self._name
 
-    def split(self) -> Parts:
+    def split(self) -> TierSplit:
         """What is lacking, by tier."""
         return parts(self.workload, self.asked, self.running, self.required, self._tiers)
 

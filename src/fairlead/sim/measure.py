@@ -11,7 +11,7 @@ from fairlead.kernel.imbalance import jain
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import PODS
-from fairlead.sim.cluster import Cluster
+from fairlead.sim.cluster import SimCluster
 from fairlead.sim.turns import Turns
 
 SAMPLES = 240
@@ -43,7 +43,7 @@ class Shares:
     deserved: dict[str, list[float]]
 
 
-class Measures:
+class SimMeasures:
     """Follows one run. `advance` is told the time before anything changes, so that every sum is exact."""
 
     def __init__(self, until_ms: int, *, shared: bool = False) -> None:
@@ -66,7 +66,7 @@ class Measures:
         self._lacking = 0
         self._waits: dict[str, dict[int, int]] = {}
 
-    def advance(self, now: int, cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> None:
+    def advance(self, now: int, cluster: SimCluster, turns: Turns, waiting: dict[str, int]) -> None:
         """The state has been what it is until `now`; `waiting` are replicas by namespace."""
         while self._next < now:
             self._sample(self._next, cluster, turns, waiting)
@@ -115,7 +115,7 @@ class Measures:
                 everybody[wait] = everybody.get(wait, 0) + count
         return _waits(everybody)
 
-    def _sample(self, at: int, cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> None:
+    def _sample(self, at: int, cluster: SimCluster, turns: Turns, waiting: dict[str, int]) -> None:
         use = _node_use(cluster)
         column = cluster.state.column("cpu")
         whole = int(cluster.whole[column]) if column is not None else 0
@@ -129,12 +129,12 @@ class Measures:
         if self._shared:
             self._sample_shares(cluster, turns)
 
-    def _sample_resources(self, cluster: Cluster) -> None:
+    def _sample_resources(self, cluster: SimCluster) -> None:
         for column, name in enumerate(cluster.state.resources):
             if name != PODS and cluster.state.allocatable[:, column].any():
                 self.series.resources.setdefault(name, []).append(_part(cluster, column, cluster.used[column]))
 
-    def _sample_shares(self, cluster: Cluster, turns: Turns) -> None:
+    def _sample_shares(self, cluster: SimCluster, turns: Turns) -> None:
         """What each queue and namespace has and deserves; one that comes later has had and deserved nothing before."""
         names, shares = self.series.resources, self.series.shares
         before = len(self.series.time_s) - 1
@@ -150,7 +150,7 @@ class Measures:
                 own.deserved[name].append(_part(cluster, column, now.deserved.get(name, 0) if now else 0))
 
 
-def _part(cluster: Cluster, column: int, amount: int) -> float:
+def _part(cluster: SimCluster, column: int, amount: int) -> float:
     whole = int(cluster.whole[column])
     return round(int(amount) / whole, 4) if whole else 0.0
 
@@ -167,7 +167,7 @@ def _waits(counts: dict[int, int]) -> dict[str, float]:
     return {"mean": round(mean / 1000, 3), "p95": ordered[edge][0] / 1000, "max": ordered[-1][0] / 1000}
 
 
-def _node_use(cluster: Cluster) -> Int:
+def _node_use(cluster: SimCluster) -> Int:
     """Per node that is up the fullest of cpu and memory, in millionths."""
     state = cluster.state
     up = ~state.unschedulable
@@ -180,7 +180,7 @@ def _node_use(cluster: Cluster) -> Int:
     return use
 
 
-def _fairness(cluster: Cluster, turns: Turns, waiting: dict[str, int]) -> float:
+def _fairness(cluster: SimCluster, turns: Turns, waiting: dict[str, int]) -> float:
     held: dict[str, Int] = {}
     for (_, namespace), amounts in turns.held.items():
         held[namespace] = held.get(namespace, 0) + amounts

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.sim.events import Story
+from fairlead.sim.events import Timeline
 from fairlead.sim.measure import Series
 from fairlead.sim.run import Run
 
 
-def record(told: Story, runs: Sequence[Run]) -> dict[str, Any]:
+def record(told: Timeline, runs: Sequence[Run]) -> dict[str, Any]:
     """The scenario in a few numbers, and each policy with its measures and samples."""
     return {
         "scenario": told.name,

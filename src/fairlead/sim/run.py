@@ -9,15 +9,15 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from fairlead.engine.parts import Tiers
+from fairlead.engine.tier_parts import Tiers
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
-from fairlead.sim.cluster import Batch, Cluster
-from fairlead.sim.contest import Contest, Eviction, Grant, counts_of
-from fairlead.sim.events import Arrival, Outage, Scale, Story
+from fairlead.sim.cluster import Batch, SimCluster
+from fairlead.sim.contested import Contest, SimEviction, SimGrant, counts_of
+from fairlead.sim.events import Arrival, Outage, Scale, Timeline
 from fairlead.sim.film import Film
-from fairlead.sim.jobs import Job, needs_like
-from fairlead.sim.measure import Measures, Series
+from fairlead.sim.jobs import SimJob, needs_like
+from fairlead.sim.measure import Series, SimMeasures
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.turns import WINDOW, Turns
 from fairlead.sim.waiting import Waiting
@@ -44,7 +44,7 @@ class Run:
     interrupted: bool
 
 
-def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None, *, film: Film | None = None) -> Run:
+def run(story: Timeline, policy: SimPolicy, progress: Progress = lambda now: None, *, film: Film | None = None) -> Run:
     """Let everything in the story happen under one policy. Ctrl-C ends it early with what there is.
 
     `film` keeps the run for replay.
@@ -61,17 +61,17 @@ def run(story: Story, policy: SimPolicy, progress: Progress = lambda now: None, 
 class _Loop:
     """The state of one run."""
 
-    def __init__(self, story: Story, policy: SimPolicy, film: Film | None = None) -> None:
+    def __init__(self, story: Timeline, policy: SimPolicy, film: Film | None = None) -> None:
         self.story, self.policy, self.tiers, self.film = story, policy, Tiers(), film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
-        self.cluster = Cluster(story.nodes, story.population, policy, neighbourly=neighbourly)
+        self.cluster = SimCluster(story.nodes, story.population, policy, neighbourly=neighbourly)
         self.turns = Turns(story.nodes.resources, story.queues, story.weights)
         self.contest = Contest(self.turns, policy)
-        self.measures = Measures(story.until_ms, shared=film is not None)
-        self.jobs: dict[str, Job] = {}
+        self.measures = SimMeasures(story.until_ms, shared=film is not None)
+        self.jobs: dict[str, SimJob] = {}
         self.waiting = Waiting()
-        self.fresh: dict[str, Job] = {}
+        self.fresh: dict[str, SimJob] = {}
         """Jobs that have not been tried since they began to wait."""
         self._freed = 0
         """How often room has become free, and how often it had when all that wait were last tried."""
@@ -82,7 +82,7 @@ class _Loop:
         self._events: list[tuple[int, int, int, Any]] = []
         self._fill(story)
 
-    def _fill(self, story: Story) -> None:
+    def _fill(self, story: Timeline) -> None:
         for kind, happenings in ((ARRIVE, story.arrivals), (SCALE, story.scales), (DOWN, story.outages)):
             for happening in happenings:
                 self._order += 1
@@ -111,7 +111,7 @@ class _Loop:
         if self.film is not None:
             self.film.advance(now, self.cluster, self.jobs)
 
-    def _note(self, job: Job, evicted_for: str = "", count: int = 0) -> None:
+    def _note(self, job: SimJob, evicted_for: str = "", count: int = 0) -> None:
         if self.film is not None:
             self.film.note(self.measures.now, job, evicted_for=evicted_for, count=count)
 
@@ -143,7 +143,7 @@ class _Loop:
             self._scale(now, what)
 
     def _arrive(self, now: int, arrival: Arrival) -> None:
-        job = Job(arrival, self.policy, self.tiers, self.cluster.vector(arrival.workload.shape))
+        job = SimJob(arrival, self.policy, self.tiers, self.cluster.vector(arrival.workload.shape))
         if job.key in self.jobs:
             # The same name again is the next run of the same thing: it has its own life.
             job.key = f"{job.key}@{now}.{self._order}"
@@ -151,12 +151,12 @@ class _Loop:
         self.measures.arrived += 1
         self._ask(now, job, arrival.workload.replicas)
 
-    def _ask(self, now: int, job: Job, more: int) -> None:
+    def _ask(self, now: int, job: SimJob, more: int) -> None:
         job.asked += more
         self.turns.ask(job, more)
         self._wait(now, job, more)
 
-    def _wait(self, now: int, job: Job, count: int) -> None:
+    def _wait(self, now: int, job: SimJob, count: int) -> None:
         job.wait(now, count)
         self.waiting.lack(job, count)
         self.waiting.add(job)
@@ -173,7 +173,7 @@ class _Loop:
         elif more < 0:
             self._fewer(job, -more)
 
-    def _fewer(self, job: Job, less: int) -> None:
+    def _fewer(self, job: SimJob, less: int) -> None:
         """First those that wait are given up, then the youngest that run, those that need not be on demand first."""
         gone = min(less, job.lacking)
         job.give_up(gone)
@@ -190,7 +190,7 @@ class _Loop:
                 less -= taken
         self._settle(job)
 
-    def _gone(self, job: Job, batch: Batch, count: int) -> None:
+    def _gone(self, job: SimJob, batch: Batch, count: int) -> None:
         """Replicas of a batch no longer run."""
         if count == batch.size:
             del job.batches[batch.number]
@@ -211,7 +211,7 @@ class _Loop:
         self._note(job)
         self._settle(job)
 
-    def _settle(self, job: Job) -> None:
+    def _settle(self, job: SimJob) -> None:
         """Forget what has nothing left to do."""
         if not job.lacking:
             self.waiting.discard(job)
@@ -225,7 +225,7 @@ class _Loop:
         if outage.back_ms is not None:
             self._push(outage.back_ms, UP, ints(outage.rows))
 
-    def _lost(self, now: int, job: Job, batch: Batch, count: int) -> None:
+    def _lost(self, now: int, job: SimJob, batch: Batch, count: int) -> None:
         """Replicas of a batch had to go, and wait again."""
         if not batch.size:
             del job.batches[batch.number]
@@ -270,7 +270,7 @@ class _Loop:
                 tried.update(job.key for job in ordered)
                 self._try([(job, job.lacking) for job in ordered], now, full)
         else:
-            refused: dict[str, Job] = {}
+            refused: dict[str, SimJob] = {}
             rounds = 0
             while rounds < ROUNDS:
                 grants = self.turns.grants(self.cluster.state, self.waiting, refused, full)
@@ -296,7 +296,7 @@ class _Loop:
             if not any(started):
                 break
 
-    def _evict(self, now: int, eviction: Eviction) -> None:
+    def _evict(self, now: int, eviction: SimEviction) -> None:
         """Replicas leave their node for somebody with more right to it: the youngest first."""
         job, left = eviction.job, eviction.count
         for batch in sorted(job.batches.values(), key=lambda batch: -batch.number):
@@ -307,7 +307,7 @@ class _Loop:
                 self._lost(now, job, batch, gone)
                 self._note(job, eviction.beneficiary, gone)
 
-    def _granted(self, grant: Grant, now: int) -> int:
+    def _granted(self, grant: SimGrant, now: int) -> int:
         """Start what is granted, where it was said; how many did."""
         job, before = grant.job, grant.job.running
         if grant.spots is None:
@@ -321,12 +321,12 @@ class _Loop:
         self._settle(job)
         return job.running - before
 
-    def _try(self, grants: Sequence[tuple[Job, int]], now: int, full: set[Shape] | None = None) -> dict[str, Job]:
+    def _try(self, grants: Sequence[tuple[SimJob, int]], now: int, full: set[Shape] | None = None) -> dict[str, SimJob]:
         """Place what is granted; those of which the nodes refused something."""
         full = set() if full is None else full
         return {job.key: job for job, granted in grants if not self._start(job, granted, now, full)}
 
-    def _start(self, job: Job, granted: int, now: int, full: set[Shape]) -> bool:
+    def _start(self, job: SimJob, granted: int, now: int, full: set[Shape]) -> bool:
         """Whether the nodes took all that was granted. `full` are needs of which no node takes another one."""
         batches: list[Batch] = []
         found: set[Shape] = set()
@@ -356,7 +356,7 @@ class _Loop:
         self._settle(job)
         return placed >= asked
 
-    def _begin(self, job: Job, batch: Batch, now: int) -> None:
+    def _begin(self, job: SimJob, batch: Batch, now: int) -> None:
         count = batch.size
         job.batches[batch.number] = batch
         job.holds(batch, count, 1)

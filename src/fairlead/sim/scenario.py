@@ -5,7 +5,7 @@ from typing import Annotated, Any
 import msgspec
 
 from fairlead.model.amounts import Quantity
-from fairlead.sim.moments import Span
+from fairlead.sim.durations import Span
 from fairlead.text.documents import strict
 
 Count = Annotated[int, msgspec.Meta(ge=0, le=10**7)]
@@ -34,7 +34,7 @@ class NodesIn(_Strict, kw_only=True, frozen=True):
     labels: dict[str, str] = {}
 
 
-class QueueIn(_Strict, kw_only=True, frozen=True):
+class ScenarioQueue(_Strict, kw_only=True, frozen=True):
     """A queue."""
 
     name: Name
@@ -42,7 +42,7 @@ class QueueIn(_Strict, kw_only=True, frozen=True):
     capability: dict[str, Quantity] = {}
 
 
-class WorkloadIn(_Strict, kw_only=True, frozen=True):
+class ScenarioWorkload(_Strict, kw_only=True, frozen=True):
     """A workload that arrives `at` a time, and `times` in all, `every` so often. Without `duration` it stays.
 
     `tier`: `on-demand` (required), `spot` (preferred), or the least number or percentage on demand.
@@ -127,9 +127,9 @@ class Scenario(_Strict, kw_only=True, frozen=True):
     cycle: Span = "1m"
     manifests: list[str] = []
     nodes: list[NodesIn] = []
-    queues: list[QueueIn] = []
+    queues: list[ScenarioQueue] = []
     namespaces: dict[str, Weight] = {}
-    workloads: list[WorkloadIn] = []
+    workloads: list[ScenarioWorkload] = []
     generate: list[GenerateIn] = []
     trace: str = ""
     events: list[EventIn] = []

@@ -12,10 +12,10 @@ from typing import TypeVar
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import integer
 from fairlead.model.shape import Shape
+from fairlead.sim.durations import milliseconds
 from fairlead.sim.events import Arrival
-from fairlead.sim.moments import milliseconds
+from fairlead.sim.inputs import arrival, request_of, shape_of, tier_of
 from fairlead.sim.table import table
-from fairlead.sim.wishes import arrival, request_of, shape_of, tier_of
 
 COLUMNS = ("time", "workload", "replicas", "cpu", "memory", "duration", "namespace", "queue", "tier")
 LARGE = 2**20

@@ -10,14 +10,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine.parts import Part
 from fairlead.engine.queueing import DEFAULT, share_site
+from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import Amounts, Queue
+from fairlead.model.queuestate import Amounts, QueueEntry
 from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
-from fairlead.sim.jobs import Job
+from fairlead.sim.jobs import SimJob
 from fairlead.sim.waiting import Pair, Waiting
 
 WINDOW = 40
@@ -38,7 +38,7 @@ class Standing:
 class Turns:
     """Keeps what is asked for and held, by queue and namespace."""
 
-    def __init__(self, resources: tuple[str, ...], queues: Sequence[Queue], weights: Mapping[str, int]) -> None:
+    def __init__(self, resources: tuple[str, ...], queues: Sequence[QueueEntry], weights: Mapping[str, int]) -> None:
         self.resources = resources
         self.queues = tuple(queues)
         self.weights = weights
@@ -52,11 +52,11 @@ class Turns:
             if queue.capability
         ]
 
-    def ask(self, job: Job, count: int) -> None:
+    def ask(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas are asked for."""
         self.asked[job.pair] = self.asked.get(job.pair, self._nothing()) + count * job.vector
 
-    def hold(self, job: Job, count: int) -> None:
+    def hold(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas run."""
         self.held[job.pair] = self.held.get(job.pair, self._nothing()) + count * job.vector
 
@@ -72,15 +72,15 @@ class Turns:
         return not bool((np.sum(list(self.asked.values()), axis=0) > whole).any()) if self.asked else True
 
     def grants(
-        self, nodes: NodeState, waiting: Waiting, refused: Mapping[str, Job], full: Collection[Shape]
-    ) -> list[tuple[Job, int]]:
+        self, nodes: NodeState, waiting: Waiting, refused: Mapping[str, SimJob], full: Collection[Shape]
+    ) -> list[tuple[SimJob, int]]:
         """How many more replicas each waiting job may start, in the order in which they take their places.
 
         `refused` jobs and the needs that are `full` are left out: what they would get is for the others.
         """
         by_pair = waiting.first(WINDOW, refused, full)
         shown = sorted((job for jobs in by_pair.values() for job in jobs), key=lambda job: job.turn)
-        rows: list[tuple[Workload, Sequence[Part]]] = [
+        rows: list[tuple[Workload, Sequence[TierPart]]] = [
             (_aged(job, place), job.split().parts) for place, job in enumerate(shown)
         ]
         for pair, held in self.held.items():
@@ -100,7 +100,7 @@ class Turns:
 
     def standing(self, nodes: NodeState) -> list[Standing]:
         """What each queue that is asked for anything, and each namespace, has and deserves."""
-        rows: list[tuple[Workload, Sequence[Part]]] = []
+        rows: list[tuple[Workload, Sequence[TierPart]]] = []
         for pair, asked in self.asked.items():
             held = self.held.get(pair, self._nothing())
             for kind, amounts, running in ((HELD, held, 1), (REST, np.maximum(asked - held, 0), 0)):
@@ -122,7 +122,7 @@ class Turns:
         total = sum((held for pair, held in self.held.items() if (pair[place] or DEFAULT) == name), self._nothing())
         return dict(zip(self.resources, total.tolist(), strict=True))
 
-    def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> tuple[Workload, Sequence[Part]]:
+    def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> tuple[Workload, Sequence[TierPart]]:
         queue, namespace = pair
         shape = Shape(namespace=namespace, request=tuple(zip(self.resources, amounts.tolist(), strict=True)))
         workload = Workload(
@@ -135,12 +135,12 @@ class Turns:
             priority=-(2**31),
             created="~",
         )
-        return workload, (Part(workload=workload, tier="", shape=shape, running=running, need=1 - running),)
+        return workload, (TierPart(workload=workload, tier="", shape=shape, running=running, need=1 - running),)
 
     def _nothing(self) -> Int:
         return np.zeros(len(self.resources), dtype=np.int64)
 
 
-def _aged(job: Job, place: int) -> Workload:
+def _aged(job: SimJob, place: int) -> Workload:
     """The workload with its place in the order as its age."""
     return replace(job.workload, created=f"{place:012d}", least_together=job.least)

@@ -12,14 +12,14 @@ import numpy as np
 
 from fairlead.model.columns import Int
 from fairlead.model.shape import Shape
-from fairlead.sim.jobs import Job
+from fairlead.sim.jobs import SimJob
 
 Pair = tuple[str, str]
 
 
 @dataclass(slots=True)
 class _Bucket:
-    jobs: dict[str, Job] = field(default_factory=dict)
+    jobs: dict[str, SimJob] = field(default_factory=dict)
     lacking: Int | None = None
     """What its jobs lack in sum, by resource."""
 
@@ -36,37 +36,37 @@ class Waiting:
     def __len__(self) -> int:
         return self._count
 
-    def __iter__(self) -> Iterator[Job]:
+    def __iter__(self) -> Iterator[SimJob]:
         buckets = chain.from_iterable(pair.values() for pair in self._pairs.values())
         return chain.from_iterable(bucket.jobs.values() for bucket in buckets)
 
-    def lack(self, job: Job, more: int) -> None:
+    def lack(self, job: SimJob, more: int) -> None:
         """`more` of its replicas wait (or less)."""
         bucket = self._bucket(job)
         bucket.lacking = more * job.vector if bucket.lacking is None else bucket.lacking + more * job.vector
         namespace = job.workload.namespace
         self.by_namespace[namespace] = self.by_namespace.get(namespace, 0) + more
 
-    def add(self, job: Job) -> None:
+    def add(self, job: SimJob) -> None:
         """It waits; where it waits already, it keeps its place."""
         jobs = self._bucket(job).jobs
         self._count += job.key not in jobs
         jobs.setdefault(job.key, job)
 
-    def discard(self, job: Job) -> None:
+    def discard(self, job: SimJob) -> None:
         """It waits no longer."""
         self._count -= self._bucket(job).jobs.pop(job.key, None) is not None
 
-    def first(self, most: int, but: Collection[str], full: Collection[Shape]) -> dict[Pair, list[Job]]:
+    def first(self, most: int, but: Collection[str], full: Collection[Shape]) -> dict[Pair, list[SimJob]]:
         """The first `most` jobs of each queue and namespace in order; not those named, nor needs that are full."""
-        found: dict[Pair, list[Job]] = {}
+        found: dict[Pair, list[SimJob]] = {}
         for pair in self._pairs:
             jobs = [job for bucket in self._open(pair, full) for job in _ahead(bucket, most, but)]
             if jobs:
                 found[pair] = sorted(jobs, key=lambda job: job.turn)[:most]
         return found
 
-    def rest(self, pair: Pair, without: Mapping[str, Job], full: Collection[Shape], nothing: Int) -> Int:
+    def rest(self, pair: Pair, without: Mapping[str, SimJob], full: Collection[Shape], nothing: Int) -> Int:
         """What the queue and namespace lacks beyond these jobs and the needs that are full."""
         total: Int = sum((bucket.lacking for bucket in self._open(pair, full) if bucket.lacking is not None), nothing)
         for job in without.values():
@@ -79,12 +79,12 @@ class Waiting:
             if bucket.jobs and (needs is None or needs not in full):
                 yield bucket
 
-    def _bucket(self, job: Job) -> _Bucket:
+    def _bucket(self, job: SimJob) -> _Bucket:
         pair = self._pairs.setdefault(job.pair, {})
         return pair.setdefault((job.workload.priority, job.needs), _Bucket())
 
 
-def _ahead(bucket: _Bucket, most: int, but: Collection[str]) -> Iterator[Job]:
+def _ahead(bucket: _Bucket, most: int, but: Collection[str]) -> Iterator[SimJob]:
     """The first `most`, and all that began to wait in the same instant as the last of them: names decide there."""
     taken, since = 0, None
     for key, job in bucket.jobs.items():

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.engine.plan import plan
 from fairlead.model.errors import InputError
-from fairlead.sim.events import Story
+from fairlead.sim.events import Timeline
 from fairlead.sim.film import Film
 from fairlead.sim.report import record
 from fairlead.sim.run import Run
@@ -20,7 +20,7 @@ LOOKS = 16
 class Replay:
     """The runs of one story, each with its film."""
 
-    def __init__(self, story: Story, runs: Sequence[Run], films: Mapping[str, Film]) -> None:
+    def __init__(self, story: Timeline, runs: Sequence[Run], films: Mapping[str, Film]) -> None:
         self._story, self._runs, self._films = story, runs, films
         self._looks: OrderedDict[tuple[str, int], Look] = OrderedDict()
         self._lock = asyncio.Lock()

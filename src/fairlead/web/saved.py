@@ -9,7 +9,7 @@ import msgspec
 from fairlead.engine.plan import Plan
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.model.snapshot import Snapshot
-from fairlead.sim.events import Story
+from fairlead.sim.events import Timeline
 from fairlead.sim.film import Film
 from fairlead.sim.run import Run
 from fairlead.web.about import about_record
@@ -32,7 +32,7 @@ def plan_file(found: Catalogue, view: Snapshot, decided: Plan, title: str) -> st
     return saved(title, records)
 
 
-def simulation_file(story: Story, runs: Sequence[Run], films: Mapping[str, Film]) -> str:
+def simulation_file(story: Timeline, runs: Sequence[Run], films: Mapping[str, Film]) -> str:
     """The simulation's view."""
     replay = Replay(story, runs, films)
     title = story.name or "Simulation"

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairlead.engine.plan import plan
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.reading import SUFFIXES
+from fairlead.kube.manifests.load import SUFFIXES
 from fairlead.kube.manifests.view import viewed
 from fairlead.model.errors import InputError
 from fairlead.model.snapshot import Snapshot

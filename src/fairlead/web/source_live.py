@@ -11,7 +11,7 @@ from fairlead.kube.config import Connection
 from fairlead.kube.errors import ApiError
 from fairlead.kube.http import connect
 from fairlead.kube.manifests.catalogue import CLUSTER, KINDS, Catalogue
-from fairlead.kube.manifests.sites import snapshot
+from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.resources import ALL, NODES, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.web.stage import Stage

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairlead.kube.objects.affinity import NodeSelectorTerm
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.meta import RequirementSpec
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +46,7 @@ class LabelSet:
 ANYTHING = LabelSet()
 
 
-def of_requirement(requirement: Requirement) -> LabelSet:
+def of_requirement(requirement: RequirementSpec) -> LabelSet:
     """The set of one expression. Gt and Lt compare numbers: they are read as "some value", which is never too small."""
     values = frozenset(requirement.values)
     match requirement.operator:

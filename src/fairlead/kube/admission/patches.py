@@ -13,7 +13,7 @@ from fairlead.kube.admission.labels import of_requirement, of_terms
 from fairlead.kube.admission.review import Patch
 from fairlead.kube.admission.rules import DELETION_COST, GATE, MARKER, PENDING, SLOT, TierRules
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.patches import pointer
 
 Raw = Mapping[str, Any]
@@ -43,7 +43,7 @@ def spot(pod: Raw, rules: TierRules) -> Patch:
     return patch + _append(pod, ("spec", "tolerations"), [_plain(each) for each in rules.tolerations])
 
 
-def require(pod: Raw, requirement: Requirement) -> Patch:
+def require(pod: Raw, requirement: RequirementSpec) -> Patch:
     """AND the requirement into every term that can select a node and does not demand it already."""
     path = ("spec", "affinity", "nodeAffinity", REQUIRED)
     if _at(pod, *path[:-1]).get(REQUIRED) is None:
@@ -62,7 +62,7 @@ def require(pod: Raw, requirement: Requirement) -> Patch:
     return patch
 
 
-def _selector(pod: Raw, requirement: Requirement) -> dict[str, str] | None:
+def _selector(pod: Raw, requirement: RequirementSpec) -> dict[str, str] | None:
     """The requirement as an entry of the node selector; None where it cannot be one, or another value is there."""
     if requirement.operator != "In" or len(requirement.values) != 1:
         return None

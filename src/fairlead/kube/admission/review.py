@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from fairlead.kube.objects.meta import Shape
+from fairlead.kube.objects.meta import ApiShape
 from fairlead.model.errors import InputError
 
 API_VERSION = "admission.k8s.io/v1"
@@ -17,13 +17,13 @@ MOST_WARNING = 256
 Patch = list[dict[str, Any]]
 
 
-class GroupKind(Shape, frozen=True):
+class GroupKind(ApiShape, frozen=True):
     group: str = ""
     version: str = ""
     kind: str = ""
 
 
-class Request(Shape, frozen=True):
+class ReviewRequest(ApiShape, frozen=True):
     """What is about to happen. `object` is absent when something is deleted, `old_object` when it is created."""
 
     uid: str = ""
@@ -37,12 +37,12 @@ class Request(Shape, frozen=True):
     dry_run: bool | None = None
 
 
-class Review(Shape, frozen=True):
+class Review(ApiShape, frozen=True):
     """The envelope. Fields that later versions add are ignored."""
 
     api_version: str
     kind: str
-    request: Request
+    request: ReviewRequest
 
     def __post_init__(self) -> None:
         if (self.api_version, self.kind) != (API_VERSION, KIND):

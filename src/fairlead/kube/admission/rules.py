@@ -3,10 +3,10 @@
 from dataclasses import dataclass
 
 from fairlead.kube.admission.labels import LabelSet, of_requirement, of_selector, of_terms
-from fairlead.kube.objects.affinity import NodeSelectorTerm, Toleration
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.affinity import NodeSelectorTerm, TolerationSpec
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import PodSpec
-from fairlead.model.owners import Pin
+from fairlead.model.owners import TierPin
 
 MINIMUM = "distributed-scheduling/min-available"
 """Annotation of a workload: how many of its replicas belong on on-demand nodes."""
@@ -20,34 +20,34 @@ SLOT = "distributed-scheduling/slot"
 """Annotation of a pod: the slot it was granted."""
 DELETION_COST = "controller.kubernetes.io/pod-deletion-cost"
 CAPACITY = "node.kubernetes.io/capacity"
-ON_DEMAND = Requirement(key=CAPACITY, operator="In", values=("on-demand",))
-SPOT = Requirement(key=CAPACITY, operator="In", values=("spot",))
+ON_DEMAND = RequirementSpec(key=CAPACITY, operator="In", values=("on-demand",))
+SPOT = RequirementSpec(key=CAPACITY, operator="In", values=("spot",))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TierRules:
     """How the nodes of this cluster are told apart, and what pods that prefer spot need besides."""
 
-    on_demand: Requirement = ON_DEMAND
-    spot: Requirement = SPOT
+    on_demand: RequirementSpec = ON_DEMAND
+    spot: RequirementSpec = SPOT
     weight: int = 100
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[TolerationSpec, ...] = ()
 
 
-def pin_of(spec: PodSpec, rules: TierRules) -> Pin:
+def pin_of(spec: PodSpec, rules: TierRules) -> TierPin:
     """What the user's own node selector and required affinity say about on-demand nodes.
 
     A pod that already names its node bypasses the scheduler, so no rule about nodes would be read.
     """
     if spec.node_name:
-        return Pin.NAMED
+        return TierPin.NAMED
     wanted = of_requirement(rules.on_demand)
     sets = _allowed(spec, rules.on_demand.key)
     if not sets:
-        return Pin.NONE
+        return TierPin.NONE
     if all((allowed & wanted).empty for allowed in sets):
-        return Pin.ELSEWHERE
-    return Pin.ON_DEMAND if all(allowed.within(wanted) for allowed in sets) else Pin.NONE
+        return TierPin.ELSEWHERE
+    return TierPin.ON_DEMAND if all(allowed.within(wanted) for allowed in sets) else TierPin.NONE
 
 
 def requires_on_demand(spec: PodSpec, rules: TierRules) -> bool:

@@ -11,8 +11,8 @@ from urllib.parse import urlsplit
 import msgspec
 
 from fairlead.kube.objects.affinity import NodeSelector, NodeSelectorTerm
-from fairlead.kube.objects.meta import Requirement
-from fairlead.kube.objects.pod import Volume
+from fairlead.kube.objects.meta import RequirementSpec
+from fairlead.kube.objects.pod import PodVolume
 from fairlead.kube.objects.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
 from fairlead.model.shape import Disk
 
@@ -46,12 +46,12 @@ UNCOUNTED = frozenset({"kubernetes.io/vsphere-volume", "kubernetes.io/azure-file
 _EBS = re.compile(r"vol-[^/]*").fullmatch
 
 
-def exclusive(volumes: tuple[Volume, ...]) -> tuple[Disk, ...]:
+def exclusive(volumes: tuple[PodVolume, ...]) -> tuple[Disk, ...]:
     """The disks among a pod's volumes that pods on one node may not share, or only to read."""
     return tuple(sorted({disk for each in volumes if (disk := disk_of(each)) is not None}, key=repr))
 
 
-def disk_of(volume: Volume) -> Disk | None:
+def disk_of(volume: PodVolume) -> Disk | None:
     """The volume as a disk that others may not have on the same node; None for all other volumes."""
     if (gce := volume.gce_persistent_disk) is not None:
         return Disk(kind="gce", name=gce.pd_name, read_only=gce.read_only)
@@ -65,7 +65,7 @@ def disk_of(volume: Volume) -> Disk | None:
     return None
 
 
-def attached(volumes: tuple[Volume, ...]) -> tuple[Attached, ...]:
+def attached(volumes: tuple[PodVolume, ...]) -> tuple[Attached, ...]:
     """The volumes of a pod that count in a driver's limit though no claim stands for them.
 
     Raises ValueError where the driver cannot have such a disk.
@@ -81,7 +81,7 @@ def attached(volumes: tuple[Volume, ...]) -> tuple[Attached, ...]:
     return tuple(sorted(found))
 
 
-def plugin_of(source: Volume | PersistentVolumeSpec) -> Plugin | None:
+def plugin_of(source: PodVolume | PersistentVolumeSpec) -> Plugin | None:
     """The in-tree plugin of the volume; None where it has none that counts."""
     named = (
         (GCE, source.gce_persistent_disk),
@@ -93,7 +93,7 @@ def plugin_of(source: Volume | PersistentVolumeSpec) -> Plugin | None:
     return next((plugin for plugin, disk in named if disk is not None), None)
 
 
-def handle_of(source: Volume | PersistentVolumeSpec, labels: Mapping[str, str]) -> str:
+def handle_of(source: PodVolume | PersistentVolumeSpec, labels: Mapping[str, str]) -> str:
     """What the driver calls the disk, by the labels of its PersistentVolume; empty where it cannot have it."""
     if (gce := source.gce_persistent_disk) is not None:
         return _gce(gce.pd_name, labels)
@@ -124,7 +124,7 @@ def as_the_driver_says(volume: PersistentVolume, plugin: Plugin) -> PersistentVo
     if any(_values(terms, zone)):
         terms = _renamed(terms, zone, plugin.zone)
     elif label is not None and (zones := sorted({each.strip() for each in label.split("__")} - {""})):
-        terms = _narrowed(terms, Requirement(key=plugin.zone, operator="In", values=tuple(zones)))
+        terms = _narrowed(terms, RequirementSpec(key=plugin.zone, operator="In", values=tuple(zones)))
     else:
         return volume
     return _with(volume, _renamed(terms, OLD_REGION, REGION) if region == OLD_REGION else terms)
@@ -167,7 +167,7 @@ def _values(terms: tuple[NodeSelectorTerm, ...], key: str) -> Iterator[str]:
 
 
 def _renamed(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[NodeSelectorTerm, ...]:
-    def rename(each: Requirement) -> Requirement:
+    def rename(each: RequirementSpec) -> RequirementSpec:
         return msgspec.structs.replace(each, key=new) if each.key == old else each
 
     return tuple(
@@ -175,7 +175,7 @@ def _renamed(terms: tuple[NodeSelectorTerm, ...], old: str, new: str) -> tuple[N
     )
 
 
-def _narrowed(terms: tuple[NodeSelectorTerm, ...], more: Requirement) -> tuple[NodeSelectorTerm, ...]:
+def _narrowed(terms: tuple[NodeSelectorTerm, ...], more: RequirementSpec) -> tuple[NodeSelectorTerm, ...]:
     return tuple(
         msgspec.structs.replace(term, match_expressions=(*term.match_expressions, more))
         for term in terms or (NodeSelectorTerm(),)

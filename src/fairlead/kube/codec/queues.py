@@ -9,11 +9,11 @@ import msgspec
 
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
-from fairlead.kube.objects.volcano import Queue as VolcanoQueue
+from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
 from fairlead.model.amounts import WHOLE, bounded
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_key
-from fairlead.model.queuestate import Held, Queue, weight_of
+from fairlead.model.queuestate import QueueEntry, RunningReplicas, weight_of
 
 GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 """Annotations by which a pod names its PodGroup."""
@@ -35,7 +35,7 @@ Like = tuple[str, int, bool, bool, int]
 """What running pods may differ in: node, priority, whether they may go, part of the system, the budget over them."""
 
 
-class Marks(msgspec.Struct, frozen=True, gc=False):
+class PodMarks(msgspec.Struct, frozen=True, gc=False):
     """What a pod says of its place among others."""
 
     group: str = ""
@@ -50,14 +50,14 @@ class Marks(msgspec.Struct, frozen=True, gc=False):
     """Part of the system itself."""
 
 
-def marks_of(pod: Pod) -> Marks:
+def marks_of(pod: Pod) -> PodMarks:
     """The marks of a pod."""
     meta, spec = pod.metadata, pod.spec
     labels, annotations = meta.labels, meta.annotations
     protected = meta.namespace == SYSTEM_NAMESPACE or spec.priority_class_name in SYSTEM
     native = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else ""
     both = {**labels, **annotations}
-    return Marks(
+    return PodMarks(
         group=named(annotations, GROUPS),
         native=native,
         task=annotations.get(TASK, ""),
@@ -85,14 +85,14 @@ def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> t
     return least, {task: number for task, number in left.items() if number > 0}
 
 
-def held_rows(pods: Iterable[tuple[str, str, Like]]) -> tuple[Held, ...]:
+def held_rows(pods: Iterable[tuple[str, str, Like]]) -> tuple[RunningReplicas, ...]:
     """Running pods (name, when created, kind) that are alike, together: the youngest first, then by natural order."""
     alike: dict[Like, list[str]] = defaultdict(list)
     by_name = sorted(pods, key=lambda pod: natural_key(pod[0]))
     for name, _, like in sorted(by_name, key=lambda pod: pod[1], reverse=True):
         alike[like].append(name)
     return tuple(
-        Held(
+        RunningReplicas(
             count=len(names),
             node=node,
             priority=priority,
@@ -121,26 +121,26 @@ def check_weight(quota: ResourceQuota) -> None:
         raise InputError(place, f"{written!r} is not a weight and counts as 1; expected a whole number of 1 or more")
 
 
-def queue_rows(queues: Sequence[VolcanoQueue]) -> list[Queue]:
+def queue_rows(queues: Sequence[VolcanoQueue]) -> list[QueueEntry]:
     """The queues; what hangs below a root that is not there stands by itself."""
     return rooted([queue_row(each) for each in queues])
 
 
-def rooted(rows: Sequence[Queue]) -> list[Queue]:
+def rooted(rows: Sequence[QueueEntry]) -> list[QueueEntry]:
     """The rows; those below a root that is not there stand by themselves."""
     there = any(row.name == ROOT for row in rows)
     return [row if there or row.parent != ROOT else replace(row, parent="") for row in rows]
 
 
-def unreadable_queue(queue: VolcanoQueue, error: InputError) -> Queue:
+def unreadable_queue(queue: VolcanoQueue, error: InputError) -> QueueEntry:
     """A queue that cannot be read: its jobs are told so, and nothing runs in it."""
-    return Queue(name=queue.metadata.name, fault=str(error))
+    return QueueEntry(name=queue.metadata.name, fault=str(error))
 
 
-def queue_row(queue: VolcanoQueue) -> Queue:
+def queue_row(queue: VolcanoQueue) -> QueueEntry:
     """One queue. Amounts that cannot be read are `InputError`."""
     spec, place = queue.spec, f"Queue {queue.metadata.name}: spec."
-    return Queue(
+    return QueueEntry(
         name=queue.metadata.name,
         weight=1 if spec.weight is None else spec.weight,
         priority=spec.priority,

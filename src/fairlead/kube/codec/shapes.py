@@ -48,7 +48,7 @@ def pairs(mapping: Mapping[str, str]) -> Pairs:
     return tuple(sorted(mapping.items()))
 
 
-def requirement(expression: meta.Requirement) -> Requirement:
+def requirement(expression: meta.RequirementSpec) -> Requirement:
     """One expression of a selector. An operator that the API does not know is bad input."""
     try:
         operator = Operator(expression.operator)
@@ -63,12 +63,12 @@ def term(selected: api.NodeSelectorTerm) -> Term:
     return Term(tuple(map(requirement, selected.match_expressions)), tuple(map(requirement, selected.match_fields)))
 
 
-def toleration(given: api.Toleration) -> Toleration:
+def toleration(given: api.TolerationSpec) -> Toleration:
     """A toleration; no operator means Equal."""
     return Toleration(given.key, given.operator or "Equal", given.value, given.effect)
 
 
-def selector(given: meta.LabelSelector | None) -> LabelSelector | None:
+def selector(given: meta.LabelSelectorSpec | None) -> LabelSelector | None:
     """A label selector: absent selects nothing, empty selects everything."""
     if given is None:
         return None
@@ -77,7 +77,7 @@ def selector(given: meta.LabelSelector | None) -> LabelSelector | None:
 
 
 def _narrowed(
-    given: meta.LabelSelector | None, labels: Mapping[str, str], same: tuple[str, ...], other: tuple[str, ...] = ()
+    given: meta.LabelSelectorSpec | None, labels: Mapping[str, str], same: tuple[str, ...], other: tuple[str, ...] = ()
 ) -> LabelSelector | None:
     """The selector with `matchLabelKeys` and `mismatchLabelKeys` filled in from the pod's own labels."""
     base = selector(given)

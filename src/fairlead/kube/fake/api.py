@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.kube import errors
 from fairlead.kube.errors import UnreachableError
-from fairlead.kube.fake.faults import Faults, Hook, Rule
+from fairlead.kube.fake.faults import FaultRule, Faults, Hook
 from fairlead.kube.fake.routes import Route, parse
 from fairlead.kube.fake.store import Store
 from fairlead.kube.fake.verbs import RefusalError, Verbs, as_object
@@ -209,15 +209,15 @@ class FakeApi:
         body = RefusalError(status, reason or "Injected", "injected on purpose").body()
         headers = {} if retry_after is None else {"retry-after": str(retry_after)}
         answer = Response(status=status, body=msgspec.json.encode(body), headers=headers)
-        self.faults.rules.append(Rule(method=method, path=path, times=times, answer=answer))
+        self.faults.rules.append(FaultRule(method=method, path=path, times=times, answer=answer))
 
     def cut(self, *, method: str = "", path: str = "", times: int = 1, after: bool = False) -> None:
         """Cut the connection of the next requests, before they are acted upon or (`after`) instead of the answer."""
-        self.faults.rules.append(Rule(method=method, path=path, times=times, cut=True, after=after))
+        self.faults.rules.append(FaultRule(method=method, path=path, times=times, cut=True, after=after))
 
     def before(self, hook: Hook, *, method: str = "", path: str = "", times: int = 1) -> None:
         """Call `hook` before the next requests are acted upon: somebody else was faster."""
-        self.faults.rules.append(Rule(method=method, path=path, times=times, hook=hook))
+        self.faults.rules.append(FaultRule(method=method, path=path, times=times, hook=hook))
 
 
 def _line(kind: str, found: Raw) -> bytes:

@@ -10,7 +10,7 @@ Hook = Callable[[], None]
 
 
 @dataclass(slots=True, kw_only=True)
-class Rule:
+class FaultRule:
     """Catches the next `times` requests of `method` ('' = any) whose path contains `path`."""
 
     method: str = ""
@@ -32,7 +32,7 @@ class Rule:
 class Faults:
     """`down`: nothing is answered. `seconds`: how long every request takes."""
 
-    rules: list[Rule] = field(default_factory=list)
+    rules: list[FaultRule] = field(default_factory=list)
     down: bool = False
     seconds: float = 0.0
 

@@ -8,10 +8,10 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairlead.kube.decode import drop_nulls
-from fairlead.kube.manifests.reading import Manifest
+from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
 from fairlead.model.errors import InputError
-from fairlead.model.progress import Told, nobody
+from fairlead.model.progress import OnProgress, no_progress
 
 T = TypeVar("T")
 
@@ -28,10 +28,10 @@ KINDS: dict[tuple[str, str], type[Any]] = {
     ("apps", "Deployment"): workloads.Deployment,
     ("apps", "ReplicaSet"): workloads.ReplicaSet,
     ("apps", "StatefulSet"): workloads.StatefulSet,
-    ("batch", "Job"): workloads.Job,
-    ("scheduling.volcano.sh", "Queue"): volcano.Queue,
+    ("batch", "Job"): workloads.BatchJob,
+    ("scheduling.volcano.sh", "Queue"): volcano.VolcanoQueue,
     ("scheduling.volcano.sh", "PodGroup"): volcano.PodGroup,
-    ("cluster.karmada.io", "Cluster"): karmada.Cluster,
+    ("cluster.karmada.io", "Cluster"): karmada.KarmadaCluster,
     ("policy.karmada.io", "PropagationPolicy"): karmada.PropagationPolicy,
     ("policy.karmada.io", "ClusterPropagationPolicy"): karmada.PropagationPolicy,
     ("work.karmada.io", "ResourceBinding"): karmada.ResourceBinding,
@@ -86,7 +86,7 @@ def cluster_of(item: Any) -> str:
     return annotations.get(CLUSTER, "")
 
 
-def catalogue(manifests: Sequence[Manifest], told: Told = nobody) -> Catalogue:
+def catalogue(manifests: Sequence[Manifest], told: OnProgress = no_progress) -> Catalogue:
     """Decode every manifest; an object that is given twice is an error, the first one counts."""
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()

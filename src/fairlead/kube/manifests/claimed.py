@@ -6,7 +6,7 @@ from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.workloads import owner_key, replica_set_owners
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.kube.objects.storage import PersistentVolumeClaim
-from fairlead.kube.objects.workloads import Deployment, Job, StatefulSet
+from fairlead.kube.objects.workloads import BatchJob, Deployment, StatefulSet
 
 
 def claimed_volumes(found: Catalogue, cluster: str, key: str) -> tuple[str, ...]:
@@ -38,10 +38,10 @@ def _templates(found: Catalogue, namespace: str, name: str) -> Iterator[str]:
 
 def _named(found: Catalogue, cluster: str, kind: str, namespace: str, name: str) -> Iterator[str]:
     """The claims that the workload's template and its pods name."""
-    controllers: list[Deployment | StatefulSet | Job] = [
+    controllers: list[Deployment | StatefulSet | BatchJob] = [
         *found.of(Deployment),
         *found.of(StatefulSet),
-        *found.of(Job),
+        *found.of(BatchJob),
     ]
     for each in controllers:
         if (type(each).__name__, each.metadata.namespace or "default", each.metadata.name) == (kind, namespace, name):

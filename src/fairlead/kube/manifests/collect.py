@@ -6,7 +6,7 @@ from typing import Any
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.manifests.catalogue import KINDS
-from fairlead.kube.manifests.reading import Manifest
+from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.resources import ALL, Resource
 
 SYSTEM = "kubectl.kubernetes.io/last-applied-configuration"

@@ -17,7 +17,7 @@ from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
 from fairlead.levels.fleet.select import passing
 from fairlead.model.clusters import ClusterTable
-from fairlead.model.division import Affinity, DivisionAsk, Mode, SpreadBy
+from fairlead.model.division import DivisionAsk, FleetAffinity, Mode, SpreadBy
 
 APPLIED = "policy.karmada.io/applied-placement"
 """Karmada's own record of the placement; its taint manager and its descheduler read it."""
@@ -93,7 +93,7 @@ def mark(knobs: Knobs, ask: DivisionAsk, counts: Mapping[str, int], *, short: bo
 def _rows(ask: DivisionAsk, counts: Mapping[str, int], *, with_room: bool) -> list[list[Any]]:
     """The clusters that pass for at least one group, with what the division reads of them."""
     clusters, policy = ask.clusters, ask.policy
-    groups: Sequence[Affinity | None] = policy.affinities or (None,)
+    groups: Sequence[FleetAffinity | None] = policy.affinities or (None,)
     columns = np.stack([passing(clusters, policy, group, counts) == 0 for group in groups])
     labels = [each.label for each in policy.spread if each.by is SpreadBy.LABEL]
     rows = []

@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from fairlead.kube.manifests.longhorn_settings import Settings
-from fairlead.kube.moments import seconds
 from fairlead.kube.objects.longhorn import (
     DiskSpec,
     DiskStatus,
@@ -19,12 +18,13 @@ from fairlead.kube.objects.longhorn import (
     LonghornVolume,
 )
 from fairlead.kube.objects.meta import Condition
+from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import BEYOND, LARGEST, exact
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, DiskTable, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_key
-from fairlead.model.storage import Domain, Held, Locality, Volume
+from fairlead.model.storage import Domain, HeldReplica, Locality, StorageVolume
 
 REUSE_RETRIES = 5
 """A failed replica that was rebuilt in vain this often is given up."""
@@ -36,14 +36,14 @@ _LOCALITY = {"best-effort": Locality.PREFER, "strict-local": Locality.REQUIRE}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Storage:
+class StorageManifests:
     """What the objects say. `paths` and `uuids` by `node/disk`: what a Replica is told besides the node.
 
     `in_flight` names the Replicas that have a disk whose status does not count them yet; the disk is charged for them.
     """
 
     disks: DiskTable
-    volumes: tuple[Volume, ...]
+    volumes: tuple[StorageVolume, ...]
     policy: BalancePolicy
     paths: Mapping[str, str]
     uuids: Mapping[str, str]
@@ -59,7 +59,7 @@ def storage(
     *,
     now: float | None = None,
     by_maximum: bool = False,
-) -> Storage:
+) -> StorageManifests:
     """The objects as a problem of the disk level. `now` in seconds since 1970 tells whether a wait is over.
 
     `by_maximum`: usable is maximum − reserved − scheduled instead of available − reserved − scheduled.
@@ -83,7 +83,7 @@ def storage(
                 paths[disk.place] = spec.path or status.disk_path
                 uuids[disk.place] = status.disk_uuid
                 names[disk.node, status.disk_uuid] = name
-    return Storage(
+    return StorageManifests(
         disks=disk_table(rows),
         volumes=_volumes(volumes, placed, names, rules, now, errors),
         policy=rules.policy(),
@@ -128,7 +128,7 @@ def _volumes(
     rules: Settings,
     now: float | None,
     errors: list[InputError],
-) -> tuple[Volume, ...]:
+) -> tuple[StorageVolume, ...]:
     """The volumes that stay, with their replicas; replicas of a volume that is not there are told."""
     by_volume: dict[str, list[LonghornReplica]] = defaultdict(list)
     for replica in replicas:
@@ -213,7 +213,7 @@ def _volume(
     names: Mapping[tuple[str, str], str],
     rules: Settings,
     now: float | None,
-) -> Volume:
+) -> StorageVolume:
     spec, name = volume.spec, volume.metadata.name
     size = min(exact("storage", spec.size, f"Volume {name}: spec.size"), BEYOND)
     if size == 0:
@@ -229,7 +229,7 @@ def _volume(
     working = sum(not each.failed for each in held)
     lacking = len(alike) if len(alike) < len(waiting) else max(len(waiting), spec.number_of_replicas - working)
     engine = spec.data_engine or "v1"
-    return Volume(
+    return StorageVolume(
         name=name,
         size_bytes=size,
         replicas=lacking,
@@ -249,10 +249,10 @@ def _volume(
     )
 
 
-def _held(replica: LonghornReplica, names: Mapping[tuple[str, str], str]) -> Held:
+def _held(replica: LonghornReplica, names: Mapping[tuple[str, str], str]) -> HeldReplica:
     spec = replica.spec
     failed = bool(spec.failed_at)
-    return Held(
+    return HeldReplica(
         name=replica.metadata.name,
         node=spec.node_id,
         # A disk that another node has by now is as good as gone for this replica.

@@ -21,19 +21,19 @@ from fairlead.kube.manifests.placement import (
     table_of,
     unreadable,
 )
-from fairlead.kube.moments import seconds
 from fairlead.kube.objects.karmada import (
     BoundResource,
-    Cluster,
     ClusterAffinity,
-    Placement,
+    KarmadaCluster,
+    KarmadaPlacement,
     PropagationPolicy,
     ReplicaRequirements,
     ResourceBinding,
     ResourceSelector,
 )
 from fairlead.kube.objects.meta import Raw
-from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
+from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
+from fairlead.kube.timestamps import seconds
 from fairlead.levels.fleet.match import suits
 from fairlead.levels.fleet.room import PODS
 from fairlead.model.amounts import exact
@@ -43,11 +43,11 @@ from fairlead.model.errors import InputError
 from fairlead.model.workload import Workload
 
 _VERSIONS = {"Deployment": "apps/v1", "StatefulSet": "apps/v1", "ReplicaSet": "apps/v1", "Job": "batch/v1"}
-_SHAPES: Mapping[str, type[Deployment | StatefulSet | ReplicaSet | Job]] = {
+_SHAPES: Mapping[str, type[Deployment | StatefulSet | ReplicaSet | BatchJob]] = {
     "Deployment": Deployment,
     "StatefulSet": StatefulSet,
     "ReplicaSet": ReplicaSet,
-    "Job": Job,
+    "Job": BatchJob,
 }
 
 
@@ -62,19 +62,19 @@ def name_of(binding: ResourceBinding) -> str:
     return f"{binding.metadata.namespace}/{binding.metadata.name}".lstrip("/")
 
 
-def placement_of(raw: Raw | None, who: str) -> Placement:
+def placement_of(raw: Raw | None, who: str) -> KarmadaPlacement:
     """The fields of a placement that are read; `InputError` where there is none or it cannot be read."""
     if raw is None:
         raise InputError(f"{who}: spec.placement", "is missing; expected the placement of a policy")
     try:
-        return convert(raw, Placement, "not a placement")
+        return convert(raw, KarmadaPlacement, "not a placement")
     except AnswerError as error:
         raise InputError(f"{who}: spec.placement", str(error)) from None
 
 
 def binding_ask(
     binding: ResourceBinding,
-    clusters: Sequence[Cluster],
+    clusters: Sequence[KarmadaCluster],
     knobs: Knobs | None = None,
     neighbours: Neighbours = ALONE,
 ) -> DivisionAsk:
@@ -125,7 +125,7 @@ def _whole_set(binding: ResourceBinding) -> dict[str, int]:
 def _asked(
     workload: DivideWorkload,
     binding: ResourceBinding,
-    clusters: Sequence[Cluster],
+    clusters: Sequence[KarmadaCluster],
     claims: Claims,
     knobs: Knobs,
     who: str,
@@ -160,7 +160,7 @@ def _moment(binding: ResourceBinding, field: str, text: str | None) -> float | N
 
 def unreadable_clusters(found: Catalogue) -> list[InputError]:
     """What clusters report that cannot be read: they stay in the fleet, and their room counts as not known."""
-    return [error for each in found.of(Cluster) if (error := unreadable(each)) is not None]
+    return [error for each in found.of(KarmadaCluster) if (error := unreadable(each)) is not None]
 
 
 def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
@@ -170,7 +170,7 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     errors, and the workload counts as not divided.
     """
     policy = policy_for(found, workload)
-    clusters = found.of(Cluster)
+    clusters = found.of(KarmadaCluster)
     if policy is None or not clusters:
         return None
     who = f"{policy.metadata.namespace}/{policy.metadata.name}".lstrip("/")

@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.kube.manifests.placement import MOST, mode_of, weights_of
 from fairlead.kube.objects.karmada import ReplicaScheduling, ResourceBinding, TargetCluster
-from fairlead.kube.objects.meta import Shape
+from fairlead.kube.objects.meta import ApiShape
 from fairlead.levels.fleet.divide import Division
 from fairlead.model.clusters import ClusterTable, Traits
 from fairlead.model.division import Mode, PriorDivision
@@ -32,7 +32,7 @@ _MODES = {mode.value: mode for mode in Mode}
 _STATIC = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}
 
 
-class LastResult(Shape, frozen=True):
+class LastResult(ApiShape, frozen=True):
     """What is stored. `mode` tells rounding by Webster from static, which Karmada's fields do not."""
 
     replicas: int = 0

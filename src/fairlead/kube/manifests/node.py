@@ -18,7 +18,7 @@ from fairlead.model.workload import COMMUNISM, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ground:
+class PlaceManifests:
     """Nodes with what their pods use, the shape of a replica, and how many of the workload run where.
 
     `need` is how many replicas of the workload do not run yet.
@@ -31,7 +31,7 @@ class Ground:
     strategy: str = COMMUNISM
 
 
-def ground(found: Catalogue, *, workload: str = "", request: Mapping[str, int] | None = None) -> Ground:
+def ground(found: Catalogue, *, workload: str = "", request: Mapping[str, int] | None = None) -> PlaceManifests:
     """What the manifests say. The replica is that of `request`, of the workload named, or of the only one there is.
 
     Where the nodes are marked as read from one cluster, its pods are counted, and workloads of that cluster and
@@ -46,12 +46,12 @@ def ground(found: Catalogue, *, workload: str = "", request: Mapping[str, int] |
     (cluster,) = clusters
     state = node_state(node_records(nodes, found.at(Pod, cluster)))
     if request is not None:
-        return Ground(state=state, shape=Shape(request=tuple(sorted({"pods": 1, **request}.items()))))
+        return PlaceManifests(state=state, shape=Shape(request=tuple(sorted({"pods": 1, **request}.items()))))
     reader = Reader(found, TierRules())
     known = [each for origin in {cluster, ""} for each in reader.controllers(found, origin)]
     chosen = _chosen(known, workload)
     running = Counter(reader.attach(found, cluster, known).running[chosen.key].nodes)
-    return Ground(
+    return PlaceManifests(
         state=state,
         shape=chosen.shape,
         running=running,

@@ -12,28 +12,28 @@ from typing import Annotated, Literal
 import msgspec
 
 from fairlead.kube.manifests.groups import ALONE, Neighbours
-from fairlead.kube.objects.affinity import Toleration as TolerationShape
+from fairlead.kube.objects.affinity import TolerationSpec as TolerationShape
 from fairlead.kube.objects.karmada import (
-    Cluster,
     ClusterAffinity,
     ClusterStatus,
-    Placement,
+    KarmadaCluster,
+    KarmadaPlacement,
     ReplicaScheduling,
     SpreadConstraint,
 )
-from fairlead.kube.objects.meta import Condition, LabelSelector, ObjectMeta, Requirement
+from fairlead.kube.objects.meta import Condition, LabelSelectorSpec, ObjectMeta, RequirementSpec
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.match import OPERATORS, suits
 from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
 from fairlead.model.amounts import exact
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import (
-    Affinity,
     DividePolicy,
     Expression,
+    FleetAffinity,
+    FleetSpread,
     Mode,
     Reschedule,
-    Spread,
     SpreadBy,
     Sticky,
     Ties,
@@ -104,7 +104,9 @@ def mode_of(scheduling: ReplicaScheduling | None, static: Mode = Mode.STATIC) ->
     return Mode.DYNAMIC if preference is not None and preference.dynamic_weight else static
 
 
-def policy_of(placement: Placement, knobs: Knobs, who: str, *, fresh: bool = False, observed: str = "") -> DividePolicy:
+def policy_of(
+    placement: KarmadaPlacement, knobs: Knobs, who: str, *, fresh: bool = False, observed: str = ""
+) -> DividePolicy:
     """The policy of a placement; `who` names its object in errors.
 
     `observed` is the affinity group that holds the workload now: it is tried first, then those after it, then those
@@ -139,14 +141,14 @@ def _from(groups: tuple[ClusterAffinity, ...], observed: str) -> tuple[ClusterAf
     return groups[start:] + groups[:start]
 
 
-def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
+def affinity_of(given: ClusterAffinity, who: str) -> FleetAffinity:
     """Karmada's cluster affinity; an absent selector asks for nothing."""
-    labels = given.label_selector or LabelSelector()
+    labels = given.label_selector or LabelSelectorSpec()
     fields = given.field_selector.match_expressions if given.field_selector else ()
     for each in fields:
         if each.key not in _FIELDS:
             raise InputError(f"{who}: fieldSelector", f"key {each.key!r}; expected one of {', '.join(_FIELDS)}")
-    return Affinity(
+    return FleetAffinity(
         name=given.affinity_name,
         labels=labels.match_labels,
         expressions=_expressions(labels.match_expressions, f"{who}: labelSelector"),
@@ -157,7 +159,7 @@ def affinity_of(given: ClusterAffinity, who: str) -> Affinity:
     )
 
 
-def _expressions(given: Iterable[Requirement], who: str) -> tuple[Expression, ...]:
+def _expressions(given: Iterable[RequirementSpec], who: str) -> tuple[Expression, ...]:
     result = []
     for each in given:
         if each.operator not in OPERATORS:
@@ -170,7 +172,7 @@ def _toleration(given: TolerationShape) -> Toleration:
     return Toleration(key=given.key, operator=given.operator or "Equal", value=given.value, effect=given.effect)
 
 
-def _spread(given: SpreadConstraint, who: str) -> Spread:
+def _spread(given: SpreadConstraint, who: str) -> FleetSpread:
     if given.spread_by_label:
         by = SpreadBy.LABEL
     elif not given.spread_by_field:
@@ -183,10 +185,10 @@ def _spread(given: SpreadConstraint, who: str) -> Spread:
     least, most = max(given.min_groups, 0), given.max_groups
     if most < 0 or (most and most < least):
         raise InputError(f"{who}: spreadConstraints", f"maxGroups {most}; expected at least minGroups ({least})")
-    return Spread(by=by, label=given.spread_by_label, least=least, most=most)
+    return FleetSpread(by=by, label=given.spread_by_label, least=least, most=most)
 
 
-def serves(cluster: Cluster, api_version: str, kind: str) -> bool:
+def serves(cluster: KarmadaCluster, api_version: str, kind: str) -> bool:
     """Whether the cluster lists the kind. One that never reported its kinds, as in a manifest, may serve it."""
     listed = cluster.status.api_enablements
     reported = listed or any(each.type == COMPLETE for each in cluster.status.conditions)
@@ -198,7 +200,7 @@ def serves(cluster: Cluster, api_version: str, kind: str) -> bool:
     )
 
 
-def traits_of(cluster: Cluster, *, evicting: bool = False, barred: Reason | None = None) -> Traits:
+def traits_of(cluster: KarmadaCluster, *, evicting: bool = False, barred: Reason | None = None) -> Traits:
     """What a policy may ask of a Karmada cluster."""
     spec = cluster.spec
     return Traits(
@@ -214,9 +216,9 @@ def traits_of(cluster: Cluster, *, evicting: bool = False, barred: Reason | None
     )
 
 
-def unread_cluster(name: str) -> Cluster:
+def unread_cluster(name: str) -> KarmadaCluster:
     """Stands for a cluster that is there but could never be read (docs/decisions/0215)."""
-    return Cluster(metadata=ObjectMeta(name=name), status=ClusterStatus(conditions=(Condition(type=UNREAD),)))
+    return KarmadaCluster(metadata=ObjectMeta(name=name), status=ClusterStatus(conditions=(Condition(type=UNREAD),)))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -233,7 +235,7 @@ class Claims:
     neighbours: Neighbours = ALONE
 
 
-def barred_by(cluster: Cluster, claims: Claims) -> Reason | None:
+def barred_by(cluster: KarmadaCluster, claims: Claims) -> Reason | None:
     """Why nothing new of the workload may come to the cluster."""
     name, near = cluster.metadata.name, claims.neighbours.near
     if not serves(cluster, *claims.api):
@@ -268,8 +270,8 @@ def weights_of(scheduling: ReplicaScheduling | None, traits: Mapping[str, Traits
 
 
 def table_of(
-    clusters: Sequence[Cluster],
-    placement: Placement,
+    clusters: Sequence[KarmadaCluster],
+    placement: KarmadaPlacement,
     knobs: Knobs,
     who: str,
     claims: Claims,
@@ -300,7 +302,7 @@ def table_of(
     )
 
 
-def _room(cluster: Cluster, request: Mapping[str, int], silent: int) -> int:
+def _room(cluster: KarmadaCluster, request: Mapping[str, int], silent: int) -> int:
     """Whole replicas that still fit; `silent` where the cluster says nothing of its room.
 
     Amounts that cannot be read say nothing; `unreadable` tells of them.
@@ -312,7 +314,7 @@ def _room(cluster: Cluster, request: Mapping[str, int], silent: int) -> int:
         return silent
 
 
-def _holds(cluster: Cluster, whole: Mapping[str, int]) -> bool:
+def _holds(cluster: KarmadaCluster, whole: Mapping[str, int]) -> bool:
     """Whether the sums of a cluster hold a whole set; one that says nothing of its room may."""
     try:
         sums = _sums(cluster, tuple(whole))
@@ -328,12 +330,12 @@ def _holds(cluster: Cluster, whole: Mapping[str, int]) -> bool:
     )
 
 
-def readable(cluster: Cluster) -> None:
+def readable(cluster: KarmadaCluster) -> None:
     """Raises what reading the cluster as a row raises."""
-    table_of([cluster], Placement(), Knobs(), cluster.metadata.name, Claims())
+    table_of([cluster], KarmadaPlacement(), Knobs(), cluster.metadata.name, Claims())
 
 
-def unreadable(cluster: Cluster) -> InputError | None:
+def unreadable(cluster: KarmadaCluster) -> InputError | None:
     """What of the amounts that a cluster reports cannot be read; its room is then not known (decisions/0202)."""
     try:
         _sums(cluster)
@@ -343,7 +345,7 @@ def unreadable(cluster: Cluster) -> InputError | None:
     return None
 
 
-def _sums(cluster: Cluster, names: Sequence[str] | None = None) -> _Sums | None:
+def _sums(cluster: KarmadaCluster, names: Sequence[str] | None = None) -> _Sums | None:
     """Allocatable, allocated and allocating of these resources (None: of all); None where nothing is reported.
 
     Exactly, however large: they are only compared.
@@ -361,7 +363,7 @@ def _sums(cluster: Cluster, names: Sequence[str] | None = None) -> _Sums | None:
     return read("allocatable"), read("allocated"), read("allocating")
 
 
-def _grades(cluster: Cluster) -> list[Grade]:
+def _grades(cluster: KarmadaCluster) -> list[Grade]:
     """The grades of the cluster's nodes, by its resource models; none where it counts no nodes by grade."""
     summary = cluster.status.resource_summary
     counts = {each.grade: each.count for each in summary.allocatable_modelings} if summary else {}

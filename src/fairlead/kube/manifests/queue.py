@@ -18,17 +18,17 @@ from fairlead.kube.codec.queues import (
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.moments import seconds
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup
-from fairlead.kube.objects.volcano import Queue as VolcanoQueue
+from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
-from fairlead.model.queuestate import Job, Queue, QueueState, Role, queue_state
+from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, queue_state
 from fairlead.model.selectors import Term, tolerated
 from fairlead.model.shape import Shape
 
@@ -155,7 +155,7 @@ def queue_state_of(found: Catalogue) -> QueueState:
     free, whole = _room(reader, other)
     return queue_state(
         jobs=jobs,
-        queues=queue_rows(found.of(VolcanoQueue)) or [Queue(name=DEFAULT)],
+        queues=queue_rows(found.of(VolcanoQueue)) or [QueueEntry(name=DEFAULT)],
         weights=namespace_weights(found.of(ResourceQuota)),
         past={},
         whole=whole,
@@ -174,10 +174,10 @@ def _ours(pod: Pod) -> bool:
     return bool(_group_of(pod) or marks_of(pod).queue) or pod.spec.scheduler_name in SCHEDULERS
 
 
-def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
+def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
     spec, meta = group.spec, group.metadata
     alive = [pod for pod in pods if pod.spec.node_name or not pod.spec.scheduling_gates]
-    return Job(
+    return QueuedJob(
         name=f"{meta.namespace}/{meta.name}",
         queue=spec.queue or DEFAULT,
         namespace=meta.namespace,
@@ -191,8 +191,8 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> Job:
     )
 
 
-def _single(reader: _Reader, pod: Pod) -> Job:
-    return Job(
+def _single(reader: _Reader, pod: Pod) -> QueuedJob:
+    return QueuedJob(
         name=f"{pod.metadata.namespace}/{pod.metadata.name}",
         queue=marks_of(pod).queue or DEFAULT,
         namespace=pod.metadata.namespace,

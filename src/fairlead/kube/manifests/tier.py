@@ -8,14 +8,14 @@ import msgspec
 
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.tier import Workload
+from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents
 
-KINDS: dict[str, type[Workload | Pod]] = {
-    "Deployment": Workload,
-    "ReplicaSet": Workload,
-    "StatefulSet": Workload,
+KINDS: dict[str, type[TieredWorkload | Pod]] = {
+    "Deployment": TieredWorkload,
+    "ReplicaSet": TieredWorkload,
+    "StatefulSet": TieredWorkload,
     "Pod": Pod,
 }
 _PLURALS = {f"{kind.lower()}s": kind for kind in KINDS}
@@ -28,10 +28,10 @@ class Existing:
     An object without a namespace is taken to be in any; asked for without a namespace, the only one of that name is it.
     """
 
-    workloads: dict[tuple[str, str, str], Workload] = field(default_factory=dict)
+    workloads: dict[tuple[str, str, str], TieredWorkload] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
 
-    def find(self, kind: str, namespace: str, name: str) -> Workload | None:
+    def find(self, kind: str, namespace: str, name: str) -> TieredWorkload | None:
         """The workload of that kind and name, None where there is none."""
         found = self.workloads.get((kind, namespace, name)) or self.workloads.get((kind, "", name))
         if found is not None or namespace:

@@ -3,16 +3,16 @@
 from collections.abc import Callable, Sequence
 
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
-from fairlead.kube.manifests.reading import Manifest, read_manifests
-from fairlead.kube.manifests.sites import snapshot
-from fairlead.model.progress import Told, nobody
+from fairlead.kube.manifests.load import Manifest, read_manifests
+from fairlead.kube.manifests.snapshot import snapshot
+from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.snapshot import Snapshot
 
 
 def viewed(
     sources: Sequence[str],
     live: Sequence[Manifest] = (),
-    told: Told = nobody,
+    told: OnProgress = no_progress,
     warn: Callable[[str], None] = lambda words: None,
 ) -> tuple[Catalogue, Snapshot]:
     """Everything the sources say; what is broken is among the catalogue's errors, in the order it was read."""

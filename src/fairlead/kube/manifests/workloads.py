@@ -12,7 +12,7 @@ from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodTemplate
 from fairlead.kube.objects.policy import PriorityClass
 from fairlead.kube.objects.volcano import PodGroup
-from fairlead.kube.objects.workloads import Deployment, Job, ReplicaSet, StatefulSet
+from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
 from fairlead.model.errors import InputError
 from fairlead.model.workload import COMMUNISM, Workload
 
@@ -53,7 +53,7 @@ class Reader:
         for owned in found.at(StatefulSet, cluster):
             first = owned.spec.ordinals.start
             yield from self._workload("StatefulSet", owned.metadata, owned.spec.replicas, owned.spec.template, first)
-        for job in found.at(Job, cluster):
+        for job in found.at(BatchJob, cluster):
             wanted = 1 if job.spec.parallelism is None else job.spec.parallelism
             if job.spec.completions is not None:
                 wanted = min(wanted, max(job.spec.completions - job.status.succeeded, 0))

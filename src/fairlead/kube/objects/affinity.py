@@ -2,70 +2,70 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.meta import LabelSelector, Requirement, Shape
+from fairlead.kube.objects.meta import ApiShape, LabelSelectorSpec, RequirementSpec
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
 
 
-class NodeSelectorTerm(Shape, frozen=True):
+class NodeSelectorTerm(ApiShape, frozen=True):
     """All of its expressions must hold. A term without any expression selects no node."""
 
-    match_expressions: tuple[Requirement, ...] = ()
-    match_fields: tuple[Requirement, ...] = ()
+    match_expressions: tuple[RequirementSpec, ...] = ()
+    match_fields: tuple[RequirementSpec, ...] = ()
 
 
-class NodeSelector(Shape, frozen=True):
+class NodeSelector(ApiShape, frozen=True):
     """One of its terms must hold."""
 
     node_selector_terms: tuple[NodeSelectorTerm, ...] = ()
 
 
-class PreferredNodeTerm(Shape, frozen=True):
+class PreferredNodeTerm(ApiShape, frozen=True):
     weight: int = 0
     preference: NodeSelectorTerm = NodeSelectorTerm()
 
 
-class NodeAffinity(Shape, frozen=True):
+class NodeAffinity(ApiShape, frozen=True):
     required: NodeSelector | None = field(name=REQUIRED, default=None)
     preferred: tuple[PreferredNodeTerm, ...] = field(name=PREFERRED, default=())
 
 
-class PodAffinityTerm(Shape, frozen=True):
-    label_selector: LabelSelector | None = None
+class PodAffinityTerm(ApiShape, frozen=True):
+    label_selector: LabelSelectorSpec | None = None
     topology_key: str = ""
     namespaces: tuple[str, ...] = ()
-    namespace_selector: LabelSelector | None = None
+    namespace_selector: LabelSelectorSpec | None = None
     match_label_keys: tuple[str, ...] = ()
     mismatch_label_keys: tuple[str, ...] = ()
 
 
-class WeightedPodAffinityTerm(Shape, frozen=True):
+class WeightedPodAffinityTerm(ApiShape, frozen=True):
     weight: int = 0
     pod_affinity_term: PodAffinityTerm = PodAffinityTerm()
 
 
-class PodAffinity(Shape, frozen=True):
+class PodAffinity(ApiShape, frozen=True):
     """Serves affinity and anti-affinity alike."""
 
     required: tuple[PodAffinityTerm, ...] = field(name=REQUIRED, default=())
     preferred: tuple[WeightedPodAffinityTerm, ...] = field(name=PREFERRED, default=())
 
 
-class Affinity(Shape, frozen=True):
+class Affinity(ApiShape, frozen=True):
     node_affinity: NodeAffinity | None = None
     pod_affinity: PodAffinity | None = None
     pod_anti_affinity: PodAffinity | None = None
 
 
-class Taint(Shape, frozen=True):
+class TaintSpec(ApiShape, frozen=True):
     key: str = ""
     value: str = ""
     effect: str = ""
     time_added: str | None = None
 
 
-class Toleration(Shape, frozen=True):
+class TolerationSpec(ApiShape, frozen=True):
     """An empty key with operator Exists tolerates everything; an empty effect means every effect."""
 
     key: str = ""
@@ -75,11 +75,11 @@ class Toleration(Shape, frozen=True):
     toleration_seconds: int | None = None
 
 
-class TopologySpreadConstraint(Shape, frozen=True):
+class TopologySpreadConstraint(ApiShape, frozen=True):
     max_skew: int = 1
     topology_key: str = ""
     when_unsatisfiable: str = "DoNotSchedule"
-    label_selector: LabelSelector | None = None
+    label_selector: LabelSelectorSpec | None = None
     min_domains: int | None = None
     node_affinity_policy: str = "Honor"
     node_taints_policy: str = "Ignore"

@@ -1,9 +1,9 @@
 """Leases and Events."""
 
-from fairlead.kube.objects.meta import ObjectMeta, ObjectReference, Shape
+from fairlead.kube.objects.meta import ApiShape, ObjectMeta, ObjectReference
 
 
-class LeaseSpec(Shape, frozen=True):
+class LeaseSpec(ApiShape, frozen=True):
     holder_identity: str = ""
     lease_duration_seconds: int = 0
     acquire_time: str | None = None
@@ -11,17 +11,17 @@ class LeaseSpec(Shape, frozen=True):
     lease_transitions: int = 0
 
 
-class Lease(Shape, frozen=True):
+class Lease(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: LeaseSpec = LeaseSpec()
 
 
-class EventSeries(Shape, frozen=True):
+class EventSeries(ApiShape, frozen=True):
     count: int = 0
     last_observed_time: str | None = None
 
 
-class Event(Shape, frozen=True):
+class Event(ApiShape, frozen=True):
     """An Event of events.k8s.io/v1."""
 
     metadata: ObjectMeta = ObjectMeta()

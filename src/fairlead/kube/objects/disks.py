@@ -2,37 +2,37 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.meta import Shape
+from fairlead.kube.objects.meta import ApiShape
 
 
-class GceDisk(Shape, frozen=True):
+class GceDisk(ApiShape, frozen=True):
     pd_name: str = ""
     read_only: bool = False
 
 
-class AwsDisk(Shape, frozen=True):
+class AwsDisk(ApiShape, frozen=True):
     volume_id: str = field(name="volumeID", default="")
 
 
-class AzureDisk(Shape, frozen=True):
+class AzureDisk(ApiShape, frozen=True):
     disk_uri: str = field(name="diskURI", default="")
     kind: str | None = None
 
 
-class CinderDisk(Shape, frozen=True):
+class CinderDisk(ApiShape, frozen=True):
     volume_id: str = field(name="volumeID", default="")
 
 
-class PortworxDisk(Shape, frozen=True):
+class PortworxDisk(ApiShape, frozen=True):
     volume_id: str = field(name="volumeID", default="")
 
 
-class IscsiDisk(Shape, frozen=True):
+class IscsiDisk(ApiShape, frozen=True):
     iqn: str = ""
     read_only: bool = False
 
 
-class RbdDisk(Shape, frozen=True):
+class RbdDisk(ApiShape, frozen=True):
     monitors: tuple[str, ...] = ()
     image: str = ""
     pool: str = "rbd"

@@ -2,46 +2,46 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.affinity import NodeSelector, Taint, Toleration
+from fairlead.kube.objects.affinity import NodeSelector, TaintSpec, TolerationSpec
 from fairlead.kube.objects.meta import (
+    ApiShape,
     Condition,
-    LabelSelector,
+    LabelSelectorSpec,
     LocalReference,
     ObjectMeta,
     Quantities,
     Quantity,
     Raw,
-    Requirement,
-    Shape,
+    RequirementSpec,
 )
 
 
-class FieldSelector(Shape, frozen=True):
-    match_expressions: tuple[Requirement, ...] = ()
+class FieldSelector(ApiShape, frozen=True):
+    match_expressions: tuple[RequirementSpec, ...] = ()
 
 
-class ClusterAffinity(Shape, frozen=True):
+class ClusterAffinity(ApiShape, frozen=True):
     """An empty affinity takes every cluster. `affinity_name` is used in ordered lists of affinities only."""
 
     affinity_name: str = ""
-    label_selector: LabelSelector | None = None
+    label_selector: LabelSelectorSpec | None = None
     field_selector: FieldSelector | None = None
     cluster_names: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
     overflow_affinities: tuple["ClusterAffinity", ...] = ()
 
 
-class StaticWeight(Shape, frozen=True):
+class StaticWeight(ApiShape, frozen=True):
     target_cluster: ClusterAffinity = ClusterAffinity()
     weight: int = 0
 
 
-class WeightPreference(Shape, frozen=True):
+class WeightPreference(ApiShape, frozen=True):
     static_weight_list: tuple[StaticWeight, ...] = ()
     dynamic_weight: str = ""
 
 
-class ReplicaScheduling(Shape, frozen=True):
+class ReplicaScheduling(ApiShape, frozen=True):
     """The defaults hold inside the block; where the whole block is absent, replicas are duplicated."""
 
     replica_scheduling_type: str = "Divided"
@@ -49,42 +49,42 @@ class ReplicaScheduling(Shape, frozen=True):
     weight_preference: WeightPreference | None = None
 
 
-class SpreadConstraint(Shape, frozen=True):
+class SpreadConstraint(ApiShape, frozen=True):
     spread_by_field: str = ""
     spread_by_label: str = ""
     min_groups: int = 1
     max_groups: int = 0
 
 
-class GroupTerm(Shape, frozen=True):
+class GroupTerm(ApiShape, frozen=True):
     group_by_label_key: str = ""
 
 
-class WorkloadAffinity(Shape, frozen=True):
+class WorkloadAffinity(ApiShape, frozen=True):
     """Which label makes groups; the groups themselves stand in the binding, named by Karmada's controllers."""
 
     affinity: GroupTerm | None = None
     anti_affinity: GroupTerm | None = None
 
 
-class Placement(Shape, frozen=True):
+class KarmadaPlacement(ApiShape, frozen=True):
     cluster_affinity: ClusterAffinity | None = None
     cluster_affinities: tuple[ClusterAffinity, ...] = ()
-    cluster_tolerations: tuple[Toleration, ...] = ()
+    cluster_tolerations: tuple[TolerationSpec, ...] = ()
     spread_constraints: tuple[SpreadConstraint, ...] = ()
     replica_scheduling: ReplicaScheduling | None = None
     workload_affinity: WorkloadAffinity | None = None
 
 
-class ResourceSelector(Shape, frozen=True):
+class ResourceSelector(ApiShape, frozen=True):
     api_version: str = ""
     kind: str = ""
     namespace: str = ""
     name: str = ""
-    label_selector: LabelSelector | None = None
+    label_selector: LabelSelectorSpec | None = None
 
 
-class PropagationPolicySpec(Shape, frozen=True):
+class PropagationPolicySpec(ApiShape, frozen=True):
     """`placement` is as in the binding: kept as it came."""
 
     resource_selectors: tuple[ResourceSelector, ...] = ()
@@ -93,19 +93,19 @@ class PropagationPolicySpec(Shape, frozen=True):
     priority: int = 0
 
 
-class PropagationPolicy(Shape, frozen=True):
+class PropagationPolicy(ApiShape, frozen=True):
     """Serves PropagationPolicy and ClusterPropagationPolicy."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PropagationPolicySpec = PropagationPolicySpec()
 
 
-class TargetCluster(Shape, frozen=True):
+class TargetCluster(ApiShape, frozen=True):
     name: str = ""
     replicas: int = 0
 
 
-class BoundResource(Shape, frozen=True):
+class BoundResource(ApiShape, frozen=True):
     api_version: str = ""
     kind: str = ""
     namespace: str = ""
@@ -114,36 +114,36 @@ class BoundResource(Shape, frozen=True):
     resource_version: str = ""
 
 
-class NodeClaim(Shape, frozen=True):
+class NodeClaim(ApiShape, frozen=True):
     hard_node_affinity: NodeSelector | None = None
     node_selector: dict[str, str] = field(default_factory=dict)
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[TolerationSpec, ...] = ()
 
 
-class ReplicaRequirements(Shape, frozen=True):
+class ReplicaRequirements(ApiShape, frozen=True):
     node_claim: NodeClaim | None = None
     resource_request: Quantities = field(default_factory=dict)
     namespace: str = ""
     priority_class_name: str = ""
 
 
-class GracefulEvictionTask(Shape, frozen=True):
+class GracefulEvictionTask(ApiShape, frozen=True):
     from_cluster: str = ""
     replicas: int | None = None
     reason: str = ""
     producer: str = ""
 
 
-class AffinityGroups(Shape, frozen=True):
+class AffinityGroups(ApiShape, frozen=True):
     affinity_group: str = ""
     anti_affinity_group: str = ""
 
 
-class SchedulePriority(Shape, frozen=True):
+class SchedulePriority(ApiShape, frozen=True):
     priority: int = 0
 
 
-class Component(Shape, frozen=True):
+class Component(ApiShape, frozen=True):
     """One pod template of a workload that has several."""
 
     name: str = ""
@@ -151,11 +151,11 @@ class Component(Shape, frozen=True):
     replica_requirements: ReplicaRequirements | None = None
 
 
-class Suspension(Shape, frozen=True):
+class Suspension(ApiShape, frozen=True):
     scheduling: bool = False
 
 
-class ResourceBindingSpec(Shape, frozen=True):
+class ResourceBindingSpec(ApiShape, frozen=True):
     """`placement` is kept as it came, so that it can be recorded whole; `Placement` has the fields that are read."""
 
     resource: BoundResource = BoundResource()
@@ -172,7 +172,7 @@ class ResourceBindingSpec(Shape, frozen=True):
     scheduler_name: str = ""
 
 
-class ResourceBindingStatus(Shape, frozen=True):
+class ResourceBindingStatus(ApiShape, frozen=True):
     """`last_schedule_result` exists only where the CRD has that field."""
 
     scheduler_observed_generation: int = 0
@@ -182,7 +182,7 @@ class ResourceBindingStatus(Shape, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class ResourceBinding(Shape, frozen=True):
+class ResourceBinding(ApiShape, frozen=True):
     """Serves ResourceBinding and ClusterResourceBinding."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -190,7 +190,7 @@ class ResourceBinding(Shape, frozen=True):
     status: ResourceBindingStatus = ResourceBindingStatus()
 
 
-class ModelRange(Shape, frozen=True):
+class ModelRange(ApiShape, frozen=True):
     """What a node of the grade has free of a resource: at least `min`, less than `max`."""
 
     name: str = ""
@@ -198,53 +198,53 @@ class ModelRange(Shape, frozen=True):
     max: Quantity = 0
 
 
-class ResourceModel(Shape, frozen=True):
+class ResourceModel(ApiShape, frozen=True):
     """A grade of nodes."""
 
     grade: int = 0
     ranges: tuple[ModelRange, ...] = ()
 
 
-class ClusterSpec(Shape, frozen=True):
+class ClusterSpec(ApiShape, frozen=True):
     provider: str = ""
     region: str = ""
     zone: str = ""
     zones: tuple[str, ...] = ()
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[TaintSpec, ...] = ()
     secret_ref: LocalReference | None = None
     resource_models: tuple[ResourceModel, ...] = ()
 
 
-class AllocatableModeling(Shape, frozen=True):
+class AllocatableModeling(ApiShape, frozen=True):
     """How many nodes of a grade there are."""
 
     grade: int = 0
     count: int = 0
 
 
-class ResourceSummary(Shape, frozen=True):
+class ResourceSummary(ApiShape, frozen=True):
     allocatable: Quantities = field(default_factory=dict)
     allocated: Quantities = field(default_factory=dict)
     allocating: Quantities = field(default_factory=dict)
     allocatable_modelings: tuple[AllocatableModeling, ...] = ()
 
 
-class ApiResource(Shape, frozen=True):
+class ApiResource(ApiShape, frozen=True):
     kind: str = ""
 
 
-class ApiEnablement(Shape, frozen=True):
+class ApiEnablement(ApiShape, frozen=True):
     group_version: str = ""
     resources: tuple[ApiResource, ...] = ()
 
 
-class ClusterStatus(Shape, frozen=True):
+class ClusterStatus(ApiShape, frozen=True):
     resource_summary: ResourceSummary | None = None
     api_enablements: tuple[ApiEnablement, ...] = ()
     conditions: tuple[Condition, ...] = ()
 
 
-class Cluster(Shape, frozen=True):
+class KarmadaCluster(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ClusterSpec = ClusterSpec()
     status: ClusterStatus = ClusterStatus()

@@ -2,10 +2,10 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.meta import Condition, ObjectMeta, Shape
+from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta
 
 
-class DiskSpec(Shape, frozen=True):
+class DiskSpec(ApiShape, frozen=True):
     path: str = ""
     disk_type: str = ""
     allow_scheduling: bool = False
@@ -14,7 +14,7 @@ class DiskSpec(Shape, frozen=True):
     tags: tuple[str, ...] = ()
 
 
-class DiskStatus(Shape, frozen=True):
+class DiskStatus(ApiShape, frozen=True):
     """All sizes in bytes. `scheduled_replica` maps the replicas on the disk to their sizes, the other the images."""
 
     conditions: tuple[Condition, ...] = ()
@@ -28,7 +28,7 @@ class DiskStatus(Shape, frozen=True):
     disk_type: str = ""
 
 
-class LonghornNodeSpec(Shape, frozen=True):
+class LonghornNodeSpec(ApiShape, frozen=True):
     name: str = ""
     allow_scheduling: bool = False
     eviction_requested: bool = False
@@ -36,27 +36,27 @@ class LonghornNodeSpec(Shape, frozen=True):
     disks: dict[str, DiskSpec] = field(default_factory=dict)
 
 
-class LonghornNodeStatus(Shape, frozen=True):
+class LonghornNodeStatus(ApiShape, frozen=True):
     conditions: tuple[Condition, ...] = ()
     region: str = ""
     zone: str = ""
     disk_status: dict[str, DiskStatus] = field(default_factory=dict)
 
 
-class LonghornNode(Shape, frozen=True):
+class LonghornNode(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: LonghornNodeSpec = LonghornNodeSpec()
     status: LonghornNodeStatus = LonghornNodeStatus()
 
 
-class VolumeTopologyTerm(Shape, frozen=True):
+class VolumeTopologyTerm(ApiShape, frozen=True):
     """A failure domain that replicas of the volume may be in."""
 
     zone: str = ""
     region: str = ""
 
 
-class LonghornVolumeSpec(Shape, frozen=True):
+class LonghornVolumeSpec(ApiShape, frozen=True):
     """`size` is a whole number of bytes written as text; people write a number."""
 
     size: str | int = "0"
@@ -73,7 +73,7 @@ class LonghornVolumeSpec(Shape, frozen=True):
     topology_requirement: tuple[VolumeTopologyTerm, ...] = ()
 
 
-class LonghornVolumeStatus(Shape, frozen=True):
+class LonghornVolumeStatus(ApiShape, frozen=True):
     state: str = ""
     robustness: str = ""
     actual_size: int = 0
@@ -82,13 +82,13 @@ class LonghornVolumeStatus(Shape, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class LonghornVolume(Shape, frozen=True):
+class LonghornVolume(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: LonghornVolumeSpec = LonghornVolumeSpec()
     status: LonghornVolumeStatus = LonghornVolumeStatus()
 
 
-class LonghornReplicaSpec(Shape, frozen=True):
+class LonghornReplicaSpec(ApiShape, frozen=True):
     """`disk_id` holds the disk's UUID. A replica without a node is not scheduled yet."""
 
     volume_name: str = ""
@@ -107,18 +107,18 @@ class LonghornReplicaSpec(Shape, frozen=True):
     eviction_requested: bool = False
 
 
-class LonghornReplicaStatus(Shape, frozen=True):
+class LonghornReplicaStatus(ApiShape, frozen=True):
     current_state: str = ""
     started: bool = False
     conditions: tuple[Condition, ...] = ()
 
 
-class LonghornReplica(Shape, frozen=True):
+class LonghornReplica(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: LonghornReplicaSpec = LonghornReplicaSpec()
     status: LonghornReplicaStatus = LonghornReplicaStatus()
 
 
-class LonghornSetting(Shape, frozen=True):
+class LonghornSetting(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     value: str = ""

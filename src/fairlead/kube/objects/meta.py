@@ -11,11 +11,11 @@ Quantities = dict[str, Quantity]
 Raw = dict[str, Any]
 
 
-class Shape(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
+class ApiShape(msgspec.Struct, frozen=True, gc=False, rename="camel", omit_defaults=True):
     """Base of all shapes. Out of sight of the cycle collector: they hold no cycles, and there are many."""
 
 
-class OwnerReference(Shape, frozen=True):
+class OwnerReference(ApiShape, frozen=True):
     api_version: str = ""
     kind: str = ""
     name: str = ""
@@ -23,7 +23,7 @@ class OwnerReference(Shape, frozen=True):
     controller: bool = False
 
 
-class ObjectMeta(Shape, frozen=True):
+class ObjectMeta(ApiShape, frozen=True):
     name: str = ""
     generate_name: str = ""
     namespace: str = ""
@@ -43,13 +43,13 @@ class ObjectMeta(Shape, frozen=True):
         return next((owner for owner in self.owner_references if owner.controller), None)
 
 
-class Bare(Shape, frozen=True):
+class Bare(ApiShape, frozen=True):
     """Any object, seen only by its metadata."""
 
     metadata: ObjectMeta = ObjectMeta()
 
 
-class Requirement(Shape, frozen=True):
+class RequirementSpec(ApiShape, frozen=True):
     """One expression of a label, node or field selector."""
 
     key: str = ""
@@ -57,14 +57,14 @@ class Requirement(Shape, frozen=True):
     values: tuple[str, ...] = ()
 
 
-class LabelSelector(Shape, frozen=True):
+class LabelSelectorSpec(ApiShape, frozen=True):
     """Empty selects everything; absent (None at the place of use) selects nothing."""
 
     match_labels: dict[str, str] = msgspec.field(default_factory=dict)
-    match_expressions: tuple[Requirement, ...] = ()
+    match_expressions: tuple[RequirementSpec, ...] = ()
 
 
-class Condition(Shape, frozen=True):
+class Condition(ApiShape, frozen=True):
     type: str = ""
     status: str = ""
     reason: str = ""
@@ -74,7 +74,7 @@ class Condition(Shape, frozen=True):
     observed_generation: int = 0
 
 
-class ObjectReference(Shape, frozen=True):
+class ObjectReference(ApiShape, frozen=True):
     """Points at one object, for events, claims and the like."""
 
     api_version: str = ""
@@ -86,5 +86,5 @@ class ObjectReference(Shape, frozen=True):
     field_path: str = ""
 
 
-class LocalReference(Shape, frozen=True):
+class LocalReference(ApiShape, frozen=True):
     name: str = ""

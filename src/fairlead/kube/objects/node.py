@@ -2,28 +2,28 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.affinity import Taint
-from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Shape
+from fairlead.kube.objects.affinity import TaintSpec
+from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta, Quantities
 
 
-class NodeSpec(Shape, frozen=True):
+class NodeSpec(ApiShape, frozen=True):
     unschedulable: bool = False
-    taints: tuple[Taint, ...] = ()
+    taints: tuple[TaintSpec, ...] = ()
     provider_id: str = field(name="providerID", default="")
 
 
-class NodeImage(Shape, frozen=True):
+class NodeImage(ApiShape, frozen=True):
     names: tuple[str, ...] = ()
     size_bytes: int = 0
 
 
-class NodeSystem(Shape, frozen=True):
+class NodeSystem(ApiShape, frozen=True):
     architecture: str = ""
     operating_system: str = ""
     kubelet_version: str = ""
 
 
-class NodeStatus(Shape, frozen=True):
+class NodeStatus(ApiShape, frozen=True):
     capacity: Quantities = field(default_factory=dict)
     allocatable: Quantities = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
@@ -33,7 +33,7 @@ class NodeStatus(Shape, frozen=True):
     declared_features: tuple[str, ...] = ()
 
 
-class Node(Shape, frozen=True):
+class Node(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: NodeSpec = NodeSpec()
     status: NodeStatus = NodeStatus()

@@ -2,18 +2,18 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.affinity import Affinity, Toleration, TopologySpreadConstraint
+from fairlead.kube.objects.affinity import Affinity, TolerationSpec, TopologySpreadConstraint
 from fairlead.kube.objects.disks import AwsDisk, AzureDisk, CinderDisk, GceDisk, IscsiDisk, PortworxDisk, RbdDisk
-from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Shape
+from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta, Quantities
 from fairlead.kube.objects.storage import ClaimTemplate
 
 
-class ContainerClaim(Shape, frozen=True):
+class ContainerClaim(ApiShape, frozen=True):
     name: str = ""
     request: str = ""
 
 
-class Resources(Shape, frozen=True):
+class Resources(ApiShape, frozen=True):
     """What is asked for and what is the most. An absent request takes the limit's value (the server fills it in)."""
 
     requests: Quantities = field(default_factory=dict)
@@ -21,7 +21,7 @@ class Resources(Shape, frozen=True):
     claims: tuple[ContainerClaim, ...] = ()
 
 
-class ContainerPort(Shape, frozen=True):
+class ContainerPort(ApiShape, frozen=True):
     name: str = ""
     container_port: int = 0
     host_port: int = 0
@@ -29,11 +29,11 @@ class ContainerPort(Shape, frozen=True):
     protocol: str = "TCP"
 
 
-class RestartRule(Shape, frozen=True):
+class RestartRule(ApiShape, frozen=True):
     action: str = ""
 
 
-class Container(Shape, frozen=True):
+class Container(ApiShape, frozen=True):
     """`restart_policy` is set only on init containers; Always makes one a sidecar that keeps its request."""
 
     name: str = ""
@@ -44,20 +44,20 @@ class Container(Shape, frozen=True):
     restart_policy_rules: tuple[RestartRule, ...] = ()
 
 
-class ClaimVolume(Shape, frozen=True):
+class ClaimVolume(ApiShape, frozen=True):
     claim_name: str = ""
     read_only: bool = False
 
 
-class EphemeralVolume(Shape, frozen=True):
+class EphemeralVolume(ApiShape, frozen=True):
     volume_claim_template: ClaimTemplate = ClaimTemplate()
 
 
-class InlineCsi(Shape, frozen=True):
+class InlineCsi(ApiShape, frozen=True):
     driver: str = ""
 
 
-class Volume(Shape, frozen=True):
+class PodVolume(ApiShape, frozen=True):
     """One volume of a pod. In-tree disks may not be shared on a node, or count in the limits of their drivers."""
 
     name: str = ""
@@ -73,23 +73,23 @@ class Volume(Shape, frozen=True):
     rbd: RbdDisk | None = None
 
 
-class PodResourceClaim(Shape, frozen=True):
+class PodResourceClaim(ApiShape, frozen=True):
     name: str = ""
     resource_claim_name: str = ""
     resource_claim_template_name: str = ""
 
 
-class SchedulingGate(Shape, frozen=True):
+class SchedulingGate(ApiShape, frozen=True):
     name: str = ""
 
 
-class SchedulingGroup(Shape, frozen=True):
+class SchedulingGroup(ApiShape, frozen=True):
     """Kubernetes' own gangs, where they are served: the PodGroup of scheduling.k8s.io that the pod is part of."""
 
     pod_group_name: str = ""
 
 
-class PodSpec(Shape, frozen=True):
+class PodSpec(ApiShape, frozen=True):
     node_name: str = ""
     scheduler_name: str = ""
     priority: int | None = None
@@ -97,14 +97,14 @@ class PodSpec(Shape, frozen=True):
     preemption_policy: str = ""
     node_selector: dict[str, str] = field(default_factory=dict)
     affinity: Affinity | None = None
-    tolerations: tuple[Toleration, ...] = ()
+    tolerations: tuple[TolerationSpec, ...] = ()
     topology_spread_constraints: tuple[TopologySpreadConstraint, ...] = ()
     containers: tuple[Container, ...] = ()
     init_containers: tuple[Container, ...] = ()
     overhead: Quantities = field(default_factory=dict)
     resources: Resources | None = None
     resource_claims: tuple[PodResourceClaim, ...] = ()
-    volumes: tuple[Volume, ...] = ()
+    volumes: tuple[PodVolume, ...] = ()
     scheduling_gates: tuple[SchedulingGate, ...] = ()
     scheduling_group: SchedulingGroup | None = None
     host_network: bool = False
@@ -114,7 +114,7 @@ class PodSpec(Shape, frozen=True):
     termination_grace_period_seconds: int | None = None
 
 
-class ContainerStatus(Shape, frozen=True):
+class ContainerStatus(ApiShape, frozen=True):
     """`resources` and `allocated_resources` differ from the spec while a resize in place is under way."""
 
     name: str = ""
@@ -123,7 +123,7 @@ class ContainerStatus(Shape, frozen=True):
     allocated_resources: Quantities = field(default_factory=dict)
 
 
-class PodStatus(Shape, frozen=True):
+class PodStatus(ApiShape, frozen=True):
     phase: str = ""
     reason: str = ""
     conditions: tuple[Condition, ...] = ()
@@ -135,7 +135,7 @@ class PodStatus(Shape, frozen=True):
     init_container_statuses: tuple[ContainerStatus, ...] = ()
 
 
-class Pod(Shape, frozen=True):
+class Pod(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()
     status: PodStatus = PodStatus()
@@ -146,6 +146,6 @@ class Pod(Shape, frozen=True):
         return self.status.phase in ("Succeeded", "Failed")
 
 
-class PodTemplate(Shape, frozen=True):
+class PodTemplate(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodSpec = PodSpec()

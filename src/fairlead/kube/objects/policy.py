@@ -2,42 +2,42 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.meta import Condition, LabelSelector, ObjectMeta, Quantities, Shape
+from fairlead.kube.objects.meta import ApiShape, Condition, LabelSelectorSpec, ObjectMeta, Quantities
 
 
-class NamespaceStatus(Shape, frozen=True):
+class NamespaceStatus(ApiShape, frozen=True):
     phase: str = ""
 
 
-class Namespace(Shape, frozen=True):
+class Namespace(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     status: NamespaceStatus = NamespaceStatus()
 
 
-class ResourceQuotaSpec(Shape, frozen=True):
+class ResourceQuotaSpec(ApiShape, frozen=True):
     hard: Quantities = field(default_factory=dict)
     scopes: tuple[str, ...] = ()
 
 
-class ResourceQuotaStatus(Shape, frozen=True):
+class ResourceQuotaStatus(ApiShape, frozen=True):
     hard: Quantities = field(default_factory=dict)
     used: Quantities = field(default_factory=dict)
 
 
-class ResourceQuota(Shape, frozen=True):
+class ResourceQuota(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
     status: ResourceQuotaStatus = ResourceQuotaStatus()
 
 
-class PodDisruptionBudgetSpec(Shape, frozen=True):
+class PodDisruptionBudgetSpec(ApiShape, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
-    selector: LabelSelector | None = None
+    selector: LabelSelectorSpec | None = None
     unhealthy_pod_eviction_policy: str = ""
 
 
-class PodDisruptionBudgetStatus(Shape, frozen=True):
+class PodDisruptionBudgetStatus(ApiShape, frozen=True):
     observed_generation: int = 0
     disruptions_allowed: int = 0
     current_healthy: int = 0
@@ -47,25 +47,25 @@ class PodDisruptionBudgetStatus(Shape, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class PodDisruptionBudget(Shape, frozen=True):
+class PodDisruptionBudget(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PodDisruptionBudgetSpec = PodDisruptionBudgetSpec()
     status: PodDisruptionBudgetStatus = PodDisruptionBudgetStatus()
 
 
-class PriorityClass(Shape, frozen=True):
+class PriorityClass(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     value: int = 0
     global_default: bool = False
     preemption_policy: str = "PreemptLowerPriority"
 
 
-class ConfigMap(Shape, frozen=True):
+class ConfigMap(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     data: dict[str, str] = field(default_factory=dict)
 
 
-class Secret(Shape, frozen=True):
+class Secret(ApiShape, frozen=True):
     """`data` is base64 text, as stored."""
 
     metadata: ObjectMeta = ObjectMeta()

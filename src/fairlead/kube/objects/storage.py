@@ -4,15 +4,23 @@ from msgspec import field
 
 from fairlead.kube.objects.affinity import NodeSelector
 from fairlead.kube.objects.disks import AwsDisk, AzureDisk, CinderDisk, GceDisk, PortworxDisk
-from fairlead.kube.objects.meta import LabelSelector, ObjectMeta, ObjectReference, Quantities, Quantity, Raw, Shape
+from fairlead.kube.objects.meta import (
+    ApiShape,
+    LabelSelectorSpec,
+    ObjectMeta,
+    ObjectReference,
+    Quantities,
+    Quantity,
+    Raw,
+)
 
 
-class VolumeRequest(Shape, frozen=True):
+class VolumeRequest(ApiShape, frozen=True):
     requests: Quantities = field(default_factory=dict)
     limits: Quantities = field(default_factory=dict)
 
 
-class PersistentVolumeClaimSpec(Shape, frozen=True):
+class PersistentVolumeClaimSpec(ApiShape, frozen=True):
     """`storage_class_name` None means the default class, empty text means no class at all."""
 
     access_modes: tuple[str, ...] = ()
@@ -20,38 +28,38 @@ class PersistentVolumeClaimSpec(Shape, frozen=True):
     storage_class_name: str | None = None
     volume_name: str = ""
     volume_mode: str = "Filesystem"
-    selector: LabelSelector | None = None
+    selector: LabelSelectorSpec | None = None
     volume_attributes_class_name: str = ""
 
 
-class PersistentVolumeClaimStatus(Shape, frozen=True):
+class PersistentVolumeClaimStatus(ApiShape, frozen=True):
     phase: str = ""
     capacity: Quantities = field(default_factory=dict)
 
 
-class PersistentVolumeClaim(Shape, frozen=True):
+class PersistentVolumeClaim(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
     status: PersistentVolumeClaimStatus = PersistentVolumeClaimStatus()
 
 
-class ClaimTemplate(Shape, frozen=True):
+class ClaimTemplate(ApiShape, frozen=True):
     """A claim that is made for each pod."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeClaimSpec = PersistentVolumeClaimSpec()
 
 
-class CsiSource(Shape, frozen=True):
+class CsiSource(ApiShape, frozen=True):
     driver: str = ""
     volume_handle: str = ""
 
 
-class VolumeNodeAffinity(Shape, frozen=True):
+class VolumeNodeAffinity(ApiShape, frozen=True):
     required: NodeSelector | None = None
 
 
-class PersistentVolumeSpec(Shape, frozen=True):
+class PersistentVolumeSpec(ApiShape, frozen=True):
     capacity: Quantities = field(default_factory=dict)
     access_modes: tuple[str, ...] = ()
     claim_ref: ObjectReference | None = None
@@ -69,26 +77,26 @@ class PersistentVolumeSpec(Shape, frozen=True):
     local: Raw | None = None
 
 
-class PersistentVolumeStatus(Shape, frozen=True):
+class PersistentVolumeStatus(ApiShape, frozen=True):
     phase: str = ""
 
 
-class PersistentVolume(Shape, frozen=True):
+class PersistentVolume(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: PersistentVolumeSpec = PersistentVolumeSpec()
     status: PersistentVolumeStatus = PersistentVolumeStatus()
 
 
-class TopologyRequirement(Shape, frozen=True):
+class TopologyRequirement(ApiShape, frozen=True):
     key: str = ""
     values: tuple[str, ...] = ()
 
 
-class TopologyTerm(Shape, frozen=True):
+class TopologyTerm(ApiShape, frozen=True):
     match_label_expressions: tuple[TopologyRequirement, ...] = ()
 
 
-class StorageClass(Shape, frozen=True):
+class StorageClass(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
@@ -98,57 +106,57 @@ class StorageClass(Shape, frozen=True):
     allowed_topologies: tuple[TopologyTerm, ...] = ()
 
 
-class CsiNodeAllocatable(Shape, frozen=True):
+class CsiNodeAllocatable(ApiShape, frozen=True):
     """`count` None: the driver sets no limit."""
 
     count: int | None = None
 
 
-class CsiNodeDriver(Shape, frozen=True):
+class CsiNodeDriver(ApiShape, frozen=True):
     name: str = ""
     node_id: str = field(name="nodeID", default="")
     topology_keys: tuple[str, ...] = ()
     allocatable: CsiNodeAllocatable | None = None
 
 
-class CsiNodeSpec(Shape, frozen=True):
+class CsiNodeSpec(ApiShape, frozen=True):
     drivers: tuple[CsiNodeDriver, ...] = ()
 
 
-class CsiNode(Shape, frozen=True):
+class CsiNode(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: CsiNodeSpec = CsiNodeSpec()
 
 
-class CsiStorageCapacity(Shape, frozen=True):
+class CsiStorageCapacity(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
-    node_topology: LabelSelector | None = None
+    node_topology: LabelSelectorSpec | None = None
     storage_class_name: str = ""
     capacity: Quantity | None = None
     maximum_volume_size: Quantity | None = None
 
 
-class CsiDriverSpec(Shape, frozen=True):
+class CsiDriverSpec(ApiShape, frozen=True):
     attach_required: bool = True
     storage_capacity: bool = False
 
 
-class CsiDriver(Shape, frozen=True):
+class CsiDriver(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: CsiDriverSpec = CsiDriverSpec()
 
 
-class AttachedVolume(Shape, frozen=True):
+class AttachedVolume(ApiShape, frozen=True):
     persistent_volume_name: str = ""
 
 
-class VolumeAttachmentSpec(Shape, frozen=True):
+class VolumeAttachmentSpec(ApiShape, frozen=True):
     attacher: str = ""
     node_name: str = ""
     source: AttachedVolume = AttachedVolume()
 
 
-class VolumeAttachment(Shape, frozen=True):
+class VolumeAttachment(ApiShape, frozen=True):
     """A volume that a driver has, or is about to have, attached to a node."""
 
     metadata: ObjectMeta = ObjectMeta()

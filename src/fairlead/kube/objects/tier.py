@@ -1,15 +1,15 @@
 """What the tier webhook reads and writes: workloads and pods seen by a few fields, and its own ledger."""
 
-from fairlead.kube.objects.meta import ObjectMeta, Shape
+from fairlead.kube.objects.meta import ApiShape, ObjectMeta
 from fairlead.kube.objects.workloads import Ordinals, ReplicaStatus
 
 
-class WorkloadSpec(Shape, frozen=True):
+class WorkloadSpec(ApiShape, frozen=True):
     replicas: int | None = None
     ordinals: Ordinals = Ordinals()
 
 
-class Workload(Shape, frozen=True):
+class TieredWorkload(ApiShape, frozen=True):
     """A Deployment, ReplicaSet or StatefulSet without its pod template, so that a cache of all of them stays small."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -17,11 +17,11 @@ class Workload(Shape, frozen=True):
     status: ReplicaStatus = ReplicaStatus()
 
 
-class MarkedStatus(Shape, frozen=True):
+class MarkedStatus(ApiShape, frozen=True):
     phase: str = ""
 
 
-class MarkedPod(Shape, frozen=True):
+class MarkedPod(ApiShape, frozen=True):
     """A stored pod that carries the marks of a tier."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -33,7 +33,7 @@ class MarkedPod(Shape, frozen=True):
         return self.metadata.deletion_timestamp is None and self.status.phase not in ("Succeeded", "Failed")
 
 
-class LedgerSpec(Shape, frozen=True):
+class LedgerSpec(ApiShape, frozen=True):
     """Whose slots these are."""
 
     namespace: str = ""
@@ -41,14 +41,14 @@ class LedgerSpec(Shape, frozen=True):
     deployment: str = ""
 
 
-class LedgerSlots(Shape, frozen=True):
+class LedgerSlots(ApiShape, frozen=True):
     """`seen` are those of `granted` that a stored pod was found to carry."""
 
     granted: tuple[str, ...] = ()
     seen: tuple[str, ...] = ()
 
 
-class LedgerCount(Shape, frozen=True):
+class LedgerCount(ApiShape, frozen=True):
     """The numbers for people, as of the last write."""
 
     target: int = 0
@@ -57,7 +57,7 @@ class LedgerCount(Shape, frozen=True):
     spot: int = 0
 
 
-class TierLedger(Shape, frozen=True):
+class TierLedger(ApiShape, frozen=True):
     """The slots granted within one ReplicaSet, whose uid is the ledger's name."""
 
     metadata: ObjectMeta = ObjectMeta()

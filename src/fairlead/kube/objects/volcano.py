@@ -2,14 +2,14 @@
 
 from msgspec import field
 
-from fairlead.kube.objects.meta import Condition, ObjectMeta, Quantities, Shape
+from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta, Quantities
 
 
-class Guarantee(Shape, frozen=True):
+class Guarantee(ApiShape, frozen=True):
     resource: Quantities = field(default_factory=dict)
 
 
-class QueueSpec(Shape, frozen=True):
+class QueueSpec(ApiShape, frozen=True):
     """`weight` and `reclaimable` absent mean 1 and true, filled in by Volcano's webhook where it runs."""
 
     weight: int | None = None
@@ -21,7 +21,7 @@ class QueueSpec(Shape, frozen=True):
     priority: int = 0
 
 
-class QueueStatus(Shape, frozen=True):
+class QueueStatus(ApiShape, frozen=True):
     state: str = ""
     allocated: Quantities = field(default_factory=dict)
     pending: int = 0
@@ -31,13 +31,13 @@ class QueueStatus(Shape, frozen=True):
     completed: int = 0
 
 
-class Queue(Shape, frozen=True):
+class VolcanoQueue(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: QueueSpec = QueueSpec()
     status: QueueStatus = QueueStatus()
 
 
-class PodGroupSpec(Shape, frozen=True):
+class PodGroupSpec(ApiShape, frozen=True):
     min_member: int | None = None
     min_task_member: dict[str, int] = field(default_factory=dict)
     min_resources: Quantities = field(default_factory=dict)
@@ -51,7 +51,7 @@ class PodGroupCondition(Condition, frozen=True):
     transition_id: str = field(default="", name="transitionID")
 
 
-class PodGroupStatus(Shape, frozen=True):
+class PodGroupStatus(ApiShape, frozen=True):
     phase: str = ""
     running: int = 0
     succeeded: int = 0
@@ -59,7 +59,7 @@ class PodGroupStatus(Shape, frozen=True):
     conditions: tuple[PodGroupCondition, ...] = ()
 
 
-class PodGroup(Shape, frozen=True):
+class PodGroup(ApiShape, frozen=True):
     """Volcano's gang. It has no status subresource: the status is written on the object."""
 
     metadata: ObjectMeta = ObjectMeta()
@@ -67,25 +67,25 @@ class PodGroup(Shape, frozen=True):
     status: PodGroupStatus = PodGroupStatus()
 
 
-class GangPolicy(Shape, frozen=True):
+class GangPolicy(ApiShape, frozen=True):
     min_count: int = 1
 
 
-class SchedulingPolicy(Shape, frozen=True):
+class SchedulingPolicy(ApiShape, frozen=True):
     gang: GangPolicy | None = None
 
 
-class NativePodGroupSpec(Shape, frozen=True):
+class NativePodGroupSpec(ApiShape, frozen=True):
     scheduling_policy: SchedulingPolicy = SchedulingPolicy()
     priority_class_name: str = ""
     priority: int | None = None
 
 
-class NativePodGroupStatus(Shape, frozen=True):
+class NativePodGroupStatus(ApiShape, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class NativePodGroup(Shape, frozen=True):
+class NativePodGroup(ApiShape, frozen=True):
     """The gang of scheduling.k8s.io/v1alpha2, off by default in Kubernetes 1.36."""
 
     metadata: ObjectMeta = ObjectMeta()

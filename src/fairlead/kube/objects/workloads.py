@@ -1,6 +1,6 @@
 """Controllers of pods: Deployments, ReplicaSets, StatefulSets, Jobs."""
 
-from fairlead.kube.objects.meta import Condition, LabelSelector, ObjectMeta, Shape
+from fairlead.kube.objects.meta import ApiShape, Condition, LabelSelectorSpec, ObjectMeta
 from fairlead.kube.objects.pod import PodTemplate
 from fairlead.kube.objects.storage import ClaimTemplate
 
@@ -8,19 +8,19 @@ Bound = int | str
 """A number of pods, or a percentage as text (`25%`)."""
 
 
-class RollingUpdate(Shape, frozen=True):
+class RollingUpdate(ApiShape, frozen=True):
     max_surge: Bound | None = None
     max_unavailable: Bound | None = None
 
 
-class Rollout(Shape, frozen=True):
+class Rollout(ApiShape, frozen=True):
     """How pods are replaced: the `strategy` of a Deployment, the `updateStrategy` of a StatefulSet."""
 
     type: str = ""
     rolling_update: RollingUpdate | None = None
 
 
-class ReplicaStatus(Shape, frozen=True):
+class ReplicaStatus(ApiShape, frozen=True):
     observed_generation: int = 0
     replicas: int = 0
     ready_replicas: int = 0
@@ -29,41 +29,41 @@ class ReplicaStatus(Shape, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class DeploymentSpec(Shape, frozen=True):
+class DeploymentSpec(ApiShape, frozen=True):
     """`replicas` is absent only before defaulting; it then means 1."""
 
     replicas: int | None = None
-    selector: LabelSelector | None = None
+    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
     strategy: Rollout = Rollout()
     paused: bool = False
 
 
-class Deployment(Shape, frozen=True):
+class Deployment(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: DeploymentSpec = DeploymentSpec()
     status: ReplicaStatus = ReplicaStatus()
 
 
-class ReplicaSetSpec(Shape, frozen=True):
+class ReplicaSetSpec(ApiShape, frozen=True):
     replicas: int | None = None
-    selector: LabelSelector | None = None
+    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
 
 
-class ReplicaSet(Shape, frozen=True):
+class ReplicaSet(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
     status: ReplicaStatus = ReplicaStatus()
 
 
-class Ordinals(Shape, frozen=True):
+class Ordinals(ApiShape, frozen=True):
     start: int = 0
 
 
-class StatefulSetSpec(Shape, frozen=True):
+class StatefulSetSpec(ApiShape, frozen=True):
     replicas: int | None = None
-    selector: LabelSelector | None = None
+    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
     ordinals: Ordinals = Ordinals()
     pod_management_policy: str = "OrderedReady"
@@ -72,13 +72,13 @@ class StatefulSetSpec(Shape, frozen=True):
     volume_claim_templates: tuple[ClaimTemplate, ...] = ()
 
 
-class StatefulSet(Shape, frozen=True):
+class StatefulSet(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
     status: ReplicaStatus = ReplicaStatus()
 
 
-class JobSpec(Shape, frozen=True):
+class JobSpec(ApiShape, frozen=True):
     parallelism: int | None = None
     completions: int | None = None
     suspend: bool = False
@@ -86,7 +86,7 @@ class JobSpec(Shape, frozen=True):
     template: PodTemplate = PodTemplate()
 
 
-class JobStatus(Shape, frozen=True):
+class JobStatus(ApiShape, frozen=True):
     active: int = 0
     ready: int = 0
     succeeded: int = 0
@@ -94,7 +94,7 @@ class JobStatus(Shape, frozen=True):
     conditions: tuple[Condition, ...] = ()
 
 
-class Job(Shape, frozen=True):
+class BatchJob(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()

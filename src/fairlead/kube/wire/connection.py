@@ -6,7 +6,7 @@ from abc import ABC, abstractmethod
 from typing import cast
 
 from fairlead.kube.transport import Response
-from fairlead.kube.wire.answer import Answer
+from fairlead.kube.wire.response import HttpResponse
 
 AHEAD = 2**18
 """Bytes of a body that are read before somebody takes them."""
@@ -21,7 +21,7 @@ def probe(sock: socket.socket) -> None:
             sock.setsockopt(socket.IPPROTO_TCP, getattr(socket, option), value)
 
 
-class Connection(asyncio.BufferedProtocol, ABC):
+class WireConnection(asyncio.BufferedProtocol, ABC):
     """What every connection can do: read, and end.
 
     All of them read into one buffer, for what came is taken out of it before anybody else can read. Were they handed
@@ -29,7 +29,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
     """
 
     def __init__(self, buffer: memoryview) -> None:
-        self.answer = Answer()
+        self.answer = HttpResponse()
         self._buffer = buffer
         self.lost: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self._transport: asyncio.Transport | None = None
@@ -73,7 +73,7 @@ class Connection(asyncio.BufferedProtocol, ABC):
         )
 
 
-class Line(Connection):
+class RequestLine(WireConnection):
     """A request, its answer, the next request."""
 
     def __init__(self, buffer: memoryview) -> None:
@@ -93,7 +93,7 @@ class Line(Connection):
         """
         transport = self._open()
         loop = asyncio.get_running_loop()
-        self.answer = Answer()
+        self.answer = HttpResponse()
         self._waits = loop.create_future()
         # Much cheaper than a context of asyncio.timeout, and this is where the time is spent.
         late = loop.call_at(until, self._late)
@@ -134,7 +134,7 @@ class Line(Connection):
         super().connection_lost(error)
 
 
-class Flow(Connection):
+class Flow(WireConnection):
     """One answer whose body is taken piece by piece, as it comes."""
 
     def __init__(self, buffer: memoryview) -> None:

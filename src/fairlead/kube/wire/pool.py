@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 
 from fairlead.kube.proxies import Proxy
 from fairlead.kube.transport import Headers, Response
-from fairlead.kube.wire.connection import Connection, Flow, Line, probe
+from fairlead.kube.wire.connection import Flow, RequestLine, WireConnection, probe
 from fairlead.kube.wire.dial import dial
 
 CONNECT_SECONDS = 10.0
@@ -20,7 +20,7 @@ READ = 2**18
 TWICE = frozenset({"GET", "PUT", "DELETE"})
 """What may be done twice: it is sent again where a kept connection turns out to be closed."""
 
-C = TypeVar("C", bound=Connection)
+C = TypeVar("C", bound=WireConnection)
 
 _PLAIN = re.compile(r"[!-~]+").fullmatch
 _FIELD = re.compile(r"[ -~]*").fullmatch
@@ -56,8 +56,8 @@ class Wire:
         self._tls, self._name = tls, (server_name or self._host) if tls else None
         self._buffer = memoryview(bytearray(READ))
         self._places = asyncio.Semaphore(limit)
-        self._idle: deque[Line] = deque()
-        self._open: set[Connection] = set()
+        self._idle: deque[RequestLine] = deque()
+        self._open: set[WireConnection] = set()
         self.closed = False
 
     async def send(self, method: str, target: str, headers: Headers, body: bytes | None, within: float) -> Response:
@@ -73,7 +73,7 @@ class Wire:
             while True:
                 line, fresh = self._take(), False
                 if line is None:
-                    line, fresh = await self._connect(Line, until), True
+                    line, fresh = await self._connect(RequestLine, until), True
                 try:
                     answer = await line.ask(request, until)
                 except ConnectionError:
@@ -125,7 +125,7 @@ class Wire:
         head = "\r\n".join(lines) + "\r\n\r\n"
         return head.encode("ascii") + (body or b"")
 
-    def _take(self) -> Line | None:
+    def _take(self) -> RequestLine | None:
         """A kept connection, the latest used first; those that nobody has used for long are parted with."""
         while self._idle and asyncio.get_running_loop().time() - self._idle[0].idle_since > KEEPALIVE_SECONDS:
             self._idle.popleft().abort()
@@ -135,7 +135,7 @@ class Wire:
                 return line
         return None
 
-    def _keep(self, line: Line) -> None:
+    def _keep(self, line: RequestLine) -> None:
         """Keep the connection for the next request, if it can have one."""
         if self.closed or not line.usable:
             line.abort()

@@ -13,14 +13,14 @@ from fairlead.levels.disk.bulk import Kind, Shelf, kind
 from fairlead.levels.disk.choose import Choice, choose
 from fairlead.levels.disk.filters import Uses, apart, room, static_codes, uses_of
 from fairlead.levels.disk.grouped import GroupShelf
-from fairlead.levels.disk.ledger import Ledger
-from fairlead.model.balancing import BalancePolicy, Rule
+from fairlead.levels.disk.ledger import DiskLedger
+from fairlead.model.balancing import BalancePolicy, DiskRule
 from fairlead.model.columns import Codes, Int, frozen
 from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.disks import Closed, DiskTable
 from fairlead.model.order import natural_key
 from fairlead.model.reasons import Finding, because
-from fairlead.model.storage import AntiAffinity, Locality, Volume
+from fairlead.model.storage import AntiAffinity, Locality, StorageVolume
 
 TRACED = 32
 """Replicas whose scores the trace keeps; a burst of thousands would drown it. Later ones are chosen from heaps."""
@@ -57,10 +57,10 @@ class Placed:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class VolumeOutcome:
     """What became of one volume: replicas left out and why, and for each disk the reason it was refused (0: none)."""
 
-    volume: Volume
+    volume: StorageVolume
     unplaced: int
     finding: Finding | None
     codes: Codes
@@ -73,21 +73,21 @@ class Balance(Decision):
     disks: DiskTable
     policy: BalancePolicy
     placed: tuple[Placed, ...]
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[VolumeOutcome, ...]
     first: Choice | None
     usable_before_bytes: Int
     usable_after_bytes: Int
 
 
 def balance(
-    volumes: Sequence[Volume], disks: DiskTable, policy: BalancePolicy, *, pending: Sequence[Charge] = ()
+    volumes: Sequence[StorageVolume], disks: DiskTable, policy: BalancePolicy, *, pending: Sequence[Charge] = ()
 ) -> Balance:
     """Place every replica that the volumes ask for, larger volumes first, then by name, each as if it were alone.
 
     `pending` placements are charged before. Every placement is charged for the next one. The result does not depend
     on the order of volumes, disks or pending placements.
     """
-    ledger = Ledger(disks, policy)
+    ledger = DiskLedger(disks, policy)
     lost = _charge_pending(ledger, disks, pending)
     before = frozen(ledger.usable.copy()) if pending else disks.usable_bytes
     run = _Run(disks, policy, ledger)
@@ -115,7 +115,7 @@ def balance(
 class _Ask:
     """One volume while its replicas are placed: the filters that stay, and where its replicas are so far."""
 
-    volume: Volume
+    volume: StorageVolume
     rule: AntiAffinity
     key: Kind | None
     static: Codes
@@ -126,10 +126,10 @@ class _Ask:
 class _Run:
     """The state of one call."""
 
-    def __init__(self, disks: DiskTable, policy: BalancePolicy, ledger: Ledger) -> None:
+    def __init__(self, disks: DiskTable, policy: BalancePolicy, ledger: DiskLedger) -> None:
         self.disks, self.policy, self.ledger = disks, policy, ledger
         self.placed: list[Placed] = []
-        self.outcomes: list[Outcome] = []
+        self.outcomes: list[VolumeOutcome] = []
         self.first: Choice | None = None
         self.scores: list[Score] = []
         self.burst: Counter[tuple[Kind, int]] = Counter()
@@ -138,19 +138,19 @@ class _Run:
         self._shelves: dict[Kind, Shelf] = {}
         self._grouped: dict[tuple[Kind, int], GroupShelf] = {}
 
-    def count_burst(self, volumes: Sequence[Volume]) -> None:
+    def count_burst(self, volumes: Sequence[StorageVolume]) -> None:
         """How many replicas of each kind and size there are to place."""
         for volume in volumes:
             key = kind(volume, volume.anti_affinity or self.policy.anti_affinity)
             if key is not None:
                 self.burst[key, volume.size_bytes] += volume.replicas
 
-    def place(self, volume: Volume) -> None:
+    def place(self, volume: StorageVolume) -> None:
         """All replicas of one volume: failed ones that can serve again first, then new ones one by one."""
         need = new = volume.replicas - self._reuse(volume)
         if need and volume.awaits_reuse and any(held.failed and held.reusable for held in volume.held):
             awaiting = because(why.AWAITING_REUSE, volume=volume.name)
-            self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=awaiting, codes=self.disks.closed))
+            self.outcomes.append(VolumeOutcome(volume=volume, unplaced=need, finding=awaiting, codes=self.disks.closed))
             return
         ask = self._ask(volume)
         while need:
@@ -161,9 +161,9 @@ class _Run:
             ask.uses.add(self.disks, int(self.disks.node_of[disk]), disk)
             need -= 1
         finding = _no_disk(volume, need, ask.codes) if need else None
-        self.outcomes.append(Outcome(volume=volume, unplaced=need, finding=finding, codes=ask.codes))
+        self.outcomes.append(VolumeOutcome(volume=volume, unplaced=need, finding=finding, codes=ask.codes))
 
-    def _ask(self, volume: Volume) -> _Ask:
+    def _ask(self, volume: StorageVolume) -> _Ask:
         rule = volume.anti_affinity or self.policy.anti_affinity
         key = kind(volume, rule)
         static = self._static_codes(volume, key)
@@ -187,16 +187,16 @@ class _Run:
         self._note(volume, choice)
         return choice.disk
 
-    def _static_codes(self, volume: Volume, key: Kind | None) -> Codes:
+    def _static_codes(self, volume: StorageVolume, key: Kind | None) -> Codes:
         if key is None:
             return static_codes(volume, self.disks, self.policy)
         if key not in self._static:
             self._static[key] = frozen(static_codes(volume, self.disks, self.policy))
         return self._static[key]
 
-    def _taker(self, volume: Volume, key: Kind | None, static: Codes) -> Taker | None:
+    def _taker(self, volume: StorageVolume, key: Kind | None, static: Codes) -> Taker | None:
         """A quick way to choose for this kind of volume, once a burst has begun; None: one by one, with scores."""
-        if key is None or self.policy.rule is not Rule.BALANCE or len(self.scores) < TRACED:
+        if key is None or self.policy.rule is not DiskRule.BALANCE or len(self.scores) < TRACED:
             return None
         if self._plain:
             if key not in self._shelves and len(self._shelves) < MOST_SHELVES:
@@ -214,7 +214,7 @@ class _Run:
             self._grouped[whole] = GroupShelf(static, self.disks, self.ledger, self.policy.alpha, volume.size_bytes)
         return self._grouped[whole].take
 
-    def _choose(self, volume: Volume, codes: Codes, classes: Codes | None, uses: Uses) -> Choice | None:
+    def _choose(self, volume: StorageVolume, codes: Codes, classes: Codes | None, uses: Uses) -> Choice | None:
         """The choice, on the attached node first where locality prefers it and no replica is there yet."""
         if volume.locality is Locality.PREFER:
             node = self.disks.node_rows.get(volume.attached_to)
@@ -225,12 +225,12 @@ class _Run:
                     codes = local
         return choose(codes, classes, self.disks, self.ledger, self.policy, volume.size_bytes)
 
-    def _note(self, volume: Volume, choice: Choice) -> None:
+    def _note(self, volume: StorageVolume, choice: Choice) -> None:
         self.first = self.first or choice
         if len(self.scores) < TRACED:
             self.scores.append(_winner(volume, choice, self.disks))
 
-    def _take(self, volume: Volume, disk: int, number: int) -> None:
+    def _take(self, volume: StorageVolume, disk: int, number: int) -> None:
         self.ledger.charge(disk, volume.size_bytes)
         for shelf in self._shelves.values():
             shelf.fell(disk)
@@ -238,11 +238,11 @@ class _Run:
             grouped.fell(disk)
         self._record(volume, disk, volume.waiting[number] if number < len(volume.waiting) else "")
 
-    def _record(self, volume: Volume, row: int, replica: str = "", reuses: str = "") -> None:
+    def _record(self, volume: StorageVolume, row: int, replica: str = "", reuses: str = "") -> None:
         node, disk = self.disks.nodes[int(self.disks.node_of[row])], self.disks.names[row]
         self.placed.append(Placed(volume=volume.name, row=row, node=node, disk=disk, replica=replica, reuses=reuses))
 
-    def _reuse(self, volume: Volume) -> int:
+    def _reuse(self, volume: StorageVolume) -> int:
         """How many failed replicas serve again: those whose disk is there and open. Their space is charged already.
 
         Replicas that wait under a name exist already, so none of them is replaced in this way.
@@ -257,7 +257,7 @@ class _Run:
                 reused += 1
         return reused
 
-    def _uses(self, volume: Volume) -> Uses:
+    def _uses(self, volume: StorageVolume) -> Uses:
         """Where the volume's replicas are: those that work, and those that serve again from now on."""
         if not volume.held:
             return Uses()
@@ -265,7 +265,7 @@ class _Run:
         return uses_of(volume, self.disks, again)
 
 
-def _charge_pending(ledger: Ledger, disks: DiskTable, pending: Sequence[Charge]) -> list[str]:
+def _charge_pending(ledger: DiskLedger, disks: DiskTable, pending: Sequence[Charge]) -> list[str]:
     """Charge what is on its way; returns the places that are not there any more."""
     lost = []
     for charge in pending:
@@ -277,14 +277,14 @@ def _charge_pending(ledger: Ledger, disks: DiskTable, pending: Sequence[Charge])
     return lost
 
 
-def _winner(volume: Volume, choice: Choice, disks: DiskTable) -> Score:
+def _winner(volume: StorageVolume, choice: Choice, disks: DiskTable) -> Score:
     node = int(np.searchsorted(choice.node_rows, choice.node))
     disk = int(np.searchsorted(choice.disk_rows, choice.disk))
     terms = {"node": choice.node_field.text(node), "disk": choice.disk_field.text(disk)}
     return Score(target=disks.place(choice.disk), terms={**({"volume": volume.name} if volume.name else {}), **terms})
 
 
-def _no_disk(volume: Volume, unplaced: int, codes: Codes) -> Finding:
+def _no_disk(volume: StorageVolume, unplaced: int, codes: Codes) -> Finding:
     if not len(codes):
         return because(why.NO_DISKS)
     return because(why.NO_DISK, unplaced=unplaced, asked=volume.replicas, why=_histogram(codes))
@@ -296,7 +296,7 @@ def _histogram(codes: Codes) -> str:
     return ", ".join(parts)
 
 
-def _finding(outcomes: Sequence[Outcome], unplaced: int) -> Finding | None:
+def _finding(outcomes: Sequence[VolumeOutcome], unplaced: int) -> Finding | None:
     """The finding of the only volume that has one; of several, the counts of all."""
     findings = [outcome.finding for outcome in outcomes if outcome.finding]
     if len(findings) < 2:

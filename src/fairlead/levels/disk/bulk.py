@@ -11,10 +11,10 @@ from heapq import heapify, heappop, heappush
 from typing import Any
 
 from fairlead.levels.disk.filters import Uses
-from fairlead.levels.disk.ledger import Ledger
+from fairlead.levels.disk.ledger import DiskLedger
 from fairlead.model.columns import Codes
 from fairlead.model.disks import DiskTable
-from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
+from fairlead.model.storage import AntiAffinity, Locality, StorageVolume, Strictness
 
 Kind = tuple[Any, ...]
 """What volumes must have in common to share heaps; the last two parts tell whether disks must differ though nodes need
@@ -73,7 +73,7 @@ class _Largest:
 class Shelf:
     """The disks that one kind of volume may use, ready for many choices. Lives inside one call of the level."""
 
-    def __init__(self, static: Codes, disks: DiskTable, ledger: Ledger, *, by_zone: bool) -> None:
+    def __init__(self, static: Codes, disks: DiskTable, ledger: DiskLedger, *, by_zone: bool) -> None:
         self._disks, self._ledger = disks, ledger
         self._node_of: list[int] = disks.node_of.tolist()
         self._usable: list[int] = ledger.usable.tolist()
@@ -152,7 +152,7 @@ class Shelf:
             largest.unpark(self._sums)
 
 
-def kind(volume: Volume, rule: AntiAffinity) -> Kind | None:
+def kind(volume: StorageVolume, rule: AntiAffinity) -> Kind | None:
     """What volumes must have in common to share a shelf; None for a volume that must be chosen for one by one."""
     if volume.held or volume.locality is Locality.PREFER:
         return None

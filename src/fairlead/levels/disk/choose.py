@@ -4,11 +4,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.levels.disk.crowd import Wide
 from fairlead.levels.disk.filters import COUNTED
-from fairlead.levels.disk.ledger import Ledger
+from fairlead.levels.disk.ledger import DiskLedger
 from fairlead.levels.disk.score import Field
-from fairlead.model.balancing import BalancePolicy, Rule
+from fairlead.levels.disk.score_stats import Wide
+from fairlead.model.balancing import BalancePolicy, DiskRule
 from fairlead.model.columns import Codes, Int
 from fairlead.model.disks import DiskTable
 
@@ -30,7 +30,7 @@ class Choice:
 
 
 def choose(
-    codes: Codes, classes: Codes | None, disks: DiskTable, ledger: Ledger, policy: BalancePolicy, size_bytes: int
+    codes: Codes, classes: Codes | None, disks: DiskTable, ledger: DiskLedger, policy: BalancePolicy, size_bytes: int
 ) -> Choice | None:
     """The choice for one replica, or None if no disk has code 0.
 
@@ -52,7 +52,7 @@ def choose(
     if policy.alpha != 1:
         node_totals = _by_node(totals * counted, disks)[node_rows]
     node_field = Field(node_usable, node_totals, policy.alpha, size_bytes)
-    if policy.rule is Rule.MOST_FREE:
+    if policy.rule is DiskRule.MOST_FREE:
         disk = int(np.flatnonzero(fits)[np.argmax(ledger.free[fits])])
         node = int(disks.node_of[disk])
     else:

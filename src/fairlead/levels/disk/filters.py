@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from fairlead.levels.disk import reasons as why
-from fairlead.levels.disk.ledger import Ledger, minimal_spare
+from fairlead.levels.disk.ledger import DiskLedger, minimal_spare
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Bool, Codes
 from fairlead.model.disks import DiskTable
 from fairlead.model.reasons import Reason
-from fairlead.model.storage import AntiAffinity, Locality, Strictness, Volume
+from fairlead.model.storage import AntiAffinity, Locality, StorageVolume, Strictness
 
 COUNTED = why.NUMBER[why.DISK_USED]
 """From this code on a disk only lacks room, or has a replica of this very volume: it does not take another one, but
@@ -39,7 +39,7 @@ class Uses:
             self.disks[disk] = max(self.disks.get(disk, 0), level)
 
 
-def uses_of(volume: Volume, disks: DiskTable, again: Set[str] = frozenset()) -> Uses:
+def uses_of(volume: StorageVolume, disks: DiskTable, again: Set[str] = frozenset()) -> Uses:
     """Where a volume's replicas are: those that work, and of the failed ones those named in `again`."""
     uses = Uses()
     for held in volume.held:
@@ -49,14 +49,14 @@ def uses_of(volume: Volume, disks: DiskTable, again: Set[str] = frozenset()) -> 
     return uses
 
 
-def refusals(volume: Volume, disks: DiskTable, policy: BalancePolicy) -> Codes:
+def refusals(volume: StorageVolume, disks: DiskTable, policy: BalancePolicy) -> Codes:
     """For each disk why it does not take one more replica of the volume as things are, 0 where it does."""
     rule = volume.anti_affinity or policy.anti_affinity
     codes, _ = apart(static_codes(volume, disks, policy), uses_of(volume, disks), disks, rule)
-    return room(codes, volume.size_bytes, Ledger(disks, policy))
+    return room(codes, volume.size_bytes, DiskLedger(disks, policy))
 
 
-def static_codes(volume: Volume, disks: DiskTable, policy: BalancePolicy) -> Codes:
+def static_codes(volume: StorageVolume, disks: DiskTable, policy: BalancePolicy) -> Codes:
     """The filters that no placement changes: readiness, tags, type, topology, locality, minimal free space."""
     codes = disks.closed.copy()
     _tags(codes, volume, disks, policy)
@@ -97,7 +97,7 @@ def apart(static: Codes, uses: Uses, disks: DiskTable, rule: AntiAffinity) -> tu
     return codes, node * 9 + zone * 3 + disk
 
 
-def room(codes: Codes, size_bytes: int, ledger: Ledger) -> Codes:
+def room(codes: Codes, size_bytes: int, ledger: DiskLedger) -> Codes:
     """`codes` with the two filters that placements change: the over-provisioning limit and the usable space."""
     codes = codes.copy()
     if ledger.limited:
@@ -106,7 +106,7 @@ def room(codes: Codes, size_bytes: int, ledger: Ledger) -> Codes:
     return codes
 
 
-def _tags(codes: Codes, volume: Volume, disks: DiskTable, policy: BalancePolicy) -> None:
+def _tags(codes: Codes, volume: StorageVolume, disks: DiskTable, policy: BalancePolicy) -> None:
     if volume.node_tags or not policy.empty_node_selector:
         mask = [not _matches(tags, volume.node_tags, policy.empty_node_selector) for tags in disks.node_tags]
         _mark(codes, np.array(mask, dtype=bool)[disks.node_of], why.NODE_TAGS)
@@ -120,7 +120,7 @@ def _matches(tags: frozenset[str], selector: frozenset[str], empty_takes_all: bo
     return selector <= tags if selector else (empty_takes_all or not tags)
 
 
-def _outside(volume: Volume, disks: DiskTable) -> Bool:
+def _outside(volume: StorageVolume, disks: DiskTable) -> Bool:
     """For each node whether no domain of the volume takes it; a node without the label matches no domain that asks."""
     return np.array(
         [

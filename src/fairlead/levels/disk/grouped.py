@@ -10,10 +10,10 @@ from heapq import heapify, heappop, heappush
 
 import numpy as np
 
-from fairlead.levels.disk.crowd import Group, Groups
 from fairlead.levels.disk.filters import Uses
-from fairlead.levels.disk.ledger import Ledger
+from fairlead.levels.disk.ledger import DiskLedger
 from fairlead.levels.disk.score import Field
+from fairlead.levels.disk.score_stats import Groups, ScoreGroup
 from fairlead.model.columns import Codes
 from fairlead.model.disks import DiskTable
 from fairlead.model.storage import AntiAffinity, Strictness
@@ -22,7 +22,7 @@ from fairlead.model.storage import AntiAffinity, Strictness
 class GroupShelf:
     """The disks that one kind of volume of one size may use. Lives inside one call of the level."""
 
-    def __init__(self, static: Codes, disks: DiskTable, ledger: Ledger, alpha: Fraction, size_bytes: int) -> None:
+    def __init__(self, static: Codes, disks: DiskTable, ledger: DiskLedger, alpha: Fraction, size_bytes: int) -> None:
         self._disks, self._ledger, self._alpha, self._size = disks, ledger, alpha, size_bytes
         self._open: list[bool] = (static == 0).tolist()
         self._usable = [0] * len(disks.nodes)
@@ -40,13 +40,13 @@ class GroupShelf:
                 members.setdefault(self._totals[node], []).append(node)
         self._highest = {total: [(-self._usable[node], node) for node in own] for total, own in members.items()}
         self._lowest = {total: [(self._usable[node], node) for node in own] for total, own in members.items()}
-        self._groups: dict[int, Group] = {}
+        self._groups: dict[int, ScoreGroup] = {}
         for total, own in members.items():
             heapify(self._highest[total])
             heapify(self._lowest[total])
             values = [self._usable[node] for node in own]
             squares = sum(value * value for value in values)
-            self._groups[total] = Group(total, len(own), sum(values), squares, 0, 0, 0)
+            self._groups[total] = ScoreGroup(total, len(own), sum(values), squares, 0, 0, 0)
             self._refresh(total)
 
     def take(self, uses: Uses, rule: AntiAffinity) -> int | None:

@@ -7,12 +7,12 @@ import numpy as np
 
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.filters import Uses, apart, room, static_codes
-from fairlead.levels.disk.ledger import Ledger, Wide
+from fairlead.levels.disk.ledger import DiskLedger, Wide
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.disks import Closed, DiskTable
 from fairlead.model.order import natural_key
-from fairlead.model.storage import Held, Locality, Volume
+from fairlead.model.storage import HeldReplica, Locality, StorageVolume
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,15 @@ class Layout:
     """
 
     def __init__(
-        self, volumes: Sequence[Volume], disks: DiskTable, policy: BalancePolicy, emptied: frozenset[int] = frozenset()
+        self,
+        volumes: Sequence[StorageVolume],
+        disks: DiskTable,
+        policy: BalancePolicy,
+        emptied: frozenset[int] = frozenset(),
     ) -> None:
         self.disks, self.policy = disks, policy
         self.volumes = sorted(volumes, key=lambda each: natural_key(each.name))
-        self.ledger = Ledger(disks, policy)
+        self.ledger = DiskLedger(disks, policy)
         self.open: Bool = disks.closed == Closed.OPEN
         self.open[list(emptied)] = False
         if policy.alpha < 1:
@@ -53,7 +57,7 @@ class Layout:
             self._own[replica.volume].append(index)
         self._static: dict[int, Codes] = {}
 
-    def _site(self, number: int, held: Held, rows: dict[str, int]) -> None:
+    def _site(self, number: int, held: HeldReplica, rows: dict[str, int]) -> None:
         place = f"{held.node}/{held.disk}"
         if held.failed:
             return
@@ -70,7 +74,7 @@ class Layout:
         """The bytes of a replica."""
         return self.volume(replica).size_bytes
 
-    def volume(self, replica: int) -> Volume:
+    def volume(self, replica: int) -> StorageVolume:
         """The volume of a replica."""
         return self.volumes[self.replicas[replica].volume]
 

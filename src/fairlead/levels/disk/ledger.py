@@ -15,7 +15,7 @@ Wide = NDArray[Any]
 NO_LIMIT = 2**63 - 1
 
 
-class Ledger:
+class DiskLedger:
     """Usable bytes and the room under the over-provisioning limit, both falling as replicas are charged.
 
     Mutable, and never handed out of the level call that made it.

@@ -15,7 +15,7 @@ from fairlead.model.columns import Int, frozen
 from fairlead.model.decision import Decision, Trace
 from fairlead.model.disks import DiskTable
 from fairlead.model.reasons import Finding, because
-from fairlead.model.storage import Volume
+from fairlead.model.storage import StorageVolume
 
 SEARCHED = 4000
 """Sequences tried when a plan shorter than the greedy one is looked for."""
@@ -64,7 +64,7 @@ class Rebalance(Decision):
     usable_after_bytes: Int
 
 
-def rebalance(volumes: Sequence[Volume], disks: DiskTable, policy: BalancePolicy, goal: Goal) -> Rebalance:
+def rebalance(volumes: Sequence[StorageVolume], disks: DiskTable, policy: BalancePolicy, goal: Goal) -> Rebalance:
     """Advice on moves. Disks to be emptied come first, then the nodes among each other, then the disks of each node.
 
     Every move is feasible when its turn comes, keeps anti-affinity, and (unless it empties a disk) lowers the evenness

@@ -10,7 +10,7 @@ from fractions import Fraction
 import numpy as np
 from numpy.typing import NDArray
 
-from fairlead.levels.disk.crowd import Columns, Crowd, Extremes, Number, Rounded, Wide
+from fairlead.levels.disk.score_stats import Columns, Extremes, Number, Rounded, ScoreStats, Wide
 
 Key = tuple[Fraction, Fraction, int, int]
 """(score, unevenness, −usable left, row): the lowest wins. Unevenness is the variance over the squared mean."""
@@ -30,13 +30,13 @@ class Field:
     """
 
     def __init__(
-        self, usable: Wide, totals: Wide, alpha: Fraction, size_bytes: int, crowd: Crowd | None = None
+        self, usable: Wide, totals: Wide, alpha: Fraction, size_bytes: int, crowd: ScoreStats | None = None
     ) -> None:
         self.usable = usable
         self.totals = totals
         self.alpha = alpha
         self.size = size_bytes
-        self._crowd: Crowd = crowd or Columns(usable, totals)
+        self._crowd: ScoreStats = crowd or Columns(usable, totals)
 
     def best(self, rows: Wide) -> int:
         """Of `rows` (ascending) the one whose placement has the lowest key.

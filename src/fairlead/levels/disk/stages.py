@@ -4,9 +4,9 @@ from fractions import Fraction
 
 import numpy as np
 
-from fairlead.levels.disk.crowd import Wide
 from fairlead.levels.disk.layout import Layout
 from fairlead.levels.disk.score import Field, imbalance
+from fairlead.levels.disk.score_stats import Wide
 from fairlead.model.columns import Bool, Int
 
 Evenness = tuple[Fraction, Fraction]

@@ -7,10 +7,10 @@ import numpy as np
 
 from fairlead.levels.fleet import draw
 from fairlead.levels.fleet.divide import Division, divide, record, standing
-from fairlead.levels.fleet.many import PriorBatch, settle_many
-from fairlead.levels.fleet.one import told
 from fairlead.levels.fleet.select import filtered
 from fairlead.levels.fleet.static import Rows
+from fairlead.levels.fleet.static_batch import PriorBatch, settle_many
+from fairlead.levels.fleet.static_one import told
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Bool, Int
 from fairlead.model.division import NO_PRIOR, DividePolicy, DivisionAsk, Mode, Reschedule, Sticky

@@ -10,13 +10,21 @@ from fairlead.kernel.rational import total
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.overflow import spill
 from fairlead.levels.fleet.select import CODES, filtered, passing, rejections, tiers_of, why
-from fairlead.levels.fleet.shares import Shares
+from fairlead.levels.fleet.shares import ClusterShares
 from fairlead.levels.fleet.sharing import as_it_is, share_out
 from fairlead.levels.fleet.spread import choose
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Codes
 from fairlead.model.decision import Decision, Rejection, Trace
-from fairlead.model.division import NO_PRIOR, Affinity, DividePolicy, DivideWorkload, Mode, PriorDivision, Reschedule
+from fairlead.model.division import (
+    NO_PRIOR,
+    DividePolicy,
+    DivideWorkload,
+    FleetAffinity,
+    Mode,
+    PriorDivision,
+    Reschedule,
+)
 from fairlead.model.reasons import Finding, Reason, because
 
 _NONE: Mapping[str, int] = MappingProxyType({})
@@ -54,7 +62,7 @@ def divide(
         if (kept := standing(workload, clusters, policy, prior)) is not None:
             return kept
         policy = replace(policy, reschedule=Reschedule.STEADY)
-    groups: tuple[Affinity | None, ...] = policy.affinities or (None,)
+    groups: tuple[FleetAffinity | None, ...] = policy.affinities or (None,)
     refused: Division | None = None
     for group in groups:
         division = (_spilling if group and group.overflow else _within)(workload, clusters, policy, prior, group)
@@ -82,7 +90,7 @@ def standing(
     finding = because(reasons.INSUFFICIENT_ROOM, **details) if missing else None
     stayed = {name: prior.counts.get(name, 0) for name in prior.running}
     note = "nothing asks for a new division: the prior stands"
-    shares = Shares(counts=counts, finding=finding, kept=True, stayed=stayed, rule="kept", notes=(note,))
+    shares = ClusterShares(counts=counts, finding=finding, kept=True, stayed=stayed, rule="kept", notes=(note,))
     return record(workload, clusters, policy, chosen, column, shares, group)
 
 
@@ -91,7 +99,7 @@ def _within(
     clusters: ClusterTable,
     policy: DividePolicy,
     prior: PriorDivision | None,
-    group: Affinity | None,
+    group: FleetAffinity | None,
 ) -> Division:
     """One affinity group: filter, choose, divide, record."""
     before = prior or NO_PRIOR
@@ -117,7 +125,7 @@ def _spilling(
     clusters: ClusterTable,
     policy: DividePolicy,
     prior: PriorDivision | None,
-    group: Affinity | None,
+    group: FleetAffinity | None,
 ) -> Division:
     """An affinity group that may spill over: its own clusters first, then those of each overflow in order."""
     before = prior or NO_PRIOR
@@ -132,7 +140,7 @@ def _spilling(
     return record(workload, clusters, policy, chosen, column, shares, group)
 
 
-def replace_notes(shares: Shares, before: tuple[str, ...]) -> Shares:
+def replace_notes(shares: ClusterShares, before: tuple[str, ...]) -> ClusterShares:
     """The shares with what was noted earlier put first."""
     return replace(shares, notes=before + shares.notes) if before else shares
 
@@ -151,8 +159,8 @@ def record(
     policy: DividePolicy,
     chosen: ClusterTable,
     column: Codes,
-    shares: Shares,
-    group: Affinity | None,
+    shares: ClusterShares,
+    group: FleetAffinity | None,
 ) -> Division:
     """The decision over all clusters from the shares of the chosen ones."""
     counts = shares.counts.tolist()

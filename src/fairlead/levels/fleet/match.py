@@ -3,11 +3,11 @@
 from collections.abc import Callable, Mapping, Sequence
 
 from fairlead.model.clusters import Traits
-from fairlead.model.division import Affinity, Expression
+from fairlead.model.division import Expression, FleetAffinity
 from fairlead.model.selectors import Taint, Toleration
 
 
-def suits(affinity: Affinity, name: str, traits: Traits) -> bool:
+def suits(affinity: FleetAffinity, name: str, traits: Traits) -> bool:
     """Whether the cluster is one the affinity asks for. Excluded names lose against nothing: they are always out."""
     if name in affinity.exclude or (affinity.names and name not in affinity.names):
         return False

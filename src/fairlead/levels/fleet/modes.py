@@ -17,7 +17,7 @@ from fairlead.model.division import Reschedule, Ties
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class RoomDivision:
     """A division by room: `held` runs already, `room` still fits, `ties` orders equals, lower first."""
 
     replicas: int
@@ -51,12 +51,12 @@ def by_webster(clusters: ClusterTable, replicas: int, bounds: Bounds | None, tie
     return initial + webster(clusters.weights, replicas, initial=initial, caps=caps, minimums=minimums, tie_rank=ties)
 
 
-def dynamic(ask: Ask) -> Int:
+def dynamic(ask: RoomDivision) -> Int:
     """By room. Steady: only the difference is divided, by room on the way up, by what runs on the way down."""
     return _scaled(ask, aggregate=False, packed=False)
 
 
-def aggregated(ask: Ask, *, packed: bool) -> Int:
+def aggregated(ask: RoomDivision, *, packed: bool) -> Int:
     """On the fewest clusters that hold it, those that run it first, then the roomiest, then natural order.
 
     Inside them by room, as Karmada does, or `packed`: each filled before the next.
@@ -70,7 +70,7 @@ def duplicated(replicas: int, bounds: Bounds | None, rows: int) -> Int:
     return counts if bounds is None else np.minimum(counts, bounds.upper)
 
 
-def _scaled(ask: Ask, *, aggregate: bool, packed: bool) -> Int:
+def _scaled(ask: RoomDivision, *, aggregate: bool, packed: bool) -> Int:
     lower, upper = ask.bounds.lower, ask.bounds.upper
     if ask.reschedule is Reschedule.FRESH:
         return lower + _share(ask, ask.replicas - total(lower), upper - lower, ask.held + ask.room, aggregate, packed)
@@ -81,7 +81,7 @@ def _scaled(ask: Ask, *, aggregate: bool, packed: bool) -> Int:
     return lower + _share(ask, ask.replicas - total(lower), start - lower, start, aggregate, packed)
 
 
-def _share(ask: Ask, units: int, caps: Int, weights: Int, aggregate: bool, packed: bool) -> Int:
+def _share(ask: RoomDivision, units: int, caps: Int, weights: Int, aggregate: bool, packed: bool) -> Int:
     """`units` more, no row above its cap."""
     if not aggregate:
         return webster(weights, units, caps=caps, tie_rank=ask.ties)

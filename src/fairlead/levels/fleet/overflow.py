@@ -11,7 +11,7 @@ import numpy as np
 
 from fairlead.kernel.rational import total
 from fairlead.levels.fleet import reasons
-from fairlead.levels.fleet.shares import Shares
+from fairlead.levels.fleet.shares import ClusterShares
 from fairlead.levels.fleet.sharing import bounds_of, share_out
 from fairlead.model.clusters import NO_LIMIT, ClusterTable
 from fairlead.model.columns import Int
@@ -21,7 +21,7 @@ from fairlead.model.reasons import because
 
 def spill(
     tiers: Sequence[ClusterTable], workload: DivideWorkload, policy: DividePolicy, prior: PriorDivision
-) -> Shares:
+) -> ClusterShares:
     """The shares over all tiers in their order. Each tier divides its part by the mode of the policy."""
     if policy.mode is Mode.DUPLICATED:
         # Every preferred cluster gets the whole: there is nothing that could spill.
@@ -38,7 +38,7 @@ def spill(
             names = [name for tier in tiers for name in tier.names]
             whole = np.array([prior.counts.get(name, 0) for name in names], dtype=np.int64)
             fits = total(whole) <= workload.replicas
-            return Shares(counts=whole if fits else np.zeros_like(whole), finding=finding, rule="refused")
+            return ClusterShares(counts=whole if fits else np.zeros_like(whole), finding=finding, rule="refused")
     parts = allotments(
         min(workload.replicas, sum(most)),
         [total(each) for each in held],
@@ -51,7 +51,7 @@ def spill(
     ]
     used = sum(1 for part in parts if part)
     note = f"{used} of {len(tiers)} tiers of the affinity are used, the preferred one first"
-    return Shares(
+    return ClusterShares(
         counts=np.concatenate([each.counts for each in shares]),
         finding=finding or next((each.finding for each in shares if each.finding is not None), None),
         rule=f"{policy.mode}, overflow",

@@ -9,14 +9,14 @@ from fairlead.levels.fleet.match import suits, untolerated
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Codes, Int, rows_where
 from fairlead.model.decision import Rejection
-from fairlead.model.division import Affinity, DividePolicy
+from fairlead.model.division import DividePolicy, FleetAffinity
 from fairlead.model.reasons import Reason
 
 CODES: Mapping[Reason, int] = {reason: place for place, reason in enumerate(reasons.FILTERS, 1)}
 
 
 def filtered(
-    clusters: ClusterTable, policy: DividePolicy, affinity: Affinity | None, running: Collection[str]
+    clusters: ClusterTable, policy: DividePolicy, affinity: FleetAffinity | None, running: Collection[str]
 ) -> Codes:
     """A code for each cluster, 0 where it passes; the first filter that fails is told.
 
@@ -43,7 +43,9 @@ def filtered(
     return column
 
 
-def passing(clusters: ClusterTable, policy: DividePolicy, group: Affinity | None, running: Collection[str]) -> Codes:
+def passing(
+    clusters: ClusterTable, policy: DividePolicy, group: FleetAffinity | None, running: Collection[str]
+) -> Codes:
     """As `filtered`, where a cluster that passes for an overflow of the group passes too."""
     column = filtered(clusters, policy, group, running)
     for overflow in group.overflow if group else ():
@@ -52,7 +54,7 @@ def passing(clusters: ClusterTable, policy: DividePolicy, group: Affinity | None
 
 
 def tiers_of(
-    clusters: ClusterTable, policy: DividePolicy, group: Affinity | None, running: Collection[str]
+    clusters: ClusterTable, policy: DividePolicy, group: FleetAffinity | None, running: Collection[str]
 ) -> list[Int]:
     """The rows of the group's own clusters, then those of each overflow: a cluster counts where it first appears.
 

@@ -10,7 +10,7 @@ from fairlead.model.reasons import Finding
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class ClusterShares:
     """The counts of the chosen clusters, in their row order, and how they came about.
 
     `kept` says that the whole prior was reused, `stayed` which clusters keep what they had.

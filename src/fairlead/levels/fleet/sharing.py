@@ -8,9 +8,9 @@ import numpy as np
 
 from fairlead.kernel.rational import total
 from fairlead.levels.fleet import modes, reasons
-from fairlead.levels.fleet.one import divide_static
 from fairlead.levels.fleet.quota import Bounds, quotas
-from fairlead.levels.fleet.shares import Shares
+from fairlead.levels.fleet.shares import ClusterShares
+from fairlead.levels.fleet.static_one import divide_static
 from fairlead.model.clusters import NO_LIMIT, ClusterTable
 from fairlead.model.columns import Int
 from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision
@@ -21,7 +21,7 @@ _NONE: Mapping[str, int] = MappingProxyType({})
 
 def share_out(
     workload: DivideWorkload, chosen: ClusterTable, policy: DividePolicy, prior: PriorDivision | None
-) -> Shares:
+) -> ClusterShares:
     """The replicas divided over clusters that all take part."""
     counts = prior.counts if prior else _NONE
     held = np.array([counts.get(name, 0) for name in chosen.names], dtype=np.int64) if counts else None
@@ -87,17 +87,17 @@ def _by_mode(
     policy: DividePolicy,
     held: Int | None,
     bounds: Bounds | None,
-) -> Shares:
+) -> ClusterShares:
     """Every mode but static."""
     if policy.mode is Mode.DUPLICATED:
-        return Shares(counts=modes.duplicated(replicas, bounds, len(chosen)), rule="duplicated")
+        return ClusterShares(counts=modes.duplicated(replicas, bounds, len(chosen)), rule="duplicated")
     ties = modes.tie_order(chosen, policy.ties, workload.tie_uid)
     if policy.mode is Mode.WEBSTER:
         floors = quotas(chosen.weights[None, :], np.array([replicas]))[0][0]
         counts = modes.by_webster(chosen, replicas, bounds, ties)
-        return Shares(counts=counts, floors=floors, residual=replicas - total(floors), rule="webster")
+        return ClusterShares(counts=counts, floors=floors, residual=replicas - total(floors), rule="webster")
     assert bounds is not None  # modes by room always have bounds
-    ask = modes.Ask(
+    ask = modes.RoomDivision(
         replicas=replicas,
         held=np.zeros(len(chosen), dtype=np.int64) if held is None else held,
         room=np.where(chosen.capacity < 0, max(replicas, 1), chosen.capacity),
@@ -108,16 +108,16 @@ def _by_mode(
     counts = modes.dynamic(ask) if policy.mode is Mode.DYNAMIC else modes.aggregated(ask, packed=policy.packed)
     kept = held is not None and bool((counts == held).all()) and total(held) == replicas
     stayed = dict(zip(chosen.names, counts.tolist(), strict=True)) if kept else _NONE
-    return Shares(counts=counts, kept=kept, stayed=stayed, rule=f"{policy.mode}, {policy.reschedule}")
+    return ClusterShares(counts=counts, kept=kept, stayed=stayed, rule=f"{policy.mode}, {policy.reschedule}")
 
 
 def as_it_is(
     finding: Finding, chosen: ClusterTable, policy: DividePolicy, counts: Mapping[str, int], replicas: int
-) -> Shares:
+) -> ClusterShares:
     """Nothing new is placed: what runs stays, unless that alone is more than the replicas; so do initial seats."""
     if policy.mode is Mode.WEBSTER:
-        return Shares(counts=chosen.initial, finding=finding, rule="refused")
+        return ClusterShares(counts=chosen.initial, finding=finding, rule="refused")
     held = np.array([counts.get(name, 0) for name in chosen.names], dtype=np.int64)
     if total(held) > replicas:
         held = np.zeros_like(held)
-    return Shares(counts=held, finding=finding, rule="refused")
+    return ClusterShares(counts=held, finding=finding, rule="refused")

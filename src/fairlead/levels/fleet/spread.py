@@ -15,7 +15,7 @@ import numpy as np
 from fairlead.levels.fleet import reasons
 from fairlead.model.clusters import NO_LIMIT, ClusterTable, Traits
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy, Mode, PriorDivision, Spread, SpreadBy
+from fairlead.model.division import DividePolicy, FleetSpread, Mode, PriorDivision, SpreadBy
 from fairlead.model.reasons import Finding, because
 
 MOST_STATES = 5_000
@@ -215,7 +215,7 @@ def _candidates(
     return sorted(result, key=lambda each: -each.worth)
 
 
-def _groups(spread: Spread, traits: Traits) -> tuple[str, ...]:
+def _groups(spread: FleetSpread, traits: Traits) -> tuple[str, ...]:
     """The names of the groups a cluster lies in."""
     if spread.by is SpreadBy.ZONE:
         return tuple(sorted(set(traits.zones)))
@@ -232,7 +232,7 @@ def _price(candidates: Sequence[_Candidate]) -> int:
     return sum(each.worth - each.stays for each in candidates) + 1
 
 
-def _limits(spread: Sequence[Spread], need: int, price: int) -> _Limits:
+def _limits(spread: Sequence[FleetSpread], need: int, price: int) -> _Limits:
     own = [each for each in spread if each.by is SpreadBy.CLUSTER]
     least = max((each.least for each in own), default=0)
     most = min((each.most or NO_LIMIT for each in own), default=NO_LIMIT)
@@ -242,7 +242,7 @@ def _limits(spread: Sequence[Spread], need: int, price: int) -> _Limits:
     return _Limits((max(least, 1), most), groups, need, region, price)
 
 
-def _lacking(candidates: Sequence[_Candidate], spread: Sequence[Spread], limits: _Limits) -> Finding | None:
+def _lacking(candidates: Sequence[_Candidate], spread: Sequence[FleetSpread], limits: _Limits) -> Finding | None:
     """What all candidates together lack, told in numbers."""
     if len(candidates) < limits.clusters[0]:
         why = f"{limits.clusters[0]} clusters are wanted, {len(candidates)} can be chosen"

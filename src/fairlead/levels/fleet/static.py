@@ -20,7 +20,7 @@ from fairlead.model.columns import Bool, Int
 from fairlead.model.division import Sticky
 
 
-class Rule(IntEnum):
+class StaticRule(IntEnum):
     """Which rule decided a row."""
 
     DRAW = 0
@@ -97,7 +97,7 @@ def settle(rows: Rows) -> Settled:
     if rows.prior is not None and rows.sticky is not Sticky.NONE and rows.prior.known.any():
         ask = _Ask(counts=low.copy(), drawing=part.copy(), take=residual.copy(), rule=ask.rule)
         if rows.sticky is Sticky.MOST:
-            _first(ask, np.flatnonzero(rows.prior.known), part & (rows.prior.counts > low), Rule.FEWEST_MOVES)
+            _first(ask, np.flatnonzero(rows.prior.known), part & (rows.prior.counts > low), StaticRule.FEWEST_MOVES)
         else:
             _by_seed(ask, rows.prior, low, part)
     return _drawn(rows, ask, low, residual)
@@ -121,17 +121,17 @@ def _by_seed(ask: _Ask, prior: PriorRows, low: Int, part: Bool) -> None:
         ask.counts[rows] = np.where(prior.member[rows], prior.counts[rows], low[rows])
         ask.drawing[rows] = part[rows] & ~prior.member[rows]
         ask.take[rows] = (rest - new_low)[rows]
-        ask.rule[rows] = Rule.REUSE
+        ask.rule[rows] = StaticRule.REUSE
     open_rows = np.flatnonzero(same & ~reuse)
     if len(open_rows):
         before = prior.floors(open_rows)
         unchanged = (before == low[open_rows]).all(axis=1)
         held = np.zeros_like(part)
         held[open_rows] = prior.counts[open_rows] > before
-        _first(ask, open_rows[unchanged], held & part, Rule.HOLDERS)
+        _first(ask, open_rows[unchanged], held & part, StaticRule.HOLDERS)
 
 
-def _first(ask: _Ask, rows: Int, held: Bool, rule: Rule) -> None:
+def _first(ask: _Ask, rows: Int, held: Bool, rule: StaticRule) -> None:
     """In these rows the clusters in `held` come first: all of them win, or only they draw."""
     mine = held[rows]
     holders = mine.sum(axis=1)

@@ -8,7 +8,7 @@ from fairlead.model.nodes import NodeTable
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Ask:
+class NodeAsk:
     """`need`: new replicas in total. `each`: replicas a node, for the strategies that count per node.
 
     `limit`: the highest total a node may reach (communism), or how many nodes take part (fill, average);
@@ -20,5 +20,5 @@ class Ask:
     limit: int = 0
 
 
-Strategy = Callable[[NodeTable, Ask], Int]
+Strategy = Callable[[NodeTable, NodeAsk], Int]
 """New replicas per row. A strategy that cannot place all returns what it can; the inputs are never changed."""

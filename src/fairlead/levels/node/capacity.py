@@ -13,7 +13,7 @@ from fairlead.levels.node import cores, reasons, volumes
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.levels.node.numa import numa_pins
 from fairlead.levels.node.oversold import MOST_SLOTS
-from fairlead.levels.node.request import Request
+from fairlead.levels.node.request import NodeRequest
 from fairlead.model.amounts import CPU, MEMORY
 from fairlead.model.columns import Int, frozen
 from fairlead.model.errors import InputError
@@ -47,7 +47,7 @@ class Fit:
     """
 
     rooms: tuple[Room, ...]
-    request: Request
+    request: NodeRequest
     limits: Mapping[str, Int]
     capacity: Int
     upper: Int
@@ -66,7 +66,7 @@ def reason_of(resource: str) -> Reason:
     return _REASONS.get(resource, reasons.INSUFFICIENT_RESOURCE)
 
 
-def fit(rooms: Sequence[Room], request: Request, barred: Sequence[Reason | None] = ()) -> Fit:
+def fit(rooms: Sequence[Room], request: NodeRequest, barred: Sequence[Reason | None] = ()) -> Fit:
     """The capacities of the nodes for one request.
 
     `barred` has a reason for each node that a filter of the caller has ruled out, and None for the others.
@@ -99,7 +99,7 @@ def _spread(column: Int, rows: Int, length: int) -> Int:
     return frozen(result)
 
 
-def _by_resource(rooms: Sequence[Room], request: Request) -> tuple[dict[str, Int], dict[str, Int]]:
+def _by_resource(rooms: Sequence[Room], request: NodeRequest) -> tuple[dict[str, Int], dict[str, Int]]:
     """What each resource allows, and upper bounds of those that are not exact."""
     limits: dict[str, Int] = {}
     upper: dict[str, Int] = {}
@@ -152,7 +152,7 @@ def _unbound(rooms: Sequence[Room], milli: int) -> Int:
     )
 
 
-def _bound(rooms: Sequence[Room], request: Request) -> Int:
+def _bound(rooms: Sequence[Room], request: NodeRequest) -> Int:
     free = _matrix(rooms)
     _check(rooms, free, request)
     result = cores.capacity(free, request.pieces, request.share_base, request.max_share)
@@ -171,7 +171,7 @@ def _matrix(rooms: Sequence[Room]) -> Int:
     return np.array(rows, dtype=np.int64).reshape(len(rooms), width)
 
 
-def _check(rooms: Sequence[Room], free: Int, request: Request) -> None:
+def _check(rooms: Sequence[Room], free: Int, request: NodeRequest) -> None:
     """Refuse what would take memory without end, and a limit that the node is above already."""
     if free.max(initial=0) > MOST_SLOTS * request.share_base:
         row = int(np.argmax(free.max(axis=1)))

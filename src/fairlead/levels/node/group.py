@@ -22,7 +22,7 @@ from fairlead.model.shape import Shape
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class NodeGroup:
     """What is asked for: `need` more replicas of `shape`. Rows of `base` and `step` are those of the node state.
 
     communism: base = replicas already there, step = 1. global-greedy: base = use, step = use of one replica.
@@ -50,7 +50,7 @@ class Grouping:
 def place_group(
     state: NodeState,
     population: Population,
-    group: Group,
+    group: NodeGroup,
     *,
     rank: Int | None = None,
     within: Bool | None = None,
@@ -69,7 +69,7 @@ def place_group(
     return Grouping(counts=counts, unplaced=group.need - int(counts.sum()), codes=constraints.codes())
 
 
-def _bulk(constraints: Constraints, group: Group, rank: Int) -> Int:
+def _bulk(constraints: Constraints, group: NodeGroup, rank: Int) -> Int:
     """Nodes of the highest preference first; within a preference all replicas at once by level."""
     room = np.where(constraints.allowed(), constraints.left, 0)
     counts = np.zeros(len(room), dtype=np.int64)
@@ -94,7 +94,7 @@ def _preferred(preference: Int, rows: Int) -> Iterator[Int]:
         yield rows[own == value]
 
 
-def _walk(constraints: Constraints, group: Group, rank: Int) -> Int:
+def _walk(constraints: Constraints, group: NodeGroup, rank: Int) -> Int:
     """One replica at a time, every filter asked anew for each."""
     counts = np.zeros(len(rank), dtype=np.int64)
     for _ in range(group.need):

@@ -4,11 +4,11 @@ from collections.abc import Mapping, Sequence
 
 from fairlead.levels.node.volumes import VolumePin, capacity, volume_pins, whole_shares
 from fairlead.model.mounts import Mount, mount
-from fairlead.model.nodes import Volume
+from fairlead.model.nodes import NodeVolume
 
 
 def kept_volumes(
-    volumes: Mapping[str, Volume], mounts: Sequence[Mount], current: Mapping[str, Mapping[str, int]]
+    volumes: Mapping[str, NodeVolume], mounts: Sequence[Mount], current: Mapping[str, Mapping[str, int]]
 ) -> VolumePin | None:
     """The mounts at their new sizes, None where they do not fit.
 
@@ -38,7 +38,7 @@ def kept_volumes(
         return None
     fresh = [each for each in mounts if each.text not in pin]
     left = {
-        name: Volume(free_bytes=free[name], total_bytes=volumes[name].total_bytes) for name in free if name != taken
+        name: NodeVolume(free_bytes=free[name], total_bytes=volumes[name].total_bytes) for name in free if name != taken
     }
     if capacity(left, fresh).replicas < 1:
         return None
@@ -47,7 +47,7 @@ def kept_volumes(
 
 
 def _whole(
-    volumes: Mapping[str, Volume], mounts: Sequence[Mount], at: Mapping[str, str], was_whole: set[str]
+    volumes: Mapping[str, NodeVolume], mounts: Sequence[Mount], at: Mapping[str, str], was_whole: set[str]
 ) -> str | None:
     """The volume that the replica holds whole and keeps."""
     stays = {at[each.target] for each in mounts if each.whole and each.target in at}

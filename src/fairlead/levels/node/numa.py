@@ -7,7 +7,7 @@ import numpy as np
 
 from fairlead.levels.node import cores
 from fairlead.levels.node.corepins import Cores, core_pins
-from fairlead.levels.node.request import Request
+from fairlead.levels.node.request import NodeRequest
 from fairlead.model.amounts import MEMORY
 from fairlead.model.nodes import Room
 from fairlead.model.order import natural_sorted
@@ -25,7 +25,7 @@ MOST_REPLICAS = 100_000
 """Counted on one node with NUMA nodes: its capacity is that of pins, which are made one by one."""
 
 
-def numa_pins(room: Room, request: Request, most: int = MOST_REPLICAS) -> list[CorePin]:
+def numa_pins(room: Room, request: NodeRequest, most: int = MOST_REPLICAS) -> list[CorePin]:
     """Pins for as many replicas as cores and memory allow, at most `most`.
 
     NUMA nodes in natural order take what fits inside each by its cores and its memory. The cores left over then serve
@@ -46,7 +46,7 @@ def numa_pins(room: Room, request: Request, most: int = MOST_REPLICAS) -> list[C
     return pins
 
 
-def _take(free: dict[str, int], part: Mapping[str, int], request: Request, most: int) -> list[Cores]:
+def _take(free: dict[str, int], part: Mapping[str, int], request: NodeRequest, most: int) -> list[Cores]:
     """Pins on the cores of `part`, charged to `free`."""
     base = request.share_base
     limit = request.max_share

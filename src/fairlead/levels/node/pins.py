@@ -13,7 +13,7 @@ MOST_PINS = 100_000
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Pin:
+class ReplicaPin:
     """One replica's parts of its node: core to pieces, mount to volume and bytes, and its NUMA node if it has one."""
 
     cores: Mapping[str, int]
@@ -30,7 +30,7 @@ class Pin:
         return result
 
 
-def pins(fit: Fit, row: int, replicas: int) -> tuple[Pin, ...]:
+def pins(fit: Fit, row: int, replicas: int) -> tuple[ReplicaPin, ...]:
     """Pins of so many replicas on one node, no more than its capacity; none where nothing is bound."""
     request, room = fit.request, fit.rooms[row]
     replicas = min(replicas, int(fit.capacity[row]), MOST_PINS)
@@ -45,4 +45,6 @@ def pins(fit: Fit, row: int, replicas: int) -> tuple[Pin, ...]:
     mounts: list[VolumePin] = [{}] * replicas
     if request.automatic:
         mounts = volume_pins(room.volumes, request.automatic, replicas)
-    return tuple(Pin(cores=core.cores, mounts=mount, numa=core.numa) for core, mount in zip(cores, mounts, strict=True))
+    return tuple(
+        ReplicaPin(cores=core.cores, mounts=mount, numa=core.numa) for core, mount in zip(cores, mounts, strict=True)
+    )

@@ -7,10 +7,10 @@ import numpy as np
 
 from fairlead.kernel.select import lowest
 from fairlead.levels.node import reasons
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.capacity import Fit, reason_of
-from fairlead.levels.node.pins import MOST_PINS, Pin, pins
-from fairlead.levels.node.strategies import BY_NAME, Rule
+from fairlead.levels.node.pins import MOST_PINS, ReplicaPin, pins
+from fairlead.levels.node.strategies import BY_NAME, StrategyRule
 from fairlead.levels.node.strategies.fill import taking_part
 from fairlead.model.columns import Bool, Int, frozen
 from fairlead.model.decision import Decision, Rejection, Score, Trace
@@ -20,7 +20,7 @@ from fairlead.model.reasons import Finding, Reason, because
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Placement(Decision):
+class NodePlacement(Decision):
     """New replicas per node. `added` is the column behind `placements`, which leaves out the zeros.
 
     `wanted` is how many new replicas were asked for, `missing` how many of them have no room. `fit` is there where
@@ -28,16 +28,18 @@ class Placement(Decision):
     """
 
     nodes: NodeTable
-    ask: Ask
+    ask: NodeAsk
     strategy: str
     added: Int
     wanted: int
     missing: int = 0
     fit: Fit | None = None
-    pins: Mapping[str, tuple[Pin, ...]] = field(default_factory=dict)
+    pins: Mapping[str, tuple[ReplicaPin, ...]] = field(default_factory=dict)
 
 
-def place(nodes: NodeTable, ask: Ask, strategy: str, *, partial: bool = False, fit: Fit | None = None) -> Placement:
+def place(
+    nodes: NodeTable, ask: NodeAsk, strategy: str, *, partial: bool = False, fit: Fit | None = None
+) -> NodePlacement:
     """Place what `ask` wants by the named strategy: all of it or, unless `partial`, nothing."""
     if strategy not in BY_NAME:
         raise InputError("$.strategy", f"{strategy!r} is no strategy; expected one of {', '.join(sorted(BY_NAME))}")
@@ -54,7 +56,7 @@ def place(nodes: NodeTable, ask: Ask, strategy: str, *, partial: bool = False, f
     # 3. The record.
     rows = _in_order(nodes, np.flatnonzero(added))
     listed = _pins(nodes, added, fit)
-    return Placement(
+    return NodePlacement(
         placements={nodes.names[row]: int(added[row]) for row in rows},
         unplaced=wanted - sum(added.tolist()),
         finding=finding,
@@ -76,7 +78,7 @@ def _in_order(nodes: NodeTable, rows: Int) -> list[int]:
     return ordered
 
 
-def _finding(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, wanted: int) -> Finding | None:
+def _finding(rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, able: Int, wanted: int) -> Finding | None:
     placeable = sum(able.tolist())
     if rule.name == "fill" and not wanted:
         return because(reasons.ALREADY_FILLED, nodes=taking_part(nodes, ask), each=ask.each)
@@ -93,7 +95,7 @@ def _finding(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, wanted: int) -> 
     return because(reasons.INSUFFICIENT_CAPACITY, missing=wanted - placeable, wanted=wanted, where=where)
 
 
-def _pins(nodes: NodeTable, added: Int, fit: Fit | None) -> dict[str, tuple[Pin, ...]]:
+def _pins(nodes: NodeTable, added: Int, fit: Fit | None) -> dict[str, tuple[ReplicaPin, ...]]:
     if fit is None or not (fit.request.pieces or fit.request.automatic):
         return {}
     result, left = {}, MOST_PINS
@@ -105,7 +107,7 @@ def _pins(nodes: NodeTable, added: Int, fit: Fit | None) -> dict[str, tuple[Pin,
     return result
 
 
-def _notes(fit: Fit | None, added: Int, listed: Mapping[str, tuple[Pin, ...]]) -> tuple[str, ...]:
+def _notes(fit: Fit | None, added: Int, listed: Mapping[str, tuple[ReplicaPin, ...]]) -> tuple[str, ...]:
     """What a reader must know about the limits of the computation."""
     notes = []
     if fit is not None and (fit.upper > fit.capacity).any():
@@ -120,7 +122,9 @@ def _notes(fit: Fit | None, added: Int, listed: Mapping[str, tuple[Pin, ...]]) -
     return tuple(notes)
 
 
-def _trace(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, fit: Fit | None, notes: tuple[str, ...]) -> Trace:
+def _trace(
+    rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, able: Int, fit: Fit | None, notes: tuple[str, ...]
+) -> Trace:
     rejected = []
     for reason, rows in _rejections(rule, nodes, ask, fit):
         if rows.any():
@@ -129,7 +133,7 @@ def _trace(rule: Rule, nodes: NodeTable, ask: Ask, able: Int, fit: Fit | None, n
     return Trace(considered=len(nodes), rejected=tuple(rejected), scores=_scores(nodes, able), notes=notes)
 
 
-def _rejections(rule: Rule, nodes: NodeTable, ask: Ask, fit: Fit | None) -> list[tuple[Reason, Bool]]:
+def _rejections(rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, fit: Fit | None) -> list[tuple[Reason, Bool]]:
     """Nodes that can take nothing, each under the first reason that holds."""
     open_ = np.ones(len(nodes), dtype=np.bool_)
     found: list[tuple[Reason, Bool]] = []

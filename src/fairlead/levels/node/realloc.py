@@ -7,8 +7,8 @@ from fairlead.levels.node import reasons
 from fairlead.levels.node.capacity import CORES, reason_of
 from fairlead.levels.node.corepins import Cores
 from fairlead.levels.node.keepvolumes import kept_volumes
-from fairlead.levels.node.pins import Pin
-from fairlead.levels.node.request import Request
+from fairlead.levels.node.pins import ReplicaPin
+from fairlead.levels.node.request import NodeRequest
 from fairlead.model.amounts import MEMORY
 from fairlead.model.decision import Decision, Trace
 from fairlead.model.nodes import Room
@@ -32,10 +32,10 @@ class Resize(Decision):
 
     node: str
     current: Current
-    pin: Pin | None
+    pin: ReplicaPin | None
 
 
-def resize(room: Room, request: Request, current: Current) -> Resize:
+def resize(room: Room, request: NodeRequest, current: Current) -> Resize:
     """The replica at its new size on its own node; `room` does not count what it holds.
 
     Cores: as many pieces as can be stay on the cores they are on. A replica inside one NUMA node stays in it if it fits
@@ -66,7 +66,7 @@ def resize(room: Room, request: Request, current: Current) -> Resize:
             pin=None,
         )
     cores, zone = found
-    pin = Pin(cores=cores, mounts=mounts, numa=zone)
+    pin = ReplicaPin(cores=cores, mounts=mounts, numa=zone)
     return Resize(
         placements={room.name: 1},
         trace=Trace(considered=1, kept=_kept(pin, current)),
@@ -76,12 +76,12 @@ def resize(room: Room, request: Request, current: Current) -> Resize:
     )
 
 
-def _kept(pin: Pin, current: Current) -> dict[str, int]:
+def _kept(pin: ReplicaPin, current: Current) -> dict[str, int]:
     kept = {f"core {core}": min(pieces, current.cores.get(core, 0)) for core, pieces in pin.cores.items()}
     return {core: pieces for core, pieces in kept.items() if pieces}
 
 
-def _cores(room: Room, request: Request, current: Current) -> tuple[Cores, str | None] | None:
+def _cores(room: Room, request: NodeRequest, current: Current) -> tuple[Cores, str | None] | None:
     """The cores after the resize and the NUMA node they lie in."""
     free = {core: pieces + current.cores.get(core, 0) for core, pieces in (room.cores or {}).items()}
     partly = sum(1 for pieces in free.values() if pieces % request.share_base)
@@ -94,7 +94,7 @@ def _cores(room: Room, request: Request, current: Current) -> tuple[Cores, str |
     return None
 
 
-def _zones(room: Room, request: Request, current: Current) -> Iterator[str | None]:
+def _zones(room: Room, request: NodeRequest, current: Current) -> Iterator[str | None]:
     """NUMA nodes in the order in which they are tried; None stands for the whole node."""
     own = {room.numa.get(core) for core in current.cores}
     if len(own) <= 1:

@@ -13,7 +13,7 @@ MOST_PIECES = 10**9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Request:
+class NodeRequest:
     """Amounts of divisible resources in their units, 0 left out; and what is bound to parts of the node.
 
     `pieces` is bound cpu in shares of a core, `share_base` pieces to a core; 0 binds none. `max_share` is the most

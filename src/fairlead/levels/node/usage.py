@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
-from fairlead.levels.node.request import Request
+from fairlead.levels.node.request import NodeRequest
 from fairlead.model.nodes import Room
 
 PODS = "pods"
@@ -20,7 +20,7 @@ NOTHING: Share = (0, 1)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Shares:
+class UsageShares:
     """Per node usage / scale and rate / scale."""
 
     usage: tuple[int, ...]
@@ -28,7 +28,7 @@ class Shares:
     scale: int
 
 
-def derived(room: Room, request: Request) -> tuple[Share, Share]:
+def derived(room: Room, request: NodeRequest) -> tuple[Share, Share]:
     """Usage and rate of one node: the highest share over the resources whose total is known.
 
     A total that is not given is what is free. Of cores the total is one share base each.
@@ -48,7 +48,7 @@ def derived(room: Room, request: Request) -> tuple[Share, Share]:
     return usage.as_integer_ratio(), rate.as_integer_ratio()
 
 
-def shares(pairs: Sequence[tuple[Share, Share]]) -> Shares:
+def shares(pairs: Sequence[tuple[Share, Share]]) -> UsageShares:
     """Fractions over one denominator: exact where it exists below `MOST_SCALE` or was written as decimals."""
     scale = 1
     for (_, below), (_, under) in pairs:
@@ -56,7 +56,7 @@ def shares(pairs: Sequence[tuple[Share, Share]]) -> Shares:
         if scale > MOST_SCALE and not _decimal(scale):
             scale = MOST_SCALE
             break
-    return Shares(
+    return UsageShares(
         usage=tuple(_scaled(usage, scale) for usage, _ in pairs),
         rate=tuple(_scaled(rate, scale) for _, rate in pairs),
         scale=scale,

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from fairlead.levels.node.packing import deal, pack
 from fairlead.model.mounts import Mount
-from fairlead.model.nodes import UNLIMITED, Volume
+from fairlead.model.nodes import UNLIMITED, NodeVolume
 from fairlead.model.order import natural_sorted
 
 VolumePin = dict[str, dict[str, int]]
@@ -25,7 +25,7 @@ class VolumeRoom:
     most: int
 
 
-def capacity(volumes: Mapping[str, Volume], mounts: Sequence[Mount]) -> VolumeRoom:
+def capacity(volumes: Mapping[str, NodeVolume], mounts: Sequence[Mount]) -> VolumeRoom:
     """How many replicas with these mounts (only those chosen automatically) fit."""
     if not mounts:
         return VolumeRoom(replicas=UNLIMITED, most=UNLIMITED)
@@ -41,7 +41,7 @@ def capacity(volumes: Mapping[str, Volume], mounts: Sequence[Mount]) -> VolumeRo
     return VolumeRoom(replicas=low, most=low if proved else len(_unused(volumes, mounts)))
 
 
-def volume_pins(volumes: Mapping[str, Volume], mounts: Sequence[Mount], replicas: int) -> list[VolumePin]:
+def volume_pins(volumes: Mapping[str, NodeVolume], mounts: Sequence[Mount], replicas: int) -> list[VolumePin]:
     """The volumes of so many replicas, no more than fit. Fullest volume first; ties in natural order."""
     names = natural_sorted(volumes)
     whole = _unused(volumes, mounts)[:replicas] if any(mount.whole for mount in mounts) else []
@@ -84,7 +84,7 @@ def _normal(free: Sequence[int], mounts: Sequence[Mount]) -> VolumeRoom:
     return VolumeRoom(replicas=packing.replicas, most=packing.most)
 
 
-def _unused(volumes: Mapping[str, Volume], mounts: Sequence[Mount]) -> list[str]:
+def _unused(volumes: Mapping[str, NodeVolume], mounts: Sequence[Mount]) -> list[str]:
     """Volumes that can be taken whole, smallest first: taking a smaller one leaves the larger for the rest."""
     together = sum(mount.size_bytes for mount in mounts if mount.whole)
     able = [
@@ -95,6 +95,6 @@ def _unused(volumes: Mapping[str, Volume], mounts: Sequence[Mount]) -> list[str]
     return sorted(able, key=lambda name: volumes[name].total_bytes)
 
 
-def _others(volumes: Mapping[str, Volume], mounts: Sequence[Mount], taken: int) -> list[str]:
+def _others(volumes: Mapping[str, NodeVolume], mounts: Sequence[Mount], taken: int) -> list[str]:
     whole = set(_unused(volumes, mounts)[:taken])
     return [name for name in volumes if name not in whole]

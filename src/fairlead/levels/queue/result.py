@@ -6,12 +6,12 @@ from dataclasses import dataclass
 from fractions import Fraction
 
 from fairlead.levels.queue import reasons
-from fairlead.levels.queue.admit import by_queue
 from fairlead.levels.queue.fluid import distance
-from fairlead.levels.queue.potential import Gain
-from fairlead.levels.queue.preempt import Eviction
+from fairlead.levels.queue.grants.admit import by_queue
+from fairlead.levels.queue.preemption.potential import Gain
+from fairlead.levels.queue.preemption.preempt import Eviction
+from fairlead.levels.queue.preemption.victims import FRESH
 from fairlead.levels.queue.state import State
-from fairlead.levels.queue.victims import FRESH
 from fairlead.model.columns import Int
 from fairlead.model.decision import Decision, Rejection, Trace
 from fairlead.model.jobs import UNSET
@@ -21,7 +21,7 @@ Amounts = Mapping[str, int]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class ShareFindings:
     """What the phases found, by row."""
 
     findings: Mapping[int, Finding]
@@ -109,7 +109,7 @@ class Sharing(Decision):
     """[queue][resource], as a fraction; `queues` show it cut to whole units."""
 
 
-def sharing(state: State, outcome: Outcome) -> Sharing:
+def sharing(state: State, outcome: ShareFindings) -> Sharing:
     """The rows, what waits in sum and why, and what was found how often."""
     jobs = state.world.jobs
     rows = _jobs(state, outcome.findings)
@@ -185,7 +185,7 @@ def _jobs(state: State, findings: Mapping[int, Finding]) -> tuple[JobRow, ...]:
     )
 
 
-def _queues(state: State, outcome: Outcome) -> tuple[QueueRow, ...]:
+def _queues(state: State, outcome: ShareFindings) -> tuple[QueueRow, ...]:
     """One row a queue, in the order of the table."""
     world, resources = state.world, state.world.jobs.resources
     asked = world.tree.upward(by_queue(world.jobs, world.queues, outcome.requested)).tolist()
@@ -203,7 +203,7 @@ def _queues(state: State, outcome: Outcome) -> tuple[QueueRow, ...]:
     )
 
 
-def _namespaces(state: State, outcome: Outcome) -> tuple[NamespaceRow, ...]:
+def _namespaces(state: State, outcome: ShareFindings) -> tuple[NamespaceRow, ...]:
     """One row a namespace and queue that it has a job in, in the order in which the jobs name them."""
     world, resources = state.world, state.world.jobs.resources
     asked = state.by_pair(outcome.requested).tolist()

@@ -8,18 +8,19 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.levels.queue import admit, reasons
+from fairlead.levels.queue import reasons
 from fairlead.levels.queue.deserved import Claims, deserved
-from fairlead.levels.queue.fewest import PATIENCE
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
-from fairlead.levels.queue.gang import Members
-from fairlead.levels.queue.grant import Block, run
-from fairlead.levels.queue.ledger import Ledger
-from fairlead.levels.queue.potential import Gain
-from fairlead.levels.queue.preempt import Eviction, Preemption
-from fairlead.levels.queue.reservation import Reservation, overdue, release, reserve
-from fairlead.levels.queue.result import Outcome, Sharing, sharing
+from fairlead.levels.queue.grants import admit
+from fairlead.levels.queue.grants.gang import Members
+from fairlead.levels.queue.grants.grant import Block, run
+from fairlead.levels.queue.grants.ledger import QueueLedger
+from fairlead.levels.queue.grants.reservation import Reservation, overdue, release, reserve
+from fairlead.levels.queue.preemption.potential import Gain
+from fairlead.levels.queue.preemption.preempt import Eviction, Preemption
+from fairlead.levels.queue.preemption.victim_search import PATIENCE
+from fairlead.levels.queue.result import ShareFindings, Sharing, sharing
 from fairlead.levels.queue.state import State, World
 from fairlead.levels.queue.tree import QueueTree, build
 from fairlead.levels.queue.why import Why, evicted, next_step
@@ -86,7 +87,7 @@ def share(
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(
         state,
-        Outcome(
+        ShareFindings(
             findings={**findings, **refused},
             notes=notes,
             evictions=tuple(evictions),
@@ -129,7 +130,7 @@ def _world(
     )
 
 
-def _ledger(world: World, guarantee: Int) -> Ledger:
+def _ledger(world: World, guarantee: Int) -> QueueLedger:
     """What is used before the first grant; what runs in unusable queues is used by nobody but the whole."""
     jobs, tree = world.jobs, world.tree
     used = np.zeros((len(world.queues) + 1, len(world.whole)), dtype=np.int64)
@@ -137,7 +138,7 @@ def _ledger(world: World, guarantee: Int) -> Ledger:
     usable = np.isin(jobs.queue, tree.top_down)
     np.add.at(used, np.where(usable, jobs.queue, tree.whole), held)
     most = [*world.queues.capability.tolist(), list(world.whole)]
-    return Ledger(tree, most, [*guarantee.tolist(), [0] * len(world.whole)], used.tolist())
+    return QueueLedger(tree, most, [*guarantee.tolist(), [0] * len(world.whole)], used.tolist())
 
 
 def _reservation(

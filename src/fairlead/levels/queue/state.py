@@ -8,9 +8,9 @@ import numpy as np
 
 from fairlead.levels.queue.deserved import Amounts
 from fairlead.levels.queue.fits import Fits, Spots
-from fairlead.levels.queue.gang import Members, Step
-from fairlead.levels.queue.ledger import Ledger
-from fairlead.levels.queue.order import Measure, Turn, namespace_measure, queue_measure, turn
+from fairlead.levels.queue.grants.gang import GangStep, Members
+from fairlead.levels.queue.grants.ledger import QueueLedger
+from fairlead.levels.queue.grants.order import Measure, Turn, namespace_measure, queue_measure, turn
 from fairlead.levels.queue.tree import QueueTree
 from fairlead.model.columns import Int
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable
@@ -37,7 +37,7 @@ class World:
 class State:
     """Members, ledger and the usage of namespaces in queues, kept in step by `grant` and `evict`."""
 
-    def __init__(self, world: World, members: Members, ledger: Ledger) -> None:
+    def __init__(self, world: World, members: Members, ledger: QueueLedger) -> None:
         self.world = world
         self.members = members
         self.ledger = ledger
@@ -78,7 +78,7 @@ class State:
             if amount:
                 sums[resource] += amount * sign
 
-    def grant(self, job: int, step: Step, sign: int = 1) -> None:
+    def grant(self, job: int, step: GangStep, sign: int = 1) -> None:
         """Count the step as granted; sign −1 takes it back."""
         for role, count in step.roles:
             self.members.held[role] += count * sign
@@ -88,7 +88,7 @@ class State:
             pair[resource] += amount * sign
         self.ledger.count(self.queue_of[job], step.adds, sign)
 
-    def place(self, job: int, step: Step, fits: Fits | None) -> dict[int, Spots]:
+    def place(self, job: int, step: GangStep, fits: Fits | None) -> dict[int, Spots]:
         """Grant the step and take its places on nodes; where, by role."""
         places = self._settle(dict(step.roles), fits)
         self.grant(job, step)

@@ -10,10 +10,10 @@ from fractions import Fraction
 
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.fits import Fits
-from fairlead.levels.queue.gang import Step
-from fairlead.levels.queue.grant import Block
-from fairlead.levels.queue.ledger import Lack
-from fairlead.levels.queue.reservation import Reservation
+from fairlead.levels.queue.grants.gang import GangStep
+from fairlead.levels.queue.grants.grant import Block
+from fairlead.levels.queue.grants.ledger import Lack
+from fairlead.levels.queue.grants.reservation import Reservation
 from fairlead.levels.queue.state import State
 from fairlead.model.amounts import quantity
 from fairlead.model.jobs import UNSET
@@ -55,7 +55,7 @@ class Why:
     def _amount(self, resource: int, amount: int) -> str:
         return quantity(self.state.world.jobs.resources[resource], amount)
 
-    def _capability(self, job: int, step: Step, lack: Lack) -> Finding:
+    def _capability(self, job: int, step: GangStep, lack: Lack) -> Finding:
         """The queue, or one above it, may not hold more."""
         most = self.state.ledger.most[lack.queue][lack.resource] + self._kept(job, lack.queue)[lack.resource]
         never = self._starting(job, step, lack.resource) > most
@@ -63,11 +63,11 @@ class Why:
         details |= {"queue": self.state.world.queues.names[lack.queue], "most": self._amount(lack.resource, most)}
         return because(reasons.GANG_ABOVE_CAPABILITY if never else reasons.QUEUE_CAPABILITY, **details)
 
-    def _starting(self, job: int, step: Step, resource: int) -> int:
+    def _starting(self, job: int, step: GangStep, resource: int) -> int:
         """What the gang needs in all, what it holds included; 0 for a job that is ready."""
         return 0 if self.state.members.ready(job) else step.need[resource] + self.state.job_used[job][resource]
 
-    def _details(self, step: Step, lack: Lack) -> dict[str, Detail]:
+    def _details(self, step: GangStep, lack: Lack) -> dict[str, Detail]:
         return {
             "count": step.count,
             "asked": self._amount(lack.resource, step.need[lack.resource]),
@@ -82,7 +82,7 @@ class Why:
             return nothing
         return self.reservation.kept.get(queue, nothing)
 
-    def _room(self, job: int, step: Step, lack: Lack) -> Finding:
+    def _room(self, job: int, step: GangStep, lack: Lack) -> Finding:
         """The whole is used up, for this job at least."""
         world, resource = self.state.world, lack.resource
         details = self._details(step, lack)
@@ -99,7 +99,7 @@ class Why:
             return because(reasons.GANG_SHORTFALL, fits=lack.left // each, **details)
         return self._share(job, step, lack, details)
 
-    def _share(self, job: int, step: Step, lack: Lack, details: dict[str, Detail]) -> Finding:
+    def _share(self, job: int, step: GangStep, lack: Lack, details: dict[str, Detail]) -> Finding:
         """Whose share is used up: the namespace's, the queue's, or nobody's, where others hold more than theirs."""
         state, world, resource = self.state, self.state.world, lack.resource
         queue, pair = state.queue_of[job], state.pair_of[job]

@@ -16,17 +16,17 @@ from enum import StrEnum
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.minimum import Minimum, parse_minimum
 from fairlead.model.decision import Decision, Trace
-from fairlead.model.owners import Held, Newcomer, Owner, OwnerKind, Pin
+from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 from fairlead.model.reasons import Detail, Finding, Reason, because
 
 _PINS = {
-    Pin.ON_DEMAND: "allow on-demand nodes only",
-    Pin.ELSEWHERE: "allow no on-demand node",
-    Pin.NAMED: "name its node",
+    TierPin.ON_DEMAND: "allow on-demand nodes only",
+    TierPin.ELSEWHERE: "allow no on-demand node",
+    TierPin.NAMED: "name its node",
 }
 
 
-class Verdict(StrEnum):
+class TierVerdict(StrEnum):
     """What is to become of one replica."""
 
     ON_DEMAND = "on-demand"
@@ -50,7 +50,7 @@ class Split(Decision):
     plain form of the requirement (a node selector) instead of an affinity term.
     """
 
-    verdict: Verdict
+    verdict: TierVerdict
     rule: Finding
     target: int | None = None
     selector: bool = False
@@ -70,7 +70,7 @@ class Target:
     warnings: tuple[Finding, ...] = ()
 
 
-def split(newcomer: Newcomer, owner: Owner, held: Held, policy: Policy) -> Split:
+def split(newcomer: Newcomer, owner: Owner, held: HeldSlots, policy: Policy) -> Split:
     """The verdict on `newcomer`; `held` counts its ReplicaSet and is not looked at for a StatefulSet."""
     target = target_of(owner, policy)
     if target.finding is not None:
@@ -97,7 +97,7 @@ def target_of(owner: Owner, policy: Policy) -> Target:
 
 def left_alone(finding: Finding, warnings: tuple[Finding, ...] = ()) -> Split:
     """The replica is admitted as it is."""
-    return _decision(Verdict.UNMANAGED, finding, warnings=warnings)
+    return _decision(TierVerdict.UNMANAGED, finding, warnings=warnings)
 
 
 def unmanaged(reason: Reason, *, warn: bool = False, **details: Detail) -> Split:
@@ -107,12 +107,12 @@ def unmanaged(reason: Reason, *, warn: bool = False, **details: Detail) -> Split
 
 
 def _pinned(newcomer: Newcomer) -> Split | None:
-    if newcomer.pin is Pin.NONE:
+    if newcomer.pin is TierPin.NONE:
         return None
     return unmanaged(reasons.USER_PINNED, warn=True, pin=_PINS[newcomer.pin])
 
 
-def _by_count(newcomer: Newcomer, owner: Owner, held: Held, target: Target) -> Split:
+def _by_count(newcomer: Newcomer, owner: Owner, held: HeldSlots, target: Target) -> Split:
     count = target.count
     assert count is not None
     if owner.kind is OwnerKind.STATEFUL_SET:
@@ -122,24 +122,24 @@ def _by_count(newcomer: Newcomer, owner: Owner, held: Held, target: Target) -> S
         rule = because(reasons.SLOT_GRANTED, slot=taken + 1, target=count)
         if target.single:
             rule = because(reasons.SINGLE_REPLICA, owner=owner.name)
-        return _decision(Verdict.ON_DEMAND, rule, target=count, selector=target.single)
+        return _decision(TierVerdict.ON_DEMAND, rule, target=count, selector=target.single)
     if held.stored < count:
         rule = because(reasons.SLOTS_UNRESOLVED, reserved=held.reserved, target=count)
-        return _decision(Verdict.RETRY, rule, target=count)
-    return _decision(Verdict.SPOT, because(reasons.SLOTS_FULL, held=held.stored, target=count), target=count)
+        return _decision(TierVerdict.RETRY, rule, target=count)
+    return _decision(TierVerdict.SPOT, because(reasons.SLOTS_FULL, held=held.stored, target=count), target=count)
 
 
 def _by_ordinal(newcomer: Newcomer, owner: Owner, count: int, single: bool) -> Split:
     index = ordinal(newcomer.name, owner)
     if single and index in (0, None):
         rule = because(reasons.SINGLE_REPLICA, owner=owner.name)
-        return _decision(Verdict.ON_DEMAND, rule, target=count, selector=True)
+        return _decision(TierVerdict.ON_DEMAND, rule, target=count, selector=True)
     if index is None:
         return unmanaged(reasons.NO_ORDINAL, warn=True, name=newcomer.name, owner=owner.name)
     required = 0 <= index < count
     reason = reasons.ORDINAL_REQUIRED if required else reasons.ORDINAL_BEYOND
     rule = because(reason, index=index, target=count, owner=owner.name)
-    return _decision(Verdict.ON_DEMAND if required else Verdict.SPOT, rule, target=count)
+    return _decision(TierVerdict.ON_DEMAND if required else TierVerdict.SPOT, rule, target=count)
 
 
 def ordinal(name: str, owner: Owner) -> int | None:
@@ -159,17 +159,17 @@ def _quorum(owner: Owner, minimum: Minimum) -> tuple[Finding, ...]:
 
 
 def _decision(
-    verdict: Verdict,
+    verdict: TierVerdict,
     rule: Finding,
     *,
     target: int | None = None,
     selector: bool = False,
     warnings: tuple[Finding, ...] = (),
 ) -> Split:
-    placed = verdict in (Verdict.ON_DEMAND, Verdict.SPOT)
+    placed = verdict in (TierVerdict.ON_DEMAND, TierVerdict.SPOT)
     return Split(
         placements={verdict.value: 1} if placed else {},
-        finding=rule if verdict is Verdict.RETRY else None,
+        finding=rule if verdict is TierVerdict.RETRY else None,
         trace=Trace(considered=1, notes=(rule.sentence,)),
         verdict=verdict,
         rule=rule,

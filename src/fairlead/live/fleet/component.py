@@ -20,7 +20,7 @@ from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.manifests.groups import Groups, groups_of
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
 from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
-from fairlead.kube.objects.karmada import Cluster, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (
     CLUSTER_PROPAGATION_POLICIES,
@@ -32,15 +32,15 @@ from fairlead.kube.resources import (
 )
 from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import report
-from fairlead.live.fleet.decide import Verdict, decide
-from fairlead.live.fleet.measures import Measures
+from fairlead.live.fleet.decide import BindingVerdict, decide
+from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.turns import BACKOFF, Turns
-from fairlead.live.fleet.writer import Writer, resource_of, result_fields
+from fairlead.live.fleet.writer import BindingWriter, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Rounds
+from fairlead.live.runtime.reconcile_loop import Rounds
 from fairlead.model.faults import way_to
 
 GATHER = 0.02
@@ -57,7 +57,7 @@ log = structlog.get_logger("fleet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class FleetOptions:
     """Bindings whose schedulerName is `name` are scheduled; `shadow` decides and reports but writes nothing."""
 
     name: str = "fairlead"
@@ -70,7 +70,7 @@ class Fleet:
     def __init__(
         self,
         client: Client,
-        options: Options,
+        options: FleetOptions,
         *,
         recorder: Recorder | None,
         monotonic: Callable[[], float],
@@ -79,10 +79,10 @@ class Fleet:
         pulse: Pulse | None = None,
     ) -> None:
         self.options = options
-        self.measures = Measures()
+        self.measures = FleetMetrics()
         pulse = pulse or Pulse(monotonic)
         self.measures.leading.set_function(lambda: float(leads()))
-        self.verdicts: dict[Key, Verdict] = {}
+        self.verdicts: dict[Key, BindingVerdict] = {}
         self._client = client
         self._recorder = recorder
         self._now = monotonic
@@ -91,12 +91,12 @@ class Fleet:
         self.comparison = Comparison()
         self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
-        self.writer = Writer(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
-        self._known: dict[str, Cluster] = {}
+        self.writer = BindingWriter(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
+        self._known: dict[str, KarmadaCluster] = {}
         """The clusters as they could last be read."""
         self.aside = Aside(self.measures.registry, None if options.shadow else recorder)
         told = self.aside.watched
-        self._clusters = Reflector[Cluster](client, CLUSTERS, self._on_cluster, aside=told)
+        self._clusters = Reflector[KarmadaCluster](client, CLUSTERS, self._on_cluster, aside=told)
         self._bindings = (
             Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding, aside=told),
             Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding, aside=told),
@@ -203,7 +203,7 @@ class Fleet:
                 if (found := self.comparison.look(verdict)) is not None:
                     log.info("another scheduler decided otherwise", **found.as_record())
 
-    def _fleet(self) -> list[Cluster]:
+    def _fleet(self) -> list[KarmadaCluster]:
         """Every cluster there is; one that could never be read has a stand-in, so that nothing leaves it."""
         aside = [name for kind, _, name in self.aside.faults if kind == CLUSTERS.kind and name not in self._known]
         return [*self._known.values(), *map(unread_cluster, aside)]
@@ -227,7 +227,7 @@ class Fleet:
                 self._act(verdict)
         self.measures.seconds.observe(self._now() - began)
 
-    def _act(self, verdict: Verdict) -> None:
+    def _act(self, verdict: BindingVerdict) -> None:
         known = self.verdicts.get(verdict.key)
         self.verdicts[verdict.key] = verdict
         if verdict.defect is not None:
@@ -245,7 +245,7 @@ class Fleet:
         self._turns.writing(verdict.key)
         self.writer.outbox.put(verdict)
 
-    def _written(self, verdict: Verdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
+    def _written(self, verdict: BindingVerdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
         key = verdict.key
         if newest is not None:
             self._own[key] = (newest, self._now() + HELD)
@@ -263,7 +263,7 @@ class Fleet:
         self._turns.failed(key, verdict.binding.metadata.generation, conflict=conflict)
         self._rounds.wake()
 
-    def _say(self, verdict: Verdict) -> None:
+    def _say(self, verdict: BindingVerdict) -> None:
         if self._recorder is None:
             return
         meta, resource = verdict.binding.metadata, resource_of(verdict.binding)
@@ -326,7 +326,7 @@ class Fleet:
         self._turns.changed(key, meta.generation)
         self._rounds.wake()
 
-    def _on_cluster(self, change: Change[Cluster]) -> None:
+    def _on_cluster(self, change: Change[KarmadaCluster]) -> None:
         """Room wakes bindings that wait for it; anything else may matter to all.
 
         A cluster that cannot be read stays as it was known; one whose amounts cannot be read has no known room.
@@ -342,7 +342,7 @@ class Fleet:
         if error is not None:
             raise error
 
-    def _wake(self, change: Change[Cluster]) -> None:
+    def _wake(self, change: Change[KarmadaCluster]) -> None:
         if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
             self._turns.add(key for key, each in self.verdicts.items() if each.waits_for_room)
             self._rounds.wake()
@@ -362,7 +362,7 @@ class Fleet:
         self._rounds.wake()
 
 
-def _same(one: Cluster, other: Cluster) -> bool:
+def _same(one: KarmadaCluster, other: KarmadaCluster) -> bool:
     """Whether two states of a cluster differ in nothing but their room and versions."""
     meta, old = one.metadata, other.metadata
     apis = one.status.api_enablements == other.status.api_enablements

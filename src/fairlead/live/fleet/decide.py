@@ -12,12 +12,12 @@ from fairlead.kube.manifests.fleet import binding_ask, knobs_for, wants_fresh
 from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.placement import Knobs
 from fairlead.kube.manifests.unread import unread
-from fairlead.kube.objects.karmada import Cluster, Placement, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, KarmadaPlacement, ResourceBinding
 from fairlead.kube.objects.meta import Condition
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.batch import divide_all, narrowed
 from fairlead.levels.fleet.divide import Division, divide
-from fairlead.live.fleet import words
+from fairlead.live.fleet import messages
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.faults import place_of, way_to
@@ -32,7 +32,7 @@ log = structlog.get_logger("fleet")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Verdict:
+class BindingVerdict:
     """What a binding shall look like. `counts` None: its clusters stay as they are.
 
     `message` is what the condition says, in Karmada's words; `note` a sentence for events and pages. `stored` is the
@@ -60,12 +60,12 @@ class Verdict:
     @property
     def success(self) -> bool:
         """Whether everything is placed."""
-        return self.reason == words.SUCCESS
+        return self.reason == messages.SUCCESS
 
     @property
     def placed(self) -> bool:
         """Whether clusters were decided, if only in part; a refusal decides none."""
-        return self.counts is not None and self.reason != words.NO_CLUSTER_FIT
+        return self.counts is not None and self.reason != messages.NO_CLUSTER_FIT
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -84,15 +84,15 @@ NeighboursOf = Callable[[ResourceBinding], Neighbours]
 
 def decide(
     bindings: Sequence[ResourceBinding],
-    clusters: Sequence[Cluster],
+    clusters: Sequence[KarmadaCluster],
     knobs_of: KnobsOf = lambda binding: None,
     neighbours_of: NeighboursOf = lambda binding: ALONE,
-) -> list[Verdict]:
+) -> list[BindingVerdict]:
     """A verdict for each binding, in order.
 
     One that cannot be decided has a verdict that says why; the others do not suffer from it.
     """
-    verdicts: list[Verdict | None] = [None] * len(bindings)
+    verdicts: list[BindingVerdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
         opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of)
@@ -103,7 +103,7 @@ def decide(
     for each, division in zip(waiting, _divided([each.ask for each in waiting]), strict=True):
         binding = bindings[each.place]
         told = _tried(_verdict, binding, each, division) if isinstance(division, Division) else division
-        verdicts[each.place] = told if isinstance(told, Verdict) else _failed(binding, told)
+        verdicts[each.place] = told if isinstance(told, BindingVerdict) else _failed(binding, told)
     return [each for each in verdicts if each is not None]
 
 
@@ -120,17 +120,17 @@ def _tried(work: Callable[P, T], *arguments: P.args, **named: P.kwargs) -> T | E
         return error
 
 
-def _failed(binding: ResourceBinding, error: Exception) -> Verdict:
+def _failed(binding: ResourceBinding, error: Exception) -> BindingVerdict:
     if isinstance(error, InputError):
-        return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=str(error), note=str(error))
+        return BindingVerdict(binding=binding, reason=messages.SCHEDULER_ERROR, message=str(error), note=str(error))
     message = f"a defect of the scheduler, not of this binding: {place_of(error)}; nothing was changed"
-    return Verdict(binding=binding, reason=words.SCHEDULER_ERROR, message=message, note=message, defect=error)
+    return BindingVerdict(binding=binding, reason=messages.SCHEDULER_ERROR, message=message, note=message, defect=error)
 
 
 def _opened(
     place: int,
     binding: ResourceBinding,
-    clusters: Sequence[Cluster],
+    clusters: Sequence[KarmadaCluster],
     knobs_of: KnobsOf,
     neighbours_of: NeighboursOf,
 ) -> _Open:
@@ -153,22 +153,22 @@ def condition_of(binding: ResourceBinding) -> Condition | None:
     return next((each for each in binding.status.conditions if each.type == SCHEDULED), None)
 
 
-def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Verdict:
+def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> BindingVerdict:
     finding = division.finding
     if finding is not None and division.rule == "refused":
         return _refused(binding, each, division, finding)
     workload = is_workload(binding)
     counts = running(binding) if division.rule == "kept" else _counts(division, each.whole, workload=workload)
-    note = words.placed(counts, workload=workload, note=division.trace.notes[-1] if division.trace.notes else "")
+    note = messages.placed(counts, workload=workload, note=division.trace.notes[-1] if division.trace.notes else "")
     if finding is not None:
-        note = f"{note}; {words.refused(division, finding)}"
-    if ignored := unread(binding.spec.placement or {}, Placement):
+        note = f"{note}; {messages.refused(division, finding)}"
+    if ignored := unread(binding.spec.placement or {}, KarmadaPlacement):
         note = f"{note}; fields of the placement that are not known here: {', '.join(ignored)}"
     written = mark(each.knobs, each.whole, counts, short=finding is not None)
-    return Verdict(
+    return BindingVerdict(
         binding=binding,
-        reason=words.reason_of(finding),
-        message=words.message_of(finding, each.whole, division),
+        reason=messages.reason_of(finding),
+        message=messages.message_of(finding, each.whole, division),
         note=note,
         counts=counts,
         stored=last_result.record(division, binding.spec.replicas, each.ask.clusters),
@@ -185,7 +185,7 @@ def _counts(division: Division, ask: DivisionAsk, *, workload: bool) -> dict[str
     In natural order; where an affinity may spill over, the preferred clusters come first.
     """
     found = {name: n for name, n in division.placements.items() if n or (not workload and name in division.chosen)}
-    order = division.chosen if words.spills(ask) else natural_sorted(found)
+    order = division.chosen if messages.spills(ask) else natural_sorted(found)
     return {name: found[name] for name in order if name in found}
 
 
@@ -195,17 +195,17 @@ def _as_it_is(binding: ResourceBinding, counts: Mapping[str, int], written: str)
     return same and written == binding.metadata.annotations.get(ANNOTATION, "")
 
 
-def _refused(binding: ResourceBinding, each: _Open, division: Division, finding: Finding) -> Verdict:
+def _refused(binding: ResourceBinding, each: _Open, division: Division, finding: Finding) -> BindingVerdict:
     """Nothing new is placed. What runs stays, unless no cluster is left that it may run on (docs/decisions/0217)."""
     nowhere = finding.reason is reasons.NO_CLUSTER_FITS
-    message = words.message_of(finding, each.whole, division)
+    message = messages.message_of(finding, each.whole, division)
     if nowhere:
-        message = words.no_cluster_fits(each.whole, division)
-    return Verdict(
+        message = messages.no_cluster_fits(each.whole, division)
+    return BindingVerdict(
         binding=binding,
-        reason=words.reason_of(finding),
+        reason=messages.reason_of(finding),
         message=message,
-        note=words.refused(division, finding),
+        note=messages.refused(division, finding),
         counts={} if nowhere else None,
         mark=binding.metadata.annotations.get(ANNOTATION, "") if nowhere else "",
         waits_for_room=finding.reason.cure is Cure.ROOM,

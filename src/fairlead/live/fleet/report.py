@@ -3,17 +3,17 @@
 from collections.abc import Sequence
 from typing import Any
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.manifests import last_result
 from fairlead.kube.manifests.decided import ANNOTATION, APPLIED, applied_text, is_applied, running
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
-from fairlead.live.fleet.decide import SCHEDULED, Verdict
+from fairlead.live.fleet.decide import SCHEDULED, BindingVerdict
 
 RESULT = "lastScheduleResult"
 
 
-def spec_patch(verdict: Verdict, *, field: bool) -> Raw | None:
+def spec_patch(verdict: BindingVerdict, *, field: bool) -> Raw | None:
     """The merge patch of the object; None where it is right already. `field`: the status holds the last result.
 
     The placement is recorded with every decision, also with that it fits nowhere (docs/decisions/0216).
@@ -40,23 +40,23 @@ def spec_patch(verdict: Verdict, *, field: bool) -> Raw | None:
     return patch
 
 
-def status_is_right(verdict: Verdict, *, field: bool) -> bool:
+def status_is_right(verdict: BindingVerdict, *, field: bool) -> bool:
     """Whether the binding says already what the verdict says."""
     return not _status(verdict, as_found(verdict.binding), verdict.binding.metadata.generation, 0.0, field=field)
 
 
-def status_patch(verdict: Verdict, found: Raw, generation: int, now: float, *, field: bool) -> Raw:
+def status_patch(verdict: BindingVerdict, found: Raw, generation: int, now: float, *, field: bool) -> Raw:
     """The merge patch of the status of `found`, the object as it is; conditions of others stay."""
     meta = found["metadata"]
     status = _status(verdict, found, generation, now, field=field)
     return {"metadata": {"uid": meta["uid"], "resourceVersion": meta["resourceVersion"]}, "status": status}
 
 
-def _status(verdict: Verdict, found: Raw, generation: int, now: float, *, field: bool) -> Raw:
+def _status(verdict: BindingVerdict, found: Raw, generation: int, now: float, *, field: bool) -> Raw:
     """What has to change. A refusal writes the condition only, as karmada-scheduler does."""
     binding, status = verdict.binding, verdict.binding.status
     wanted: Raw = {}
-    conditions = _conditions(verdict, found.get("status", {}).get("conditions") or [], moments.whole(now))
+    conditions = _conditions(verdict, found.get("status", {}).get("conditions") or [], timestamps.whole(now))
     if conditions is not None:
         wanted["conditions"] = conditions
     if not verdict.placed:
@@ -64,7 +64,7 @@ def _status(verdict: Verdict, found: Raw, generation: int, now: float, *, field:
     if status.scheduler_observed_generation != generation:
         wanted["schedulerObservedGeneration"] = generation
     if not verdict.kept or status.last_scheduled_time is None:
-        wanted["lastScheduledTime"] = moments.whole(_decided_at(binding, now))
+        wanted["lastScheduledTime"] = timestamps.whole(_decided_at(binding, now))
     if not verdict.kept and verdict.group != status.scheduler_observing_affinity_name:
         wanted["schedulerObservingAffinityName"] = verdict.group
     if field and (status.last_schedule_result is None or not verdict.kept):
@@ -75,10 +75,10 @@ def _status(verdict: Verdict, found: Raw, generation: int, now: float, *, field:
 def _decided_at(binding: ResourceBinding, now: float) -> float:
     """Now, or the time of the trigger that was answered where the clock of its writer is ahead of ours."""
     triggered = binding.spec.reschedule_triggered_at
-    return now if triggered is None else max(now, moments.seconds(triggered))
+    return now if triggered is None else max(now, timestamps.seconds(triggered))
 
 
-def _conditions(verdict: Verdict, there: Sequence[Raw], moment: str) -> list[Raw] | None:
+def _conditions(verdict: BindingVerdict, there: Sequence[Raw], moment: str) -> list[Raw] | None:
     """All conditions with ours in its place; None where ours is right."""
     value = "True" if verdict.success else "False"
     old: Raw = next((each for each in there if each.get("type") == SCHEDULED), {})

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.kube.manifests.decided import running
-from fairlead.live.fleet.decide import Verdict, condition_of
+from fairlead.live.fleet.decide import BindingVerdict, condition_of
 
 Key = tuple[str, str]
 
@@ -45,9 +45,9 @@ class Comparison:
 
     counts: Counter[str] = field(default_factory=Counter)
     differences: dict[Key, Difference] = field(default_factory=dict)
-    _open: dict[Key, Verdict] = field(default_factory=dict)
+    _open: dict[Key, BindingVerdict] = field(default_factory=dict)
 
-    def look(self, verdict: Verdict) -> Difference | None:
+    def look(self, verdict: BindingVerdict) -> Difference | None:
         """Take the verdict on one version of a binding; the difference where the other scheduler has answered."""
         opened = self._open.get(verdict.key)
         if not verdict.kept:
@@ -71,7 +71,7 @@ class Comparison:
         found = [self.differences[key].as_record() for key in sorted(self.differences)]
         return {"agreed": self.counts["agreed"], "differed": self.counts["differed"], "differences": found}
 
-    def _compared(self, opened: Verdict, now: Verdict, their_reason: str) -> Difference | None:
+    def _compared(self, opened: BindingVerdict, now: BindingVerdict, their_reason: str) -> Difference | None:
         theirs, before = running(now.binding), running(opened.binding)
         ours = before if opened.counts is None else dict(opened.counts)
         if ours == theirs:
@@ -94,7 +94,7 @@ class Comparison:
         return difference
 
 
-def _same_question(one: Verdict, other: Verdict) -> bool:
+def _same_question(one: BindingVerdict, other: BindingVerdict) -> bool:
     """Whether two versions ask for the same: the same placement for the same replicas."""
     mine, theirs = one.binding.spec, other.binding.spec
     return (mine.placement, mine.replicas) == (theirs.placement, theirs.replicas)

@@ -16,9 +16,9 @@ from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import CLUSTER_RESOURCE_BINDINGS, RESOURCE_BINDINGS, Resource
 from fairlead.kube.retry import Backoff
-from fairlead.live.fleet import report, words
-from fairlead.live.fleet.decide import Verdict
-from fairlead.live.fleet.measures import Measures
+from fairlead.live.fleet import messages, report
+from fairlead.live.fleet.decide import BindingVerdict
+from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.runtime.outbox import Outbox, written
 from fairlead.live.runtime.pulse import Pulse
 
@@ -38,7 +38,7 @@ def resource_of(binding: ResourceBinding) -> Resource[ResourceBinding]:
     return RESOURCE_BINDINGS if binding.metadata.namespace else CLUSTER_RESOURCE_BINDINGS
 
 
-class Writer:
+class BindingWriter:
     """Writes the verdicts put into `outbox`.
 
     `done(verdict, newest, error)` is told of each: the object as it is now, or why it was not written.
@@ -47,8 +47,8 @@ class Writer:
     def __init__(
         self,
         client: Client,
-        measures: Measures,
-        done: Callable[[Verdict, ResourceBinding | None, KubeError | None], None],
+        measures: FleetMetrics,
+        done: Callable[[BindingVerdict, ResourceBinding | None, KubeError | None], None],
         *,
         wall: Callable[[], float],
         leads: Callable[[], bool],
@@ -60,7 +60,7 @@ class Writer:
         self._done = done
         self._wall = wall
         self._leads = leads
-        self.outbox: Outbox[Verdict] = Outbox(
+        self.outbox: Outbox[BindingVerdict] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
             name="bindings",
@@ -72,14 +72,14 @@ class Writer:
         """Whether the status of such a binding holds the last result."""
         return self.has_field.get(resource_of(binding).plural, False)
 
-    async def _send(self, verdict: Verdict) -> None:
+    async def _send(self, verdict: BindingVerdict) -> None:
         newest: ResourceBinding | None = None
         error: KubeError | None = None
         if self._leads():
             newest, error = await written(self._write(verdict), self._measures.refusals)
         self._done(verdict, newest, error)
 
-    async def _write(self, verdict: Verdict) -> ResourceBinding:
+    async def _write(self, verdict: BindingVerdict) -> ResourceBinding:
         binding, field = verdict.binding, self.field(verdict.binding)
         patch = report.spec_patch(verdict, field=field)
         found = report.as_found(binding)
@@ -96,17 +96,17 @@ class Writer:
         self._measures.writes.labels("status").inc()
         return msgspec.convert(found, ResourceBinding)
 
-    async def _tell_refusal(self, verdict: Verdict, error: ApiError) -> None:
+    async def _tell_refusal(self, verdict: BindingVerdict, error: ApiError) -> None:
         """A webhook that denies the write, such as the one for quotas, is told in the condition."""
         if DENIED not in error.message:
             return
-        reason = words.QUOTA_EXCEEDED if QUOTA in error.message else words.SCHEDULER_ERROR
+        reason = messages.QUOTA_EXCEEDED if QUOTA in error.message else messages.SCHEDULER_ERROR
         refused = replace(verdict, reason=reason, message=error.message, counts=None)
         if not report.status_is_right(refused, field=False):
             await self._write_status(refused, report.as_found(verdict.binding), field=False)
             self._measures.writes.labels("status").inc()
 
-    async def _write_status(self, verdict: Verdict, found: Raw, field: bool) -> Raw:
+    async def _write_status(self, verdict: BindingVerdict, found: Raw, field: bool) -> Raw:
         """The status on top of whatever others made of it meanwhile."""
         binding = verdict.binding
         generation = int(found["metadata"]["generation"])

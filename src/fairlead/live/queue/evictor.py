@@ -14,15 +14,15 @@ from typing import Protocol
 import structlog
 
 from fairlead.kube.errors import KubeError
-from fairlead.levels.queue.potential import Gain
+from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.queue.marks import Marks
-from fairlead.live.queue.measures import FairMeasures
-from fairlead.live.queue.turn import FairTurn, Promise, Wanted
+from fairlead.live.cluster.records import Key
+from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Promise
+from fairlead.live.queue.metrics import QueueMetrics
+from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.outbox import together
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.scheduler.records import Key
 
 REST = {Refusal.STOPPED: 5.0, Refusal.BUDGET: 5.0, Refusal.BUSY: 5.0, Refusal.OFF: 60.0}
 """Seconds without any preemption after such a refusal; granting goes on meanwhile."""
@@ -65,7 +65,7 @@ class Case:
     """One job and those who make room for it; nobody, where it gets what others leave who go for somebody else."""
 
     job: str
-    victims: tuple[Wanted, ...]
+    victims: tuple[EvictionOrder, ...]
     promise: Promise
     gain: Gain | None
 
@@ -77,8 +77,8 @@ class Evictor:
         self,
         holds: Holds,
         evictions: Evictions,
-        marks: Marks,
-        measures: FairMeasures,
+        marks: PodStatusWriter,
+        measures: QueueMetrics,
         *,
         clock: Callable[[], float],
         nudge: Callable[[], None],
@@ -96,7 +96,7 @@ class Evictor:
         self._shadow = shadow
         self._pulse = pulse or Pulse(clock)
         self._wants_preemption = holds.policy.preempt
-        self._queue: asyncio.Queue[list[Case] | Wanted] = asyncio.Queue()
+        self._queue: asyncio.Queue[list[Case] | EvictionOrder] = asyncio.Queue()
         self._busy = False
         self._rests: dict[tuple[str, str], float] = {}
         self._told: dict[str, frozenset[str]] = {}
@@ -119,7 +119,7 @@ class Evictor:
 
     def would(self, turn: FairTurn) -> None:
         """Say what would be evicted; once, until it is somebody else."""
-        wanted: dict[str, list[Wanted]] = defaultdict(list)
+        wanted: dict[str, list[EvictionOrder]] = defaultdict(list)
         for each in turn.evictions:
             wanted[each.beneficiary].append(each)
         for job, victims in wanted.items():
@@ -158,7 +158,7 @@ class Evictor:
         while True:
             work = await self._queue.get()
             with self._pulse.under_way("evictions"):
-                if isinstance(work, Wanted):
+                if isinstance(work, EvictionOrder):
                     await self._let_go(work)
                     continue
                 try:
@@ -170,7 +170,7 @@ class Evictor:
         """This instance leads no longer: what has not begun is given up, and nothing is promised on its account."""
         while not self._queue.empty():
             work = self._queue.get_nowait()
-            if not isinstance(work, Wanted):
+            if not isinstance(work, EvictionOrder):
                 for case in work:
                     self._holds.withdraw(case.job)
                 self._done()
@@ -235,7 +235,7 @@ class Evictor:
                 return False
         return True
 
-    async def _evict(self, case: Case, wanted: Wanted) -> Refusal | None:
+    async def _evict(self, case: Case, wanted: EvictionOrder) -> Refusal | None:
         meta = wanted.pod.metadata
         await self._marks.condemn(wanted.pod, case.job)
         refusal = await self._evictions.carry_out(meta.namespace, meta.name, meta.uid)
@@ -243,7 +243,7 @@ class Evictor:
             self._evicted(wanted, case.gain)
         return refusal
 
-    async def _objection(self, wanted: Wanted) -> Refusal | None:
+    async def _objection(self, wanted: EvictionOrder) -> Refusal | None:
         """What the server would say to the eviction."""
         meta = wanted.pod.metadata
         return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
@@ -256,7 +256,7 @@ class Evictor:
                 self._rests["release", uid] = self._clock() + SPARED
                 self._queue.put_nowait(wanted)
 
-    async def _let_go(self, wanted: Wanted) -> None:
+    async def _let_go(self, wanted: EvictionOrder) -> None:
         meta = wanted.pod.metadata
         try:
             refusal = await self._evictions.evict(meta.namespace, meta.name, meta.uid)
@@ -269,12 +269,12 @@ class Evictor:
             self._measures.refused.labels(refusal.name).inc()
             log.info("not released", pod="/".join(wanted.pod.key), why=refusal.value)
 
-    def _evicted(self, wanted: Wanted, gain: Gain | None) -> None:
+    def _evicted(self, wanted: EvictionOrder, gain: Gain | None) -> None:
         self._measures.evicted.labels(wanted.action).inc()
         self._marks.evicted(wanted)
         log.info("evicted", **_facts(wanted, gain))
 
-    def _refused(self, case: Case, wanted: Wanted, refusal: Refusal) -> None:
+    def _refused(self, case: Case, wanted: EvictionOrder, refusal: Refusal) -> None:
         self._measures.refused.labels(refusal.name).inc()
         log.info("not evicted", **_facts(wanted, case.gain), why=refusal.value)
         self._marks.refused(case.promise.places, refusal.value)
@@ -302,7 +302,7 @@ class Evictor:
 
 def cases_of(turn: FairTurn) -> list[Case]:
     """The promises of a turn with the evictions that they need; last those that need none of their own."""
-    victims: dict[str, list[Wanted]] = defaultdict(list)
+    victims: dict[str, list[EvictionOrder]] = defaultdict(list)
     for wanted in turn.evictions:
         if wanted.beneficiary:
             victims[wanted.beneficiary].append(wanted)
@@ -316,7 +316,7 @@ def cases_of(turn: FairTurn) -> list[Case]:
     ]
 
 
-def _facts(wanted: Wanted, gain: Gain | None) -> dict[str, object]:
+def _facts(wanted: EvictionOrder, gain: Gain | None) -> dict[str, object]:
     """An eviction as the fields of a log line. Of the potential it tells the part that decides, lowest value first."""
     facts: dict[str, object] = {
         "pod": "/".join(wanted.pod.key),

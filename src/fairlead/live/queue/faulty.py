@@ -8,12 +8,12 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
-from fairlead.live.queue.books import Books
-from fairlead.live.queue.turn import LiveJob
+from fairlead.live.cluster.turn_types import LiveJob
+from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.runtime.aside import culprit
-from fairlead.live.scheduler.decide import Outcome, grouped, set_aside
+from fairlead.live.scheduler.decide import PodSetOutcome, grouped, set_aside
 from fairlead.model.faults import fault
-from fairlead.model.queuestate import Queue
+from fairlead.model.queuestate import QueueEntry
 
 T = TypeVar("T")
 
@@ -26,14 +26,14 @@ class _Job:
 
 @dataclass(frozen=True, slots=True)
 class _Queue:
-    row: Queue
+    row: QueueEntry
     error: Exception
 
 
 class Faulty:
     """What takes part in turns: all jobs and queues of the books but those that were found to fail them."""
 
-    def __init__(self, books: Books) -> None:
+    def __init__(self, books: JobCache) -> None:
         self._books = books
         self._jobs: dict[str, _Job] = {}
         self._queues: dict[str, _Queue] = {}
@@ -52,7 +52,7 @@ class Faulty:
             return self._books.jobs(self._jobs.keys())
         return self._books.jobs(entries.keys() - set(self._only_jobs))
 
-    def queues(self) -> list[Queue]:
+    def queues(self) -> list[QueueEntry]:
         """The queues as rows; one that was left out is a queue that cannot be used, until it changes."""
         rows = self._books.queues
         known = {row.name: row for row in rows}
@@ -72,7 +72,7 @@ class Faulty:
                 if not self._leave_out(work):
                     raise
 
-    def outcomes(self, awake: Collection[str] | None, considered: int) -> Iterator[Outcome]:
+    def outcomes(self, awake: Collection[str] | None, considered: int) -> Iterator[PodSetOutcome]:
         """What becomes of the jobs that are left out, for those of them that are awake (None: all)."""
         for key, found in self._jobs.items():
             if awake is None or key in awake:
@@ -106,6 +106,6 @@ class Faulty:
             self._only_jobs = self._only_queues = None
         return None
 
-    def _row(self, row: Queue) -> Queue:
+    def _row(self, row: QueueEntry) -> QueueEntry:
         found = self._queues.get(row.name)
-        return row if found is None else replace(Queue(name=row.name, parent=row.parent), fault=fault(found.error))
+        return row if found is None else replace(QueueEntry(name=row.name, parent=row.parent), fault=fault(found.error))

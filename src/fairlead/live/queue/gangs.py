@@ -5,19 +5,19 @@ from collections.abc import Callable, Iterable
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
-from fairlead.live.queue.books import Books
-from fairlead.live.queue.groups import moment
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place, Promise
+from fairlead.live.queue.contested_turn import bare
 from fairlead.live.queue.intents import RESOURCES, End, Intents
-from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
-from fairlead.live.queue.turning import bare
-from fairlead.live.scheduler.decide import Outcome
-from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.queue.pod_groups import moment
+from fairlead.live.scheduler.decide import PodSetOutcome
 
 GATHERING = 5.0
 """Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""
 
 
-def gathers(outcome: Outcome, now: float) -> bool:
+def gathers(outcome: PodSetOutcome, now: float) -> bool:
     """Whether the pods wait for others of their gang that may well be on their way; `now` is of the wall clock."""
     if outcome.finding is None or outcome.finding.reason is not GANG_ABOVE_REPLICAS:
         return False
@@ -32,7 +32,7 @@ class Gangs:
 
     def __init__(
         self,
-        books: Books,
+        books: JobCache,
         intents: Intents,
         pod_of: Callable[[Key], PodRecord | None],
         recorder: Recorder | None = None,
@@ -99,9 +99,9 @@ class Gangs:
         if self._books.intents.pop(job, None) is None:
             return
         kind, namespace, name = job.split("/", 2)
-        group = self._books.groups.get((Source(kind), namespace, name))
+        group = self._books.groups.get((JobSource(kind), namespace, name))
         if group is not None:
-            self._intents.end(End(Source(kind), (namespace, name), group.intent))
+            self._intents.end(End(JobSource(kind), (namespace, name), group.intent))
 
     def _tell(self, job: LiveJob) -> None:
         if self._recorder is None:

@@ -16,17 +16,17 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.patches import JsonPatch
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, Resource
-from fairlead.live.queue.groups import INTENT
-from fairlead.live.queue.turn import LiveJob, Place, Promise, Source
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place, Promise
+from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.scheduler.records import Key, PodRecord
 from fairlead.model.errors import InputError
 
 IN_FLIGHT = 8
 PAUSE = 2.0
 """Seconds before the server is asked again to forget an intent."""
-RESOURCES: Mapping[Source, Resource[Any]] = {Source.GROUP: POD_GROUPS, Source.NATIVE: NATIVE_POD_GROUPS}
+RESOURCES: Mapping[JobSource, Resource[Any]] = {JobSource.GROUP: POD_GROUPS, JobSource.NATIVE: NATIVE_POD_GROUPS}
 
 log = structlog.get_logger("queue")
 
@@ -88,7 +88,7 @@ class Begin:
 class End:
     """An intent that counts no longer."""
 
-    source: Source
+    source: JobSource
     group: Key
     text: str
 

@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairlead.levels.queue.reasons import NODES_FULL
-from fairlead.live.queue.books import Books
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place
 from fairlead.live.queue.intents import Begin, Intents
-from fairlead.live.queue.turn import LiveJob, Place, Source
-from fairlead.live.scheduler.decide import Outcome, grouped
-from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.scheduler.decide import PodSetOutcome, grouped
 from fairlead.model.reasons import because
 
 Choices = Mapping[str, str]
@@ -63,7 +63,7 @@ class Assembly:
 
     def __init__(
         self,
-        books: Books,
+        books: JobCache,
         intents: Intents,
         volumes: Callable[[], Volumes],
         give_back: GiveBack,
@@ -147,7 +147,7 @@ class Assembly:
 class Starting:
     """Collects the pods of gangs that begin, or go on, while decisions are acted on; then all are sent together."""
 
-    def __init__(self, books: Books, assembly: Assembly) -> None:
+    def __init__(self, books: JobCache, assembly: Assembly) -> None:
         self._books = books
         self._assembly = assembly
         self._begun: dict[str, Gang | None] = {}
@@ -175,14 +175,14 @@ class Starting:
 
 def _starts(job: LiveJob) -> bool:
     """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
-    return job.source != Source.WORKLOAD and job.min_member > 1 and job.running < job.min_member
+    return job.source != JobSource.WORKLOAD and job.min_member > 1 and job.running < job.min_member
 
 
-def unstarted(job: LiveJob, waiting: Sequence[PodRecord]) -> list[Outcome]:
+def unstarted(job: LiveJob, waiting: Sequence[PodRecord]) -> list[PodSetOutcome]:
     """What members of a gang are told that was given back."""
     detail = "its members cannot all start now"
     finding = because(NODES_FULL, fits=len(waiting), count=job.min_member, detail=detail)
     return [
-        Outcome(group=group, placed=(), waiting=group.pods, considered=0, rejected=(), finding=finding)
+        PodSetOutcome(group=group, placed=(), waiting=group.pods, considered=0, rejected=(), finding=finding)
         for group in grouped(waiting)
     ]

@@ -12,8 +12,8 @@ from typing import Any
 import msgspec
 
 from fairlead.kube.objects.meta import Condition
-from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, Queue
-from fairlead.live.queue.turn import LiveJob
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
+from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.model.amounts import CPU, MEMORY, quantities
 from fairlead.model.reasons import Cure, Finding
 
@@ -86,7 +86,7 @@ def native_patch(group: NativePodGroup, job: LiveJob, finding: Finding | None, n
     return None if conditions is None else _versioned(group, {"conditions": conditions})
 
 
-def _versioned(group: PodGroup | NativePodGroup | Queue, status: dict[str, Any]) -> dict[str, Any]:
+def _versioned(group: PodGroup | NativePodGroup | VolcanoQueue, status: dict[str, Any]) -> dict[str, Any]:
     return {"metadata": {"resourceVersion": group.metadata.resource_version}, "status": status}
 
 
@@ -121,7 +121,7 @@ def _said(condition: Condition) -> tuple[object, ...]:
     return condition.status, condition.reason, condition.message, condition.observed_generation
 
 
-def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, Queue]) -> dict[str, dict[str, int]]:
+def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, VolcanoQueue]) -> dict[str, dict[str, int]]:
     """What the pods on nodes, or about to be bound, take by queue; a queue's own is counted in those above it too."""
     sums: dict[str, dict[str, int]] = {name: defaultdict(int, {CPU: 0, MEMORY: 0}) for name in queues}
     for job in jobs:
@@ -134,7 +134,7 @@ def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, Queue]) -> dict[str,
     return sums
 
 
-def _upward(name: str, queues: Mapping[str, Queue]) -> list[str]:
+def _upward(name: str, queues: Mapping[str, VolcanoQueue]) -> list[str]:
     """The queue and those above it, as far as they are there."""
     line: list[str] = []
     while name in queues and name not in line:
@@ -143,7 +143,7 @@ def _upward(name: str, queues: Mapping[str, Queue]) -> list[str]:
     return line
 
 
-def queue_patch(queue: Queue, held: Mapping[str, int], phases: Counter[str]) -> dict[str, Any] | None:
+def queue_patch(queue: VolcanoQueue, held: Mapping[str, int], phases: Counter[str]) -> dict[str, Any] | None:
     """The merge patch of a Queue's status; None where it is up to date. A state that somebody wrote is left alone."""
     status = queue.status
     wanted: dict[str, Any] = {each.lower(): phases[each] for each in (PENDING, INQUEUE, RUNNING, UNKNOWN, COMPLETED)}

@@ -5,11 +5,11 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.kube.codec.queues import Like, held_rows, minimums
-from fairlead.live.queue.turn import LiveJob, LiveRole, Place
-from fairlead.live.scheduler.records import Key, PodRecord
-from fairlead.live.scheduler.rules import Cover
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.rules import Cover
+from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
 from fairlead.model.jobs import UNSET
-from fairlead.model.queuestate import Held, Job, Role
+from fairlead.model.queuestate import QueuedJob, Role, RunningReplicas
 
 Covers = Callable[[PodRecord], Cover | None]
 
@@ -19,7 +19,7 @@ class Row:
     """A job as the level sees it, with a pod of each of its roles (None: a minimum that no pod can meet)."""
 
     job: LiveJob
-    wanted: Job
+    wanted: QueuedJob
     likes: tuple[PodRecord | None, ...]
 
 
@@ -65,7 +65,7 @@ def row_of(
     rows.extend(Role(name=task, replicas=0, request={}, minimum=number) for task, number in short.items())
     return Row(
         job=job,
-        wanted=Job(
+        wanted=QueuedJob(
             name=job.key,
             queue=job.queue,
             namespace=job.namespace,
@@ -89,9 +89,9 @@ def _like(role: LiveRole) -> PodRecord:
     return role.waiting[0] if role.waiting else role.running[0][0]
 
 
-def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[str]) -> tuple[Held, ...]:
+def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[str]) -> tuple[RunningReplicas, ...]:
     if budgets is None:
-        return (Held(count=len(running)),) if running else ()
+        return (RunningReplicas(count=len(running)),) if running else ()
 
     def like(pod: PodRecord, node: str) -> Like:
         free_to_go = pod.marks.preemptable and not pod.leaving and pod.metadata.uid not in fixed

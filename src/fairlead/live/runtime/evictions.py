@@ -11,7 +11,7 @@ from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
-from fairlead.kube import moments
+from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.meta import Raw
@@ -48,7 +48,7 @@ class Spending:
 
     def line(self) -> str:
         """As it stands in the ConfigMap."""
-        return f"{moments.micro(self.at)} {self.count} {self.token}"
+        return f"{timestamps.micro(self.at)} {self.count} {self.token}"
 
 
 class Evictions:
@@ -184,7 +184,7 @@ class Evictions:
             if len(parts) != 3 or not parts[1].isdigit():
                 continue
             try:
-                at = moments.seconds(parts[0])
+                at = timestamps.seconds(parts[0])
             except InputError:
                 continue
             if abs(now - at) < MINUTE:

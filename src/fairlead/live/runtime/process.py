@@ -14,7 +14,7 @@ from fairlead.kube.fence import Fence
 from fairlead.kube.lease import Elector, own_identity
 from fairlead.live.runtime.health import Content, health_server
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Work
+from fairlead.live.runtime.reconcile_loop import Work
 
 LEASE_SECONDS = 60.0
 """The campaign for the lease is stuck after so long without a turn."""

@@ -12,9 +12,9 @@ from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.scheduler.records import PodRecord
 
 IN_FLIGHT = 48
 """More than this many binds at once only queue up inside the API server."""

@@ -12,10 +12,10 @@ from fairlead.kube.client import Client
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import AnswerError, KubeError
 from fairlead.kube.resources import NODES, PODS, Resource
-from fairlead.live.queue.books import Books
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.measures import Measures
-from fairlead.live.scheduler.records import Records
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import Records
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.scheduler.metrics import SchedulerMetrics
 
 T = TypeVar("T")
 
@@ -27,7 +27,12 @@ log = structlog.get_logger("scheduler")
 
 
 async def compare_every(
-    seconds: float, client: Client, cache: Cache, books: Books, measures: Measures, synced: Callable[[], bool]
+    seconds: float,
+    client: Client,
+    cache: Cache,
+    books: JobCache,
+    measures: SchedulerMetrics,
+    synced: Callable[[], bool],
 ) -> None:
     """Compare with fresh lists again and again; a server that cannot be asked is asked later."""
     while True:
@@ -45,7 +50,7 @@ async def compare_every(
             log.error("cache differs from a fresh list", what=line)
 
 
-async def differences(client: Client, cache: Cache, books: Books) -> list[str]:
+async def differences(client: Client, cache: Cache, books: JobCache) -> list[str]:
     """How cache and books differ from fresh lists, in the same words at every look."""
     found: set[str] | None = None
     for _ in range(TRIES):
@@ -66,7 +71,7 @@ async def _readable(client: Client, resource: Resource[T]) -> list[T]:
     return found
 
 
-async def _look(client: Client, cache: Cache, books: Books) -> list[str]:
+async def _look(client: Client, cache: Cache, books: JobCache) -> list[str]:
     records = Records()
     shared = {
         resource: await _readable(client, resource) if books.served(resource) else () for resource, _ in books.watched()

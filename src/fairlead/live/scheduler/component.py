@@ -18,29 +18,29 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.node import Node
 from fairlead.kube.resources import PODS, QUEUES
-from fairlead.live.queue.books import Books
-from fairlead.live.queue.fair import Fairness
-from fairlead.live.queue.fits import Site
+from fairlead.live.cluster.cache import About, Cache
+from fairlead.live.cluster.records import PodRecord, check_held
+from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Place
+from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.gangs import GATHERING, Gangs, gathers
 from fairlead.live.queue.intents import Intents
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.queue.node_fits import TurnSite
+from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.starting import Assembly, Starting, unstarted
-from fairlead.live.queue.turn import FairTurn, LiveJob, Place
-from fairlead.live.queue.turning import take_turn
 from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Rounds
-from fairlead.live.scheduler.cache import About, Cache
+from fairlead.live.runtime.reconcile_loop import Rounds
 from fairlead.live.scheduler.check import compare_every
-from fairlead.live.scheduler.decide import Group, Outcome, batches, decide, grouped
+from fairlead.live.scheduler.decide import PodSet, PodSetOutcome, batches, decide, grouped
 from fairlead.live.scheduler.delivery import Delivery
 from fairlead.live.scheduler.dump import dump
-from fairlead.live.scheduler.measures import Measures
+from fairlead.live.scheduler.messages import explanation, message
+from fairlead.live.scheduler.metrics import SchedulerMetrics
+from fairlead.live.scheduler.notifier import PodNotifier, reference
 from fairlead.live.scheduler.options import Options as Options
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
-from fairlead.live.scheduler.records import PodRecord, check_held
-from fairlead.live.scheduler.teller import Teller, reference
 from fairlead.live.scheduler.watches import Watches
-from fairlead.live.scheduler.words import explanation, message
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
@@ -70,11 +70,11 @@ class Scheduler:
     ) -> None:
         self.options = options
         self.pulse = pulse or Pulse(monotonic)
-        self.measures = Measures()
+        self.measures = SchedulerMetrics()
         self.aside = Aside(self.measures.registry, recorder)
         self.cache = Cache(self._happened)
         self.pending = Pending()
-        self.waits: dict[str, Outcome] = {}
+        self.waits: dict[str, PodSetOutcome] = {}
         self._client = client
         self._now = monotonic
         self._wall = wall
@@ -93,8 +93,8 @@ class Scheduler:
             patience=options.volume_seconds,
         )
         self._binder, self._volumes = self._delivery.binder, self._delivery.volumes
-        self._teller = Teller(client, recorder, wall, monotonic, self.cache.still_waiting, self.pulse)
-        self.books = Books(
+        self._teller = PodNotifier(client, recorder, wall, monotonic, self.cache.still_waiting, self.pulse)
+        self.books = JobCache(
             self.cache.rules,
             scheduler=options.name,
             on_change=lambda: self._happened(QUEUE),
@@ -102,7 +102,7 @@ class Scheduler:
             faults=self.aside.faults,
             clock=monotonic,
         )
-        self.fair = Fairness(
+        self.fair = Promises(
             self.books, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
         )
         self.fair.faulty.on_queue = lambda name, why: self.aside.tell(QUEUES.refer(name), why, DECIDING)
@@ -179,7 +179,7 @@ class Scheduler:
         times = (self.pending.next_due(), self.pending.next_rest(), deadline)
         return min((time for time in times if time is not None), default=None)
 
-    async def cycle(self) -> list[Outcome]:
+    async def cycle(self) -> list[PodSetOutcome]:
         """One pass: due pods, decide, assume, bind; what finds no node is parked and told why."""
         now = self._now()
         # 1. what is worth a look
@@ -197,9 +197,9 @@ class Scheduler:
         self.measures.seconds.labels("decide").observe(self._now() - now)
         return outcomes
 
-    async def _place(self, due: list[PodRecord], now: float) -> tuple[list[Outcome], bool]:
+    async def _place(self, due: list[PodRecord], now: float) -> tuple[list[PodSetOutcome], bool]:
         """Place the pods that are due, on one view for all groups that share nothing but nodes; True: not all fit."""
-        outcomes: list[Outcome] = []
+        outcomes: list[PodSetOutcome] = []
         if self.fair.overdue(self._now()):
             return outcomes, True
         if self.pending.next_due() is not None or not self.fair.calm(due, parked=bool(len(self.pending))):
@@ -221,7 +221,7 @@ class Scheduler:
             starting.begin()
         return outcomes, False
 
-    def _share(self, stirred: list[PodRecord], now: float) -> list[Outcome]:
+    def _share(self, stirred: list[PodRecord], now: float) -> list[PodSetOutcome]:
         """One turn of the queue level for everybody who might get something."""
         turn, outcomes = take_turn(self.fair, self.site(), {self.books.job_of(pod) for pod in stirred}, self._wall())
         if not self.options.shadow:
@@ -243,17 +243,17 @@ class Scheduler:
         self.on_turn(turn)
         return outcomes
 
-    def site(self) -> Site:
+    def site(self) -> TurnSite:
         """The nodes as a turn sees them."""
         storage, strategy = self.cache.storage, self.options.strategy
-        return Site(view=self.cache.view(), per_node=self.cache.per_node, demand=storage.demand, strategy=strategy)
+        return TurnSite(view=self.cache.view(), per_node=self.cache.per_node, demand=storage.demand, strategy=strategy)
 
-    def _act_or_set_aside(self, outcome: Outcome, now: float, starting: Starting) -> None:
+    def _act_or_set_aside(self, outcome: PodSetOutcome, now: float, starting: Starting) -> None:
         """Act on one outcome; what fails is set aside with its group and the rest goes on."""
         with self.aside.around(reference(outcome.group.pods[0]), WRITING):
             self._act(outcome, now, starting)
 
-    def _decide(self, batch: list[Group]) -> list[Outcome]:
+    def _decide(self, batch: list[PodSet]) -> list[PodSetOutcome]:
         cache, strategy = self.cache, self.options.strategy
         return decide(cache.view(), batch, cache.per_node, cache.storage.demand, strategy)
 
@@ -269,7 +269,7 @@ class Scheduler:
             return {"pod": f"{namespace}/{name}", "state": "unknown"}
         return explanation(pod, self.cache.assumed.get(pod.key, ""), self.waits.get(pod.metadata.uid))
 
-    def _act(self, outcome: Outcome, now: float, starting: Starting) -> None:
+    def _act(self, outcome: PodSetOutcome, now: float, starting: Starting) -> None:
         self._teller.decided(outcome)
         self.aside.tell(reference(outcome.group.pods[0]), outcome.defect, DECIDING)
         gang = False
@@ -291,7 +291,7 @@ class Scheduler:
         elif outcome.placed and not gang:
             self.pending.settled(outcome)
 
-    def _waits(self, outcome: Outcome, now: float) -> None:
+    def _waits(self, outcome: PodSetOutcome, now: float) -> None:
         """Park pods that found no node, and tell them why."""
         if gathers(outcome, self._wall()):
             self.pending.park(outcome, now, again=GATHERING)

@@ -12,14 +12,14 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from fairlead.engine.ground import Ground
+from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import MADE, Reach, reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.reasons import SET_ASIDE
-from fairlead.live.scheduler.cache import View
-from fairlead.live.scheduler.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
+from fairlead.live.cluster.cache import ClusterView
+from fairlead.live.cluster.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int
 from fairlead.model.decision import Rejection
@@ -28,17 +28,17 @@ from fairlead.model.order import natural_key
 from fairlead.model.reasons import Finding, because
 from fairlead.model.shape import Shape
 
-GroupKey = tuple[str, Shape, str, str]
+PodSetKey = tuple[str, Shape, str, str]
 """Workload, shape, strategy, and the name of the pod where it is decided alone."""
 
 
-def group_key(pod: PodRecord) -> GroupKey:
+def pod_set_key(pod: PodRecord) -> PodSetKey:
     """Which group a pod belongs to, from cycle to cycle."""
     return pod.workload, pod.shape, pod.strategy, pod.metadata.name if pod.alone else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Group:
+class PodSet:
     """Pods that are alike in everything that decides where they run."""
 
     workload: str
@@ -46,9 +46,9 @@ class Group:
     pods: tuple[PodRecord, ...]
 
     @property
-    def key(self) -> GroupKey:
+    def key(self) -> PodSetKey:
         """What identifies the group from cycle to cycle."""
-        return group_key(self.pods[0])
+        return pod_set_key(self.pods[0])
 
     @property
     def claims(self) -> bool:
@@ -62,10 +62,10 @@ class Group:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Outcome:
+class PodSetOutcome:
     """What became of a group: where its pods go, which pods wait, and how many nodes refuse them for which reason."""
 
-    group: Group
+    group: PodSet
     placed: tuple[tuple[PodRecord, str], ...]
     waiting: tuple[PodRecord, ...]
     considered: int
@@ -78,9 +78,9 @@ class Outcome:
     """What deciding it raised, where it was set aside for that."""
 
 
-def set_aside(group: Group, error: Exception, considered: int) -> Outcome:
+def set_aside(group: PodSet, error: Exception, considered: int) -> PodSetOutcome:
     """The outcome of a group that could not be decided: it waits, and is told why (docs/decisions/0201)."""
-    return Outcome(
+    return PodSetOutcome(
         group=group,
         placed=(),
         waiting=group.pods,
@@ -91,19 +91,19 @@ def set_aside(group: Group, error: Exception, considered: int) -> Outcome:
     )
 
 
-def grouped(pods: Iterable[PodRecord]) -> list[Group]:
+def grouped(pods: Iterable[PodRecord]) -> list[PodSet]:
     """The pods as groups, in the order in which the groups are placed."""
-    members: dict[GroupKey, list[PodRecord]] = defaultdict(list)
+    members: dict[PodSetKey, list[PodRecord]] = defaultdict(list)
     for pod in pods:
-        members[group_key(pod)].append(pod)
+        members[pod_set_key(pod)].append(pod)
     groups = [
-        Group(workload=workload, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name))))
+        PodSet(workload=workload, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name))))
         for (workload, shape, _, _), own in members.items()
     ]
     return sorted(groups, key=_turn)
 
 
-def _turn(group: Group) -> tuple[int, str, object]:
+def _turn(group: PodSet) -> tuple[int, str, object]:
     return (
         -max(pod.priority for pod in group.pods),
         min(pod.created for pod in group.pods),
@@ -111,12 +111,12 @@ def _turn(group: Group) -> tuple[int, str, object]:
     )
 
 
-def batches(groups: Iterable[Group]) -> Iterator[list[Group]]:
+def batches(groups: Iterable[PodSet]) -> Iterator[list[PodSet]]:
     """The groups in order, cut so that each one with claims or bound cores is decided on a view of its own.
 
     These are promised when a pod is placed, and the next pod has to see that.
     """
-    batch: list[Group] = []
+    batch: list[PodSet] = []
     for group in groups:
         if group.alone:
             if batch:
@@ -130,12 +130,12 @@ def batches(groups: Iterable[Group]) -> Iterator[list[Group]]:
 
 
 def decide(
-    view: View,
-    groups: Iterable[Group],
+    view: ClusterView,
+    groups: Iterable[PodSet],
     per_node: Callable[[str], Int],
     demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand(),
     strategy: str = COMMUNISM,
-) -> list[Outcome]:
+) -> list[PodSetOutcome]:
     """Place every group on the view.
 
     `per_node` tells the replicas a workload has on each node already, `demand` what a pod's claims ask of a node;
@@ -157,7 +157,7 @@ class _Cycle:
 
     def __init__(
         self,
-        view: View,
+        view: ClusterView,
         per_node: Callable[[str], Int],
         demand: Callable[[PodRecord], ClaimDemand],
         strategy: str,
@@ -166,9 +166,9 @@ class _Cycle:
         self.step = np.ones(len(view.nodes.names), dtype=np.int64)
         self.counted: dict[str, Int] = {}
         self.placed: list[tuple[Shape, Int]] = []
-        self.ground = Ground(view.nodes, view.population, view.rank)
+        self.ground = WorkingNodes(view.nodes, view.population, view.rank)
 
-    def place(self, group: Group) -> Outcome:
+    def place(self, group: PodSet) -> PodSetOutcome:
         """Place one group, and count it."""
         base = self.counted.get(group.workload)
         if base is None:
@@ -184,14 +184,14 @@ class _Cycle:
 
     def restore(self) -> None:
         """Make the ground anew, with what was placed before the group that failed."""
-        self.ground = Ground(self.view.nodes, self.view.population, self.view.rank)
+        self.ground = WorkingNodes(self.view.nodes, self.view.population, self.view.rank)
         for shape, counts in self.placed:
             self.ground.shift(shape, counts, 1)
 
 
 def _place(
-    ground: Ground, view: View, group: Group, heights: tuple[Int, Int], claims: ClaimDemand | None
-) -> tuple[Outcome, Int]:
+    ground: WorkingNodes, view: ClusterView, group: PodSet, heights: tuple[Int, Int], claims: ClaimDemand | None
+) -> tuple[PodSetOutcome, Int]:
     reached = reach(view.nodes, claims) if claims else None
     also = reached.passing if reached else NOTHING_MORE
     if group.pods[0].pieces:
@@ -199,7 +199,7 @@ def _place(
     grouping = ground.place(group.shape, len(group.pods), *heights, also)
     places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names
-    outcome = Outcome(
+    outcome = PodSetOutcome(
         group=group,
         placed=tuple((pod, names[row]) for pod, row in zip(group.pods, places, strict=False)),
         waiting=group.pods[len(places) :],
@@ -218,7 +218,7 @@ def _volumes(claims: ClaimDemand, reached: Reach, row: int) -> dict[str, str]:
     return chosen
 
 
-def _rejected(grouping: Grouping, view: View) -> tuple[Rejection, ...]:
+def _rejected(grouping: Grouping, view: ClusterView) -> tuple[Rejection, ...]:
     """Why nodes refuse, rows whose node is gone left out."""
     there = np.array([bool(name) for name in view.nodes.names], dtype=np.bool_)
     return rejections(np.where(there, grouping.codes, 0).astype(np.uint8), view.nodes.names)

@@ -9,14 +9,14 @@ What the watch tells in between ends all of it: by uid, and at once (`docs/decis
 from collections.abc import Callable, Mapping
 
 from fairlead.kube.client import Client
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Work
+from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.measures import Measures
-from fairlead.live.scheduler.records import PodRecord
+from fairlead.live.scheduler.metrics import SchedulerMetrics
 from fairlead.live.scheduler.resolver import Resolver
-from fairlead.live.scheduler.volumebinder import VolumeBinder
+from fairlead.live.scheduler.volume_binder import VolumeBinder
 
 Told = Callable[[PodRecord, str], None]
 
@@ -28,7 +28,7 @@ class Delivery:
         self,
         client: Client,
         cache: Cache,
-        measures: Measures,
+        measures: SchedulerMetrics,
         *,
         on_ready: Told,
         on_bound: Told,

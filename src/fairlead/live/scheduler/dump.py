@@ -9,7 +9,7 @@ import msgspec
 from fairlead.kube.codec.queues import GROUPS, PREEMPTABLE, QUEUES, TASK
 from fairlead.kube.codec.specs import spec_of
 from fairlead.kube.resources import PODS, Resource
-from fairlead.live.scheduler.records import BIND_CPU, CORES, STRATEGY, Key, PodRecord
+from fairlead.live.cluster.records import BIND_CPU, CORES, STRATEGY, Key, PodRecord
 
 Known = Iterable[tuple[Resource[Any], Iterable[msgspec.Struct]]]
 

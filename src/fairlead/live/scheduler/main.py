@@ -14,12 +14,12 @@ from fairlead.kube.config import load
 from fairlead.kube.events import Recorder
 from fairlead.kube.http import connect
 from fairlead.kube.lease import own_identity
-from fairlead.live.queue.duties import Duties
 from fairlead.live.runtime.pages import pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Work
+from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.live.settings import DEFAULTS, Configuration
 
 PAGES = "127.0.0.1:8081"
@@ -56,7 +56,7 @@ async def run(
             leads=leadership,
             pulse=pulse,
         )
-        duties = Duties(
+        duties = QueueWiring(
             client,
             scheduler,
             configuration,

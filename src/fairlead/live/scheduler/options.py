@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from fairlead.live.queue.fair import DEADLINE
-from fairlead.live.scheduler.records import COMMUNISM
-from fairlead.live.scheduler.volumebinder import PATIENCE
+from fairlead.live.cluster.records import COMMUNISM
+from fairlead.live.queue.promises import DEADLINE
+from fairlead.live.scheduler.volume_binder import PATIENCE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.scheduler.decide import GroupKey, Outcome, group_key
-from fairlead.live.scheduler.records import Key, PodRecord
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.scheduler.decide import PodSetKey, PodSetOutcome, pod_set_key
 from fairlead.model.population import Resident
 from fairlead.model.reasons import Cure, Reason
 from fairlead.model.shape import Shape
@@ -71,15 +71,15 @@ class Pending:
     """Decides which of the waiting pods are worth a look now. Time is an argument."""
 
     def __init__(self) -> None:
-        self._parked: dict[GroupKey, _Parked] = {}
-        self._asleep: dict[str, dict[GroupKey, None]] = defaultdict(dict)
+        self._parked: dict[PodSetKey, _Parked] = {}
+        self._asleep: dict[str, dict[PodSetKey, None]] = defaultdict(dict)
         """By what wakes them."""
-        self._awake: set[GroupKey] = set()
+        self._awake: set[PodSetKey] = set()
         self._wanted: dict[tuple[Shape, Resident], bool] = {}
         self._resting: dict[str, float] = {}
         """By uid, pods whose bind was refused, and until when they rest."""
 
-    def park(self, outcome: Outcome, now: float, again: float | None = None) -> None:
+    def park(self, outcome: PodSetOutcome, now: float, again: float | None = None) -> None:
         """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given."""
         group = outcome.group
         before = self._parked.get(group.key)
@@ -109,7 +109,7 @@ class Pending:
             for what in wakes:
                 self._asleep[what][group.key] = None
 
-    def settled(self, outcome: Outcome) -> None:
+    def settled(self, outcome: PodSetOutcome) -> None:
         """All pods of the group found a place."""
         self._leave(outcome.group.key)
 
@@ -131,7 +131,7 @@ class Pending:
 
         It is none while the pod stays in a group that is parked, unless that could not be decided: it is awake then.
         """
-        key = group_key(pod)
+        key = pod_set_key(pod)
         parked = self._parked.get(key)
         if parked is None or pod.metadata.uid not in parked.members:
             return True
@@ -139,7 +139,7 @@ class Pending:
             self._rouse(key)
         return parked.defect
 
-    def _rouse(self, key: GroupKey) -> None:
+    def _rouse(self, key: PodSetKey) -> None:
         for each in self._parked[key].wakes:
             self._asleep[each].pop(key, None)
         self._awake.add(key)
@@ -147,9 +147,9 @@ class Pending:
     def due(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
         """The waiting pods to look at: new ones, and those of groups that are awake and have waited long enough."""
         chosen: list[PodRecord] = []
-        seen: set[GroupKey] = set()
+        seen: set[PodSetKey] = set()
         for pod in waiting:
-            key = group_key(pod)
+            key = pod_set_key(pod)
             seen.add(key)
             parked = self._parked.get(key)
             if (
@@ -195,7 +195,7 @@ class Pending:
     def __len__(self) -> int:
         return sum(len(parked.members) for parked in self._parked.values())
 
-    def _leave(self, key: GroupKey) -> None:
+    def _leave(self, key: PodSetKey) -> None:
         parked = self._parked.pop(key, None)
         if parked is not None:
             self._awake.discard(key)

@@ -16,7 +16,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.kube.retry import Backoff
-from fairlead.live.scheduler.records import PodRecord
+from fairlead.live.cluster.records import PodRecord
 
 ROUNDS = 3
 """Times that a bind without an answer is sent before its pod is decided anew."""

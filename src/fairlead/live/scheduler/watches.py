@@ -9,9 +9,9 @@ from fairlead.kube.client import Client
 from fairlead.kube.objects.node import Node
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.kube.watch import Reflector
-from fairlead.live.queue.books import Books
-from fairlead.live.scheduler.cache import Cache
-from fairlead.live.scheduler.records import PodRecord, Records
+from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.queue.job_cache import JobCache
 
 T = TypeVar("T")
 
@@ -26,7 +26,7 @@ class Watches:
         self,
         client: Client,
         cache: Cache,
-        books: Books,
+        books: JobCache,
         on_node: Callable[[Change[Node]], None],
         on_pod: Callable[[Change[PodRecord]], None],
         aside: SetAside,

@@ -28,15 +28,15 @@ from fairlead.live.runtime.aside import DECIDING
 from fairlead.live.runtime.aside import Aside as SetAside
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.rounds import Rounds
-from fairlead.live.storage import words
-from fairlead.live.storage.decide import Outlook, Rules, advise, fits, outlook
+from fairlead.live.runtime.reconcile_loop import Rounds
+from fairlead.live.storage import messages
+from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
+from fairlead.live.storage.decide import Outlook, StorageRules, advise, fits, outlook
 from fairlead.live.storage.faulty import Faulty, Found, guarded, reference
-from fairlead.live.storage.known import Known, Placement, Seen
-from fairlead.live.storage.measures import Measures
+from fairlead.live.storage.metrics import StorageMetrics
+from fairlead.live.storage.notifier import VolumeNotifier
 from fairlead.live.storage.report import Report
-from fairlead.live.storage.teller import Teller
-from fairlead.live.storage.writer import Writer
+from fairlead.live.storage.writer import ReplicaWriter
 
 GATHER = 0.05
 """Seconds to wait after a change, so that a burst becomes one look."""
@@ -54,11 +54,11 @@ Aside = Callable[..., Awaitable[Any]]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Options:
+class StorageOptions:
     """`namespace` is Longhorn's. Without `act` nothing is written but Events, in `shadow` nothing at all."""
 
     namespace: str = "longhorn-system"
-    rules: Rules = Rules()
+    rules: StorageRules = StorageRules()
     act: bool = False
     shadow: bool = False
     advise_seconds: float = 60.0
@@ -80,7 +80,7 @@ class StorageKeeper:
     def __init__(
         self,
         client: Client,
-        options: Options,
+        options: StorageOptions,
         *,
         recorder: Recorder | None,
         monotonic: Callable[[], float],
@@ -91,7 +91,7 @@ class StorageKeeper:
     ) -> None:
         pulse = pulse or Pulse(monotonic)
         self.options = options
-        self.measures = Measures()
+        self.measures = StorageMetrics()
         self.report: Report | None = None
         self._client = client
         self._now = monotonic
@@ -105,7 +105,7 @@ class StorageKeeper:
         self._advises_at = 0.0
         self._stale_advice = True
         self._advice: Rebalance | None = None
-        self._teller = Teller(recorder)
+        self._teller = VolumeNotifier(recorder)
         self.set_aside = SetAside(self.measures.registry, None if options.shadow else recorder)
         self._faulty = Faulty(self.set_aside)
         self._unusable: frozenset[str] = frozenset()
@@ -121,8 +121,8 @@ class StorageKeeper:
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
         # A report is made by every instance, whoever leads.
         self._rounds = Rounds(self._reflectors, gather=GATHER, leads=lambda: True, monotonic=monotonic, pulse=pulse)
-        self._known = Known(self._volumes.objects, self._settings.objects)
-        self.writer = Writer(
+        self._known = StorageCache(self._volumes.objects, self._settings.objects)
+        self.writer = ReplicaWriter(
             client, self._known, self.measures, self._written, leads=leads, fits=self._fits, pulse=pulse
         )
 
@@ -232,26 +232,26 @@ class StorageKeeper:
         for short in found.short:
             volume = self._volume(short.volume)
             if volume is not None:
-                topics.add(self._teller.tell(volume, words.UNSCHEDULED, short.theme, short.note, kind="Warning"))
+                topics.add(self._teller.tell(volume, messages.UNSCHEDULED, short.theme, short.note, kind="Warning"))
         for volume, places in self._overdue(found):
-            topics.add(self._teller.tell(volume, words.PLACEABLE, str(len(places)), words.placeable(places)))
-        self._teller.settle([words.UNSCHEDULED, words.PLACEABLE], topics)
+            topics.add(self._teller.tell(volume, messages.PLACEABLE, str(len(places)), messages.placeable(places)))
+        self._teller.settle([messages.UNSCHEDULED, messages.PLACEABLE], topics)
 
     def _say_moves(self, advice: Rebalance) -> None:
         topics = set()
         for move in advice.moves:
             volume = self._volume(move.volume)
             if volume is not None:
-                theme, note = advice.disks.place(move.target), words.move(move, advice.disks)
-                topics.add(self._teller.tell(volume, words.MOVE, theme, note, replica=move.replica))
-        self._teller.settle([words.MOVE], topics)
+                theme, note = advice.disks.place(move.target), messages.move(move, advice.disks)
+                topics.add(self._teller.tell(volume, messages.MOVE, theme, note, replica=move.replica))
+        self._teller.settle([messages.MOVE], topics)
 
     def _overdue(self, found: Outlook) -> list[tuple[LonghornVolume, list[str]]]:
         """Volumes whose replicas have waited for long though there is a disk, where this instance does not act."""
         places: dict[str, list[str]] = {}
         for each in found.placements if not self.options.act else ():
             name = each.replica.spec.volume_name
-            places.setdefault(name, []).append(words.scheduled(each.name, each.node, each.disk))
+            places.setdefault(name, []).append(messages.scheduled(each.name, each.node, each.disk))
         now = self._now()
         self._since = {name: self._since.get(name, now) for name in places}
         due = {name: since + PATIENCE for name, since in self._since.items()}
@@ -270,15 +270,15 @@ class StorageKeeper:
                 # Replicas of the volume that wait behind these have not been asked for yet.
                 self._rounds.wake()
 
-    def _written(self, placement: Placement, newest: LonghornReplica | None, error: KubeError | None) -> None:
+    def _written(self, placement: ReplicaPlacement, newest: LonghornReplica | None, error: KubeError | None) -> None:
         name = placement.name
         if newest is not None:
             self._failures.pop(name, None)
             self._known.written(newest)
             volume = self._volume(newest.spec.volume_name)
             if volume is not None:
-                note = words.scheduled(name, placement.node, placement.disk)
-                self._teller.happened(volume, words.SCHEDULED, note, newest)
+                note = messages.scheduled(name, placement.node, placement.disk)
+                self._teller.happened(volume, messages.SCHEDULED, note, newest)
             return
         self._known.undo(placement)
         if isinstance(error, ApiError) and error.not_found:
@@ -289,7 +289,7 @@ class StorageKeeper:
         self._later[name] = self._now() + BACKOFF.wait(failures, self._client.jitter)
         self._rounds.wake()
 
-    def _fits(self, placement: Placement) -> bool:
+    def _fits(self, placement: ReplicaPlacement) -> bool:
         """Whether the placement may still be made; one that cannot be checked is not made."""
         with self.set_aside.around(reference("replicas", placement.replica), DECIDING):
             return fits(placement, self._known.around(placement), self.options.rules, self._wall())

@@ -4,18 +4,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fairlead.kube.manifests.disk import Storage, storage
+from fairlead.kube.manifests.disk import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornReplica
-from fairlead.levels.disk.balance import Balance, Charge, Outcome, Placed, balance
+from fairlead.levels.disk.balance import Balance, Charge, Placed, VolumeOutcome, balance
 from fairlead.levels.disk.filters import refusals
 from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
-from fairlead.live.storage import words
-from fairlead.live.storage.known import Placement, Seen
-from fairlead.model.storage import Volume
+from fairlead.live.storage import messages
+from fairlead.live.storage.cache import ReplicaPlacement, Seen
+from fairlead.model.storage import StorageVolume
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Rules:
+class StorageRules:
     """How a disk is chosen beyond Longhorn's settings, and what advice on moves aims at and may cost."""
 
     alpha: Fraction = Fraction(1)
@@ -31,7 +31,7 @@ class Short:
     every byte."""
 
     volume: str
-    outcome: Outcome
+    outcome: VolumeOutcome
     theme: str
     note: str
 
@@ -40,10 +40,10 @@ class Short:
 class Outlook:
     """What becomes of the replicas that wait. `made` are Replicas there are, `unmade` those that volumes still lack."""
 
-    storage: Storage
+    storage: StorageManifests
     made: Balance
     unmade: Balance
-    placements: tuple[Placement, ...]
+    placements: tuple[ReplicaPlacement, ...]
     short: tuple[Short, ...]
     foreign: Mapping[str, str]
     awaiting: bool
@@ -54,16 +54,16 @@ class Outlook:
         return self.made.unplaced + self.unmade.unplaced
 
 
-def outlook(seen: Seen, rules: Rules, now: float) -> Outlook:
+def outlook(seen: Seen, rules: StorageRules, now: float) -> Outlook:
     """The objects as an outlook. `now` in seconds since 1970.
 
     Replicas that exist come first; for replicas that a volume lacks but nobody has made yet, advice is given on top.
     """
     stored = _stored(seen, rules, now)
     foreign = {
-        each.spec.volume_name: words.foreign(each)
+        each.spec.volume_name: messages.foreign(each)
         for each in seen.replicas
-        if not each.spec.node_id and words.foreign(each)
+        if not each.spec.node_id and messages.foreign(each)
     }
     asked = [each for each in stored.volumes if each.replicas and each.name not in foreign]
     named = [replace(each, replicas=len(each.waiting)) for each in asked if each.waiting]
@@ -84,14 +84,14 @@ def outlook(seen: Seen, rules: Rules, now: float) -> Outlook:
     )
 
 
-def advise(seen: Seen, rules: Rules, now: float) -> Rebalance:
+def advise(seen: Seen, rules: StorageRules, now: float) -> Rebalance:
     """The moves worth making within the budget."""
     stored = _stored(seen, rules, now)
     goal = Goal(target=rules.target, moves=rules.moves, bytes=rules.move_bytes)
     return rebalance(stored.volumes, stored.disks, stored.policy, goal)
 
 
-def fits(placement: Placement, around: Seen, rules: Rules, now: float) -> bool:
+def fits(placement: ReplicaPlacement, around: Seen, rules: StorageRules, now: float) -> bool:
     """Whether a placement that was decided earlier is still one that may be made.
 
     `around` has its node and disk as they are now; they must be the same disk, open to the replica and with room.
@@ -105,23 +105,25 @@ def fits(placement: Placement, around: Seen, rules: Rules, now: float) -> bool:
     return not refusals(volume, stored.disks, stored.policy)[row] and stored.paths[place] == placement.path
 
 
-def _stored(seen: Seen, rules: Rules, now: float) -> Storage:
+def _stored(seen: Seen, rules: StorageRules, now: float) -> StorageManifests:
     stored = storage(seen.nodes, seen.volumes, seen.replicas, seen.settings, now=now, by_maximum=rules.by_maximum)
     return replace(stored, policy=replace(stored.policy, alpha=rules.alpha))
 
 
-def _sizes(placed: Sequence[Placed], volumes: Sequence[Volume]) -> list[tuple[Placed, int]]:
+def _sizes(placed: Sequence[Placed], volumes: Sequence[StorageVolume]) -> list[tuple[Placed, int]]:
     sizes = {each.name: each.size_bytes for each in volumes}
     return [(each, sizes[each.volume]) for each in placed if not each.reuses]
 
 
-def _placements(stored: Storage, made: Balance, replicas: Sequence[LonghornReplica]) -> tuple[Placement, ...]:
+def _placements(
+    stored: StorageManifests, made: Balance, replicas: Sequence[LonghornReplica]
+) -> tuple[ReplicaPlacement, ...]:
     by_name = {each.metadata.name: each for each in replicas}
     found = []
     for each in made.placed:
         place = f"{each.node}/{each.disk}"
         found.append(
-            Placement(
+            ReplicaPlacement(
                 replica=by_name[each.replica],
                 node=each.node,
                 disk=each.disk,
@@ -132,6 +134,6 @@ def _placements(stored: Storage, made: Balance, replicas: Sequence[LonghornRepli
     return tuple(found)
 
 
-def _short(outcome: Outcome, stored: Storage) -> Short:
-    theme, note = words.refused(outcome, stored.disks)
+def _short(outcome: VolumeOutcome, stored: StorageManifests) -> Short:
+    theme, note = messages.refused(outcome, stored.disks)
     return Short(volume=outcome.volume.name, outcome=outcome, theme=theme, note=note)

@@ -13,7 +13,7 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.live.runtime.aside import DECIDING, Aside, culprit
-from fairlead.live.storage.known import Seen
+from fairlead.live.storage.cache import Seen
 
 T = TypeVar("T")
 RESOURCES: dict[str, Resource[Any]] = {

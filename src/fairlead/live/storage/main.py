@@ -17,12 +17,12 @@ from fairlead.kube.resources import (
     LONGHORN_VOLUMES,
     Resource,
 )
-from fairlead.live.runtime.led import run_led
+from fairlead.live.runtime.elected import run_elected
 from fairlead.live.runtime.process import Process
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.storage.component import Options, StorageKeeper
+from fairlead.live.storage.cache import Seen
+from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from fairlead.live.storage.decide import advise, outlook
-from fairlead.live.storage.known import Seen
 from fairlead.live.storage.report import Report
 from fairlead.model.errors import InputError
 
@@ -30,7 +30,7 @@ NAME = "fairlead-storage"
 T = TypeVar("T")
 
 
-async def run(process: Process, options: Options, *, kubeconfig: str, context: str, events: bool) -> None:
+async def run(process: Process, options: StorageOptions, *, kubeconfig: str, context: str, events: bool) -> None:
     """Serve until a signal says stop."""
 
     def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool], pulse: Pulse) -> StorageKeeper:
@@ -40,10 +40,10 @@ async def run(process: Process, options: Options, *, kubeconfig: str, context: s
 
     reporter = NAME if events and not options.shadow else ""
     connection = load(kubeconfig_path=kubeconfig, context=context)
-    await run_led(process, connection, make, reporter=reporter, monotonic=time.monotonic)
+    await run_elected(process, connection, make, reporter=reporter, monotonic=time.monotonic)
 
 
-async def once(options: Options, *, kubeconfig: str, context: str) -> Report:
+async def once(options: StorageOptions, *, kubeconfig: str, context: str) -> Report:
     """The report on a cluster as it is now; nothing is written."""
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
@@ -52,7 +52,7 @@ async def once(options: Options, *, kubeconfig: str, context: str) -> Report:
         await client.close()
 
 
-async def look(client: Client, options: Options, now: float) -> Report:
+async def look(client: Client, options: StorageOptions, now: float) -> Report:
     """Read the objects, decide, report. An object that cannot be read is told; kinds that are not served are empty."""
     missing: list[str] = []
     unreadable: list[InputError] = []

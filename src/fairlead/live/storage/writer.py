@@ -12,8 +12,8 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
 from fairlead.live.runtime.outbox import Outbox, written
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.storage.known import Known, Placement
-from fairlead.live.storage.measures import Measures
+from fairlead.live.storage.cache import ReplicaPlacement, StorageCache
+from fairlead.live.storage.metrics import StorageMetrics
 
 IN_FLIGHT = 16
 """More than this many writes at once only queue up inside the API server."""
@@ -21,10 +21,10 @@ NODE_LABEL, DISK_LABEL = "longhornnode", "longhorndiskuuid"
 """Labels by which Longhorn finds the replicas of a node and of a disk."""
 FOLDER_CHARS = 8
 
-Done = Callable[[Placement, LonghornReplica | None, KubeError | None], None]
+Done = Callable[[ReplicaPlacement, LonghornReplica | None, KubeError | None], None]
 
 
-def patch_of(placement: Placement) -> Raw:
+def patch_of(placement: ReplicaPlacement) -> Raw:
     """The merge patch: node, disk, path, the folder of its data where it has none yet, and Longhorn's labels.
 
     The folder is named after the Replica's uid, so that the same placement written twice is the same.
@@ -46,7 +46,7 @@ def patch_of(placement: Placement) -> Raw:
     }
 
 
-class Writer:
+class ReplicaWriter:
     """`done(placement, newest, error)` is told of each placement: the Replica as it is now, or why it was not written.
 
     Neither a Replica nor an error: the lead was lost, or the placement does not fit any more.
@@ -55,12 +55,12 @@ class Writer:
     def __init__(
         self,
         client: Client,
-        known: Known,
-        measures: Measures,
+        known: StorageCache,
+        measures: StorageMetrics,
         done: Done,
         *,
         leads: Callable[[], bool],
-        fits: Callable[[Placement], bool],
+        fits: Callable[[ReplicaPlacement], bool],
         pulse: Pulse,
     ) -> None:
         self._client = client
@@ -69,7 +69,7 @@ class Writer:
         self._done = done
         self._leads = leads
         self._fits = fits
-        self.outbox: Outbox[Placement] = Outbox(
+        self.outbox: Outbox[ReplicaPlacement] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
             name="replicas",
@@ -77,11 +77,11 @@ class Writer:
             given_up=lambda placement: done(placement, None, None),
         )
 
-    async def _send(self, placement: Placement) -> None:
+    async def _send(self, placement: ReplicaPlacement) -> None:
         newest, error = await written(self._write(placement), self._measures.refusals)
         self._done(placement, newest, error)
 
-    async def _write(self, placement: Placement) -> LonghornReplica | None:
+    async def _write(self, placement: ReplicaPlacement) -> LonghornReplica | None:
         if not self._leads():
             return None
         namespace = placement.replica.metadata.namespace

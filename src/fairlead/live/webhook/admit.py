@@ -11,14 +11,14 @@ from typing import Any
 import msgspec
 
 from fairlead.kube.admission import patches
-from fairlead.kube.admission.review import Patch, Request, allow, refuse
+from fairlead.kube.admission.review import Patch, ReviewRequest, allow, refuse
 from fairlead.kube.admission.rules import DELETION_COST, MARKER, MINIMUM, SLOT, TierRules, pin_of, requires_on_demand
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.tier import Workload
+from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier import reasons
-from fairlead.levels.tier.split import Split, Verdict, unmanaged
+from fairlead.levels.tier.split import Split, TierVerdict, unmanaged
 from fairlead.model.errors import InputError
 from fairlead.model.owners import Newcomer, Owner, OwnerKind
 from fairlead.model.reasons import Finding, because
@@ -52,7 +52,7 @@ class Lookup:
     uid: str
 
 
-def begin(request: Request, rules: TierRules) -> Asking | Split:
+def begin(request: ReviewRequest, rules: TierRules) -> Asking | Split:
     """The pod of the request, or the verdict where it can be told from the pod alone."""
     if request.operation != "CREATE" or request.sub_resource:
         what = request.operation or "an unnamed operation"
@@ -76,7 +76,7 @@ def begin(request: Request, rules: TierRules) -> Asking | Split:
     )
 
 
-def resolve(asking: Asking) -> Generator[Lookup, Workload | None, Owner | Split]:
+def resolve(asking: Asking) -> Generator[Lookup, TieredWorkload | None, Owner | Split]:
     """The workload that the pod belongs to, or the verdict where there is none; yields what it needs to look at."""
     reference = asking.controller
     if reference.kind == "ReplicaSet":
@@ -93,7 +93,7 @@ def resolve(asking: Asking) -> Generator[Lookup, Workload | None, Owner | Split]
     return owner_of(OwnerKind(reference.kind), found)
 
 
-def owner_of(kind: OwnerKind, workload: Workload) -> Owner:
+def owner_of(kind: OwnerKind, workload: TieredWorkload) -> Owner:
     """A workload as the level sees it; an absent number of replicas means 1."""
     replicas = workload.spec.replicas
     return Owner(
@@ -106,7 +106,7 @@ def owner_of(kind: OwnerKind, workload: Workload) -> Owner:
 
 
 def answer(
-    request: Request,
+    request: ReviewRequest,
     asking: Asking | None,
     decision: Split,
     rules: TierRules,
@@ -120,22 +120,22 @@ def answer(
     a moment will do. Clients wait that moment themselves, and a controller's holds one of its few workers meanwhile.
     `refused` is what the ReplicaSet reports of pods that could not be created: the reason that people look for.
     """
-    if decision.verdict is Verdict.RETRY:
+    if decision.verdict is TierVerdict.RETRY:
         seconds = RETRY_SECONDS if soon and not refused else None
         message = decision.rule.sentence + (REPORTS + refused if refused else "")
         return refuse(request.uid, code=429, reason="TooManyRequests", message=message, retry_seconds=seconds)
     warnings = list(decision.warnings)
     patch: Patch = []
-    if asking is not None and decision.verdict is Verdict.ON_DEMAND:
+    if asking is not None and decision.verdict is TierVerdict.ON_DEMAND:
         slot = request.uid if asking.controller.kind == "ReplicaSet" else None
         warnings += _kept_cost(asking.pod) if slot is not None else []
         patch = patches.on_demand(asking.raw, rules, slot=slot, selector=decision.selector)
-    elif asking is not None and decision.verdict is Verdict.SPOT:
+    elif asking is not None and decision.verdict is TierVerdict.SPOT:
         patch = patches.spot(asking.raw, rules)
     return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit(decision))
 
 
-def refusal(replica_set: Workload) -> str:
+def refusal(replica_set: TieredWorkload) -> str:
     """Why pods of the ReplicaSet could not be created, as its controller reports; empty where that is our own 429."""
     failed = (each.message for each in replica_set.status.conditions if each.type == "ReplicaFailure")
     _, reported, told = next(failed, "").rpartition(REPORTS)
@@ -159,7 +159,9 @@ def holds_slot(pod: Pod, owner_uid: str, rules: TierRules) -> bool:
     )
 
 
-def _look(reference: OwnerReference, namespace: str) -> Generator[Lookup, Workload | None, Workload | Split]:
+def _look(
+    reference: OwnerReference, namespace: str
+) -> Generator[Lookup, TieredWorkload | None, TieredWorkload | Split]:
     """The object that is referred to, or the verdict where it is not there."""
     found = yield Lookup(kind=reference.kind, namespace=namespace, name=reference.name, uid=reference.uid)
     if found is None or found.metadata.uid not in ("", reference.uid):

@@ -7,17 +7,17 @@ from functools import partial
 
 from fairlead.kube.admission.labels import LabelSet, of_requirement, of_selector
 from fairlead.kube.admission.rules import TierRules, requires_on_demand
-from fairlead.kube.objects.meta import Requirement
+from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.tier import Workload
+from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier.split import Policy, ordinal, target_of
 from fairlead.live.webhook.admit import owner_of
 from fairlead.model.order import natural_key
 from fairlead.model.owners import OwnerKind
 
 REVISION = "deployment.kubernetes.io/revision"
-Told = Callable[[OwnerKind, Workload, Exception | None], None]
+Told = Callable[[OwnerKind, TieredWorkload, Exception | None], None]
 PLACES = ("on-demand", "spot", "other", "pending")
 """Tier of the node a pod is on; `other` nodes are neither, `pending` pods are on none."""
 
@@ -39,7 +39,7 @@ class Member:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Standing:
+class WorkloadTiers:
     """One workload. `target` is min(M, N), None where it is left alone; `settled` that no rollout is under way."""
 
     kind: OwnerKind
@@ -70,14 +70,14 @@ class Standing:
 class Objects:
     """What a census is taken of."""
 
-    deployments: Iterable[Workload]
-    replica_sets: Iterable[Workload]
-    stateful_sets: Iterable[Workload]
+    deployments: Iterable[TieredWorkload]
+    replica_sets: Iterable[TieredWorkload]
+    stateful_sets: Iterable[TieredWorkload]
     pods: Iterable[Pod]
     nodes: Iterable[Node]
 
 
-def census(objects: Objects, rules: TierRules, policy: Policy, told: Told | None = None) -> list[Standing]:
+def census(objects: Objects, rules: TierRules, policy: Policy, told: Told | None = None) -> list[WorkloadTiers]:
     """Every Deployment and StatefulSet with its active pods, by namespace and name.
 
     `told` is told of each what reading it raised (None: nothing), and those that raise are left out; without `told`
@@ -89,13 +89,13 @@ def census(objects: Objects, rules: TierRules, policy: Policy, told: Told | None
         controller = pod.metadata.controller
         if controller is not None and not pod.finished and pod.metadata.deletion_timestamp is None:
             pods[controller.uid].append(pod)
-    sets: dict[str, list[Workload]] = defaultdict(list)
+    sets: dict[str, list[TieredWorkload]] = defaultdict(list)
     for each in objects.replica_sets:
         if each.metadata.controller is not None:
             sets[each.metadata.controller.uid].append(each)
-    found: list[Standing] = []
+    found: list[WorkloadTiers] = []
 
-    def read(kind: OwnerKind, workload: Workload, make: Callable[[], Standing]) -> None:
+    def read(kind: OwnerKind, workload: TieredWorkload, make: Callable[[], WorkloadTiers]) -> None:
         try:
             found.append(make())
         except Exception as error:
@@ -123,7 +123,7 @@ def tier_of(labels: Mapping[str, str], rules: TierRules) -> str:
     return "other"
 
 
-def _satisfies(labels: Mapping[str, str], requirement: Requirement) -> bool:
+def _satisfies(labels: Mapping[str, str], requirement: RequirementSpec) -> bool:
     """A node's label is one value or none: it satisfies the requirement if that lies in the requirement's set."""
     absent = LabelSet(frozenset(), False, True)
     own = of_selector(labels, requirement.key) if requirement.key in labels else absent
@@ -131,13 +131,13 @@ def _satisfies(labels: Mapping[str, str], requirement: Requirement) -> bool:
 
 
 def _deployment(
-    workload: Workload,
-    sets: list[Workload],
+    workload: TieredWorkload,
+    sets: list[TieredWorkload],
     pods: Mapping[str, list[Pod]],
     tiers: Mapping[str, str],
     rules: TierRules,
     policy: Policy,
-) -> Standing:
+) -> WorkloadTiers:
     current = max(sets, key=_revision).metadata.uid if sets else ""
     members = tuple(
         _member(pod, tiers, rules, current=each.metadata.uid == current)
@@ -148,18 +148,18 @@ def _deployment(
 
 
 def _stateful_set(
-    workload: Workload, pods: list[Pod], tiers: Mapping[str, str], rules: TierRules, policy: Policy
-) -> Standing:
+    workload: TieredWorkload, pods: list[Pod], tiers: Mapping[str, str], rules: TierRules, policy: Policy
+) -> WorkloadTiers:
     owner = owner_of(OwnerKind.STATEFUL_SET, workload)
     members = tuple(_member(pod, tiers, rules, index=ordinal(pod.metadata.name, owner)) for pod in pods)
     return _standing(OwnerKind.STATEFUL_SET, workload, members, policy)
 
 
-def _standing(kind: OwnerKind, workload: Workload, members: tuple[Member, ...], policy: Policy) -> Standing:
+def _standing(kind: OwnerKind, workload: TieredWorkload, members: tuple[Member, ...], policy: Policy) -> WorkloadTiers:
     owner, status = owner_of(kind, workload), workload.status
     seen = status.observed_generation >= workload.metadata.generation
     complete = status.updated_replicas == status.replicas == status.available_replicas == owner.replicas
-    return Standing(
+    return WorkloadTiers(
         kind=kind,
         namespace=workload.metadata.namespace,
         name=workload.metadata.name,
@@ -186,7 +186,7 @@ def _member(
     )
 
 
-def _revision(replica_set: Workload) -> tuple[int, str, str]:
+def _revision(replica_set: TieredWorkload) -> tuple[int, str, str]:
     text = replica_set.metadata.annotations.get(REVISION, "")
     number = int(text) if text.isascii() and text.isdigit() else 0
     return number, replica_set.metadata.creation_timestamp or "", replica_set.metadata.name

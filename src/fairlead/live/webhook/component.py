@@ -15,7 +15,7 @@ from typing import Any
 
 import structlog
 
-from fairlead.kube.admission.review import Request
+from fairlead.kube.admission.review import ReviewRequest
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
@@ -33,13 +33,13 @@ from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.health import health_server
 from fairlead.live.runtime.process import Leadership, Process, run_until
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
-from fairlead.live.runtime.rounds import Work
+from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.settings import Configuration
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
 from fairlead.live.webhook.janitor import Janitor
-from fairlead.live.webhook.measures import Measures
 from fairlead.live.webhook.memory import Memory
+from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.repair import Repair
 from fairlead.live.webhook.server import AdmissionServer
@@ -63,7 +63,7 @@ class Webhook:
     def __init__(self, client: Client, configuration: Configuration) -> None:
         tier, settings = configuration.tier, configuration.webhook
         self.settings = settings
-        self.measures = Measures()
+        self.measures = WebhookMetrics()
         self._client = client
         quick = Client(client.transport, retry=COUNT_RETRY, timeout=COUNT_TIMEOUT)
         gated = settings.mode == "gated"
@@ -230,5 +230,5 @@ def _ignore(change: Change[TierLedger]) -> None:
     """The cache itself is all that is needed."""
 
 
-async def _validated(request: Request) -> dict[str, Any]:
+async def _validated(request: ReviewRequest) -> dict[str, Any]:
     return validate(request)

@@ -17,12 +17,12 @@ from fairlead.kube.resources import PODS
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
 from fairlead.levels.tier.split import Policy, target_of
 from fairlead.live.webhook.admit import Lookup, owner_of
-from fairlead.live.webhook.ledger import Attempt, Listing, Step
+from fairlead.live.webhook.ledger import Attempt, LedgerStep, Listing
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
 from fairlead.model.errors import FairleadError
-from fairlead.model.owners import Held, Owner, OwnerKind
+from fairlead.model.owners import HeldSlots, Owner, OwnerKind
 
 MARKED_PODS = PODS.of(MarkedPod)
 TEMPLATE_HASH = "pod-template-hash"
@@ -41,7 +41,7 @@ class Counted:
     """The owner as read live, None where it is gone; and the slots held, as they concern one request."""
 
     owner: Owner | None
-    held: Held = Held()
+    held: HeldSlots = HeldSlots()
 
 
 @dataclass(slots=True)
@@ -142,10 +142,10 @@ class Counter:
         """Drive one attempt to its end: read, list, write, and from the start again after a conflict."""
         attempt = Attempt(requests=slots)
         owner: Owner | None = None
-        while attempt.step is not Step.DONE:
-            if attempt.step is Step.READ:
+        while attempt.step is not LedgerStep.DONE:
+            if attempt.step is LedgerStep.READ:
                 attempt = await self._read(scope, attempt)
-            elif attempt.step is Step.LIST:
+            elif attempt.step is LedgerStep.LIST:
                 attempt, owner = await self._listed(scope, attempt)
             else:
                 attempt = await self._written(scope, attempt)
@@ -192,12 +192,12 @@ async def slots_of(client: Client, scope: Scope) -> Listing:
     return Listing(frozenset(slots), frozenset(slot for slot, active in slots.items() if active))
 
 
-def _held(attempt: Attempt, slot: str) -> Held:
+def _held(attempt: Attempt, slot: str) -> HeldSlots:
     """The slots held as they concern one request: those granted before it in the same batch count as taken."""
     stored, reserved = len(attempt.standing.stored), len(attempt.standing.reserved - set(attempt.granted))
     if slot in attempt.granted:
-        return Held(stored=stored, reserved=reserved + attempt.granted.index(slot))
-    return Held(stored=stored, reserved=reserved + len(attempt.granted))
+        return HeldSlots(stored=stored, reserved=reserved + attempt.granted.index(slot))
+    return HeldSlots(stored=stored, reserved=reserved + len(attempt.granted))
 
 
 def _settle(queue: _Queue, slot: str, result: Counted | Exception) -> None:

@@ -27,7 +27,7 @@ NOTHING: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Ledger:
+class SlotLedger:
     """The slots granted within one ReplicaSet. `version` is None where the ledger is not there yet.
 
     `seen` are those of `granted` that a stored pod was found to carry.
@@ -55,21 +55,21 @@ class Knowledge:
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
+class SlotStates:
     """The slots of a ledger sorted by what has become of them; those gone or lapsed are left out."""
 
     stored: frozenset[str]
     reserved: frozenset[str]
 
 
-def standing(ledger: Ledger, knowledge: Knowledge, listing: Listing) -> Standing:
+def standing(ledger: SlotLedger, knowledge: Knowledge, listing: Listing) -> SlotStates:
     """Sort the slots. The listing must have been begun after the ledger and the knowledge were taken."""
     absent = ledger.granted - listing.active
     unseen = absent - ledger.seen - listing.carried - knowledge.seen
-    return Standing(stored=ledger.granted & listing.active, reserved=unseen - knowledge.lapsed)
+    return SlotStates(stored=ledger.granted & listing.active, reserved=unseen - knowledge.lapsed)
 
 
-class Step(Enum):
+class LedgerStep(Enum):
     """What an attempt needs next."""
 
     READ = "read"
@@ -87,24 +87,24 @@ class Attempt:
     """
 
     requests: tuple[str, ...]
-    step: Step = Step.READ
-    ledger: Ledger = Ledger()
+    step: LedgerStep = LedgerStep.READ
+    ledger: SlotLedger = SlotLedger()
     knowledge: Knowledge = Knowledge()
-    standing: Standing = field(default=Standing(NOTHING, NOTHING))
+    standing: SlotStates = field(default=SlotStates(NOTHING, NOTHING))
     target: int = 0
     granted: tuple[str, ...] = ()
     spot: tuple[str, ...] = ()
     waiting: tuple[str, ...] = ()
     conflicts: int = 0
 
-    def read(self, ledger: Ledger, knowledge: Knowledge) -> "Attempt":
+    def read(self, ledger: SlotLedger, knowledge: Knowledge) -> "Attempt":
         """The ledger was read, and this is what the process knows now."""
-        return replace(self, step=Step.LIST, ledger=ledger, knowledge=knowledge)
+        return replace(self, step=LedgerStep.LIST, ledger=ledger, knowledge=knowledge)
 
     def list(self, listing: Listing, target: int) -> "Attempt":
         """The pods were listed: decide. Nothing may be answered before the step is DONE."""
         # A ledger that was lost (a namespace deleted, a restore) is begun anew with the slots that pods still carry.
-        known = self.ledger if self.ledger.version is not None else Ledger(None, listing.active, listing.active)
+        known = self.ledger if self.ledger.version is not None else SlotLedger(None, listing.active, listing.active)
         now = standing(known, self.knowledge, listing)
         # A write whose answer was lost may have gone through: what it granted to us is ours.
         already = tuple(each for each in self.requests if each in now.reserved)
@@ -114,7 +114,7 @@ class Attempt:
         full = len(now.stored) >= target
         return replace(
             self,
-            step=Step.WRITE if fresh else Step.DONE,
+            step=LedgerStep.WRITE if fresh else LedgerStep.DONE,
             standing=now,
             target=target,
             granted=already + fresh,
@@ -123,9 +123,9 @@ class Attempt:
         )
 
     @property
-    def proposed(self) -> Ledger:
+    def proposed(self) -> SlotLedger:
         """The ledger to write over the version that was read."""
-        return Ledger(
+        return SlotLedger(
             self.ledger.version,
             self.standing.stored | self.standing.reserved | frozenset(self.granted),
             self.standing.stored,
@@ -133,20 +133,22 @@ class Attempt:
 
     def wrote(self) -> "Attempt":
         """The write went through."""
-        return replace(self, step=Step.DONE)
+        return replace(self, step=LedgerStep.DONE)
 
     def beaten(self) -> "Attempt":
         """Somebody else wrote first, or no answer came: start over, knowing nothing."""
         return Attempt(requests=self.requests, conflicts=self.conflicts + 1)
 
 
-def tidied(ledger: Ledger, knowledge: Knowledge, listing: Listing) -> Ledger:
+def tidied(ledger: SlotLedger, knowledge: Knowledge, listing: Listing) -> SlotLedger:
     """The ledger without what is gone or lapsed; equal to `ledger` where there is nothing to write."""
     now = standing(ledger, knowledge, listing)
-    return Ledger(ledger.version, now.stored | now.reserved, now.stored)
+    return SlotLedger(ledger.version, now.stored | now.reserved, now.stored)
 
 
-def chosen(ledger: Ledger, gated: Iterable[str], placed: Iterable[str], target: int) -> tuple[Ledger, frozenset[str]]:
+def chosen(
+    ledger: SlotLedger, gated: Iterable[str], placed: Iterable[str], target: int
+) -> tuple[SlotLedger, frozenset[str]]:
     """Gated mode: the ledger to write, and the gated pods that take a slot.
 
     Slots are uids of stored pods here, so there are no reservations: what the ledger names and the list does not
@@ -158,5 +160,5 @@ def chosen(ledger: Ledger, gated: Iterable[str], placed: Iterable[str], target: 
     kept = ledger.granted & (frozenset(waiting) | frozenset(placed))
     free = max(target - len(kept), 0)
     fresh = [each for each in waiting if each not in kept][:free]
-    after = Ledger(ledger.version, kept | frozenset(fresh), kept)
+    after = SlotLedger(ledger.version, kept | frozenset(fresh), kept)
     return after, after.granted & frozenset(waiting)

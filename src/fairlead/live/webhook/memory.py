@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from fairlead.kube.admission.rules import SLOT
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.tier import MarkedPod
-from fairlead.live.webhook.ledger import Knowledge, Ledger
+from fairlead.live.webhook.ledger import Knowledge, SlotLedger
 
 LAPSE_SECONDS = 45.0
 """Longer than a creation can take after its admission: the API server gives up after 34 seconds."""
@@ -49,7 +49,7 @@ class Memory:
         if metadata.controller is not None:
             self.wake(metadata.controller.uid)
 
-    def met(self, uid: str, ledger: Ledger) -> Knowledge:
+    def met(self, uid: str, ledger: SlotLedger) -> Knowledge:
         """A ledger was read: what this process knows about its slots at this moment.
 
         The clocks of reservations that it had not met start now; those that are no longer there are forgotten.

@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from fairlead.kube.changes import Change, SetAside
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
-from fairlead.kube.objects.tier import Workload
+from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.levels.tier.split import Split
@@ -13,8 +13,8 @@ from fairlead.live.webhook.admit import Asking, Lookup, resolve
 from fairlead.model.errors import InputError
 from fairlead.model.owners import Owner
 
-RESOURCES: dict[str, Resource[Workload]] = {
-    each.kind: each.of(Workload) for each in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)
+RESOURCES: dict[str, Resource[TieredWorkload]] = {
+    each.kind: each.of(TieredWorkload) for each in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)
 }
 
 
@@ -30,16 +30,16 @@ class Owners:
         self._cache = {kind: Reflector(client, each, _ignore, aside=aside) for kind, each in RESOURCES.items()}
 
     @property
-    def reflectors(self) -> Iterable[Reflector[Workload]]:
+    def reflectors(self) -> Iterable[Reflector[TieredWorkload]]:
         """To be run beside the server."""
         return self._cache.values()
 
-    async def cached(self, lookup: Lookup) -> Workload | None:
+    async def cached(self, lookup: Lookup) -> TieredWorkload | None:
         """The object from the cache; read live where the cache has none, or another one under that name."""
         found = self._cache[lookup.kind].objects.get((lookup.namespace, lookup.name))
         return found if found is not None and found.metadata.uid == lookup.uid else await self.live(lookup)
 
-    async def live(self, lookup: Lookup) -> Workload | None:
+    async def live(self, lookup: Lookup) -> TieredWorkload | None:
         """The object as stored now, None where there is none. A name that cannot be one is bad input."""
         resource = RESOURCES[lookup.kind]
         if not lookup.name or not lookup.namespace or {lookup.name, lookup.namespace} & {".", ".."}:
@@ -52,7 +52,7 @@ class Owners:
                 raise
             return None
 
-    async def resolve(self, asking: Asking) -> tuple[Owner | Split, Workload | None]:
+    async def resolve(self, asking: Asking) -> tuple[Owner | Split, TieredWorkload | None]:
         """The owner of a pod (or the verdict where there is none), and the workload it was read from."""
         steps = resolve(asking)
         lookup = next(steps)
@@ -64,5 +64,5 @@ class Owners:
                 return end.value, found
 
 
-def _ignore(change: Change[Workload]) -> None:
+def _ignore(change: Change[TieredWorkload]) -> None:
     """The cache itself is all that is needed."""

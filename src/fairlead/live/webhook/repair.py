@@ -17,14 +17,14 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.meta import ObjectReference
-from fairlead.kube.objects.tier import Workload
+from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
-from fairlead.live.webhook.census import Member, Standing, census
+from fairlead.live.webhook.census import Member, WorkloadTiers, census
+from fairlead.live.webhook.census_objects import read_objects
 from fairlead.live.webhook.owners import RESOURCES
-from fairlead.live.webhook.reading import read_objects
 from fairlead.model.owners import OwnerKind
 
 FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 30.0, 600.0
@@ -37,7 +37,7 @@ ROLLOUT_WAITS = (
 log = structlog.get_logger("repair")
 
 
-def candidate(standing: Standing, *, back: bool) -> Member | None:
+def candidate(standing: WorkloadTiers, *, back: bool) -> Member | None:
     """The pod whose replacement would bring the workload nearer to its minimum; None where there is none.
 
     Pods on spot nodes go before others, younger before older, so that the least is lost.
@@ -53,20 +53,20 @@ def candidate(standing: Standing, *, back: bool) -> Member | None:
     return None
 
 
-def waits_for_itself(standing: Standing) -> bool:
+def waits_for_itself(standing: WorkloadTiers) -> bool:
     """A rollout whose new pods wait for on-demand nodes while its own old pods are on such nodes."""
     waiting = any(each.current and each.required and each.place == "pending" for each in standing.members)
     return waiting and any(not each.current and each.place == "on-demand" for each in standing.members)
 
 
-def _belongs(standing: Standing, member: Member) -> bool:
+def _belongs(standing: WorkloadTiers, member: Member) -> bool:
     """Whether a slot would be for this pod: any of a Deployment, the first M of a StatefulSet."""
     if standing.kind is OwnerKind.DEPLOYMENT:
         return True
     return member.index is not None and standing.target is not None and 0 <= member.index < standing.target
 
 
-def _must(standing: Standing, member: Member) -> bool:
+def _must(standing: WorkloadTiers, member: Member) -> bool:
     """Whether this pod has to be on demand, whatever the others do."""
     return standing.kind is OwnerKind.STATEFUL_SET and _belongs(standing, member)
 
@@ -149,12 +149,12 @@ class Repair:
         self._tried = {uid: tried for uid, tried in self._tried.items() if uid in known}
         self._resting = {uid: rest for uid, rest in self._resting.items() if uid in known}
 
-    def _failed(self, kind: OwnerKind, workload: Workload, error: Exception | None) -> None:
+    def _failed(self, kind: OwnerKind, workload: TieredWorkload, error: Exception | None) -> None:
         meta = workload.metadata
         about = RESOURCES[kind.value].refer(meta.name, namespace=meta.namespace, uid=meta.uid)
         self._aside.tell(about, error)
 
-    async def _mend(self, standing: Standing) -> None:
+    async def _mend(self, standing: WorkloadTiers) -> None:
         tried = self._tried.get(standing.uid)
         if tried is not None and standing.settled:
             self._judge(standing, tried)
@@ -170,7 +170,7 @@ class Repair:
         elif refusal is not Refusal.OFF:
             log.info("not repaired", workload=f"{standing.namespace}/{standing.name}", why=refusal.value)
 
-    def _judge(self, standing: Standing, tried: _Tried) -> None:
+    def _judge(self, standing: WorkloadTiers, tried: _Tried) -> None:
         """Whether the last eviction brought the workload nearer to its target; if not, it gets a rest."""
         del self._tried[standing.uid]
         before = self._resting.pop(standing.uid, None)
@@ -181,15 +181,15 @@ class Repair:
             note = f"its replacement was not given the slot; it is left alone for {seconds:.0f} seconds"
             self._say(standing, "RepairDidNotHelp", note, warning=True)
 
-    def _say(self, standing: Standing, reason: str, note: str, *, warning: bool = False) -> None:
+    def _say(self, standing: WorkloadTiers, reason: str, note: str, *, warning: bool = False) -> None:
         kind: EventType = "Warning" if warning else "Normal"
         self._recorder.record(_reference(standing), reason=reason, action="Repairing", note=note, kind=kind)
 
 
-def _reference(standing: Standing) -> ObjectReference:
+def _reference(standing: WorkloadTiers) -> ObjectReference:
     return RESOURCES[standing.kind.value].refer(standing.name, namespace=standing.namespace, uid=standing.uid)
 
 
-def _distance(standing: Standing, held: int) -> int:
+def _distance(standing: WorkloadTiers, held: int) -> int:
     """How far a workload is from its target."""
     return abs(held - (standing.target or 0))

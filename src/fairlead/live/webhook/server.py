@@ -15,15 +15,15 @@ import msgspec
 import structlog
 from aiohttp import web
 
-from fairlead.kube.admission.review import Request, Review, decode
-from fairlead.live.webhook.measures import Measures
+from fairlead.kube.admission.review import Review, ReviewRequest, decode
+from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.faults import fault, way_to
 
 MOST_BYTES = 8 * 2**20
 """Reviews carry an object twice at most, and the API server stores none above 1.5 MiB."""
 
-Answer = Callable[[Request], Awaitable[dict[str, Any]]]
+Answer = Callable[[ReviewRequest], Awaitable[dict[str, Any]]]
 
 log = structlog.get_logger("webhook")
 
@@ -37,7 +37,7 @@ class AdmissionServer:
     def __init__(
         self,
         endpoints: Mapping[str, Answer],
-        measures: Measures,
+        measures: WebhookMetrics,
         *,
         budget: float,
         clients: Collection[str] = (),

@@ -4,18 +4,18 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.kube.admission import patches
-from fairlead.kube.admission.review import Request, allow
+from fairlead.kube.admission.review import ReviewRequest, allow
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.meta import ObjectReference
-from fairlead.kube.objects.tier import Workload
+from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier import reasons
-from fairlead.levels.tier.split import Policy, Split, Verdict, split, target_of, unmanaged
+from fairlead.levels.tier.split import Policy, Split, TierVerdict, split, target_of, unmanaged
 from fairlead.live.webhook import admit
 from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import Scope
-from fairlead.model.owners import Held, Owner, OwnerKind, Pin
+from fairlead.model.owners import HeldSlots, Owner, OwnerKind, TierPin
 
 Report = Callable[[Split, ObjectReference | None], None]
 """Told of every decision, with the workload it concerns where that is known."""
@@ -51,7 +51,7 @@ class Mutator:
         self._shadow = shadow
         self._report = report
 
-    async def answer(self, request: Request) -> dict[str, Any]:
+    async def answer(self, request: ReviewRequest) -> dict[str, Any]:
         """The response to one request."""
         asking = admit.begin(request, self._rules)
         if isinstance(asking, Split):
@@ -65,7 +65,7 @@ class Mutator:
         if self._shadow:
             return allow(request.uid, audit=admit.audit(decision))
         soon, refused = self._counter.soon(asking.controller.uid), ""
-        if decision.verdict is Verdict.RETRY:
+        if decision.verdict is TierVerdict.RETRY:
             refused = await self._refused(asking)
         return admit.answer(request, asking, decision, self._rules, soon=soon, refused=refused)
 
@@ -81,13 +81,15 @@ class Mutator:
 
     def _counted(self, asking: admit.Asking, owner: Owner) -> bool:
         """Whether the verdict depends on a count; all others follow from the pod and its owner alone."""
-        if owner.kind is not OwnerKind.DEPLOYMENT or asking.newcomer.pin is not Pin.NONE:
+        if owner.kind is not OwnerKind.DEPLOYMENT or asking.newcomer.pin is not TierPin.NONE:
             return False
         return target_of(owner, self._policy).count is not None
 
-    async def _decide(self, request: Request, asking: admit.Asking, owner: Owner, workload: Workload | None) -> Split:
+    async def _decide(
+        self, request: ReviewRequest, asking: admit.Asking, owner: Owner, workload: TieredWorkload | None
+    ) -> Split:
         if workload is None or not self._counted(asking, owner):
-            return split(asking.newcomer, owner, Held(), self._policy)
+            return split(asking.newcomer, owner, HeldSlots(), self._policy)
         scope = Scope(
             uid=asking.controller.uid,
             namespace=asking.namespace,
@@ -105,7 +107,7 @@ class Mutator:
         return split(asking.newcomer, counted.owner, counted.held, self._policy)
 
 
-def _reference(asking: admit.Asking, workload: Workload) -> ObjectReference:
+def _reference(asking: admit.Asking, workload: TieredWorkload) -> ObjectReference:
     return ObjectReference(
         api_version="apps/v1",
         kind="Deployment" if asking.controller.kind == "ReplicaSet" else asking.controller.kind,

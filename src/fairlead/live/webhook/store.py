@@ -7,7 +7,7 @@ from fairlead.kube.errors import ApiError, UnreachableError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.objects.tier import TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
-from fairlead.live.webhook.ledger import Ledger
+from fairlead.live.webhook.ledger import SlotLedger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -33,16 +33,16 @@ class LedgerStore:
         self._client = client
         self.namespace = namespace
 
-    async def read(self, uid: str) -> Ledger:
+    async def read(self, uid: str) -> SlotLedger:
         """The ledger as stored now; an empty one without a version where there is none."""
         try:
             return ledger_of(await self._client.get(TIER_LEDGERS, uid, namespace=self.namespace))
         except ApiError as error:
             if not error.not_found:
                 raise
-            return Ledger()
+            return SlotLedger()
 
-    async def write(self, scope: Scope, ledger: Ledger, *, target: int, spot: int | None = None) -> None:
+    async def write(self, scope: Scope, ledger: SlotLedger, *, target: int, spot: int | None = None) -> None:
         """Store the ledger over the version it carries; raises `BeatenError` where that is not the stored one."""
         count = {"target": target, "held": len(ledger.seen), "reserved": len(ledger.granted - ledger.seen)}
         if spot is not None:
@@ -70,10 +70,10 @@ class LedgerStore:
                 raise
 
 
-def ledger_of(stored: TierLedger) -> Ledger:
+def ledger_of(stored: TierLedger) -> SlotLedger:
     """The stored object as the protocol sees it."""
     slots = stored.slots
-    return Ledger(stored.metadata.resource_version, frozenset(slots.granted), frozenset(slots.seen))
+    return SlotLedger(stored.metadata.resource_version, frozenset(slots.granted), frozenset(slots.seen))
 
 
 def _body(scope: Scope) -> Raw:

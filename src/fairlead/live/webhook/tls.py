@@ -24,7 +24,7 @@ from fairlead.model.errors import InputError
 CONFIGURATIONS = (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
 
 
-class Source(Protocol):
+class CertificateSource(Protocol):
     """Where the pair comes from."""
 
     async def pair(self) -> Pair:
@@ -35,7 +35,7 @@ class Source(Protocol):
 class Certificate:
     """The context of the server, and the pair loaded into it."""
 
-    def __init__(self, source: Source, clients: str = "") -> None:
+    def __init__(self, source: CertificateSource, clients: str = "") -> None:
         self.context = _context()
         self._source = source
         self._loaded: Pair | None = None

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any
 
-from fairlead.kube.admission.review import Request, allow, refuse
+from fairlead.kube.admission.review import ReviewRequest, allow, refuse
 from fairlead.kube.admission.rules import MINIMUM
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.minimum import parse_minimum
@@ -12,7 +12,7 @@ from fairlead.model.reasons import because
 KINDS = ("Deployment", "StatefulSet")
 
 
-def validate(request: Request) -> dict[str, Any]:
+def validate(request: ReviewRequest) -> dict[str, Any]:
     """Refuse a bad minimum; an update that leaves it as it was passes, so that an old mistake blocks nobody."""
     text = _minimum(request.object)
     unchanged = request.operation == "UPDATE" and text == _minimum(request.old_object)

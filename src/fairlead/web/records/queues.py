@@ -9,7 +9,7 @@ from fairlead.engine.records_queue import sharing_record
 from fairlead.engine.site import Path, SitePlan
 from fairlead.levels.queue.result import Sharing
 from fairlead.model.amounts import quantities
-from fairlead.model.queuestate import Queue
+from fairlead.model.queuestate import QueueEntry
 
 
 def queues_record(decided: Plan) -> dict[str, Any]:
@@ -40,7 +40,7 @@ def _site(site: SitePlan) -> dict[str, Any]:
     }
 
 
-def _bounds(queue: Queue | None) -> dict[str, Any]:
+def _bounds(queue: QueueEntry | None) -> dict[str, Any]:
     if queue is None:
         return {"parent": "", "open": True, "guarantee": {}, "capability": {}}
     return {

@@ -3,13 +3,13 @@
 import numpy as np
 
 from fairlead.kernel.level import level
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.strategies.ties import by_capacity
 from fairlead.model.columns import Int
 from fairlead.model.nodes import NodeTable
 
 
-def communism(nodes: NodeTable, ask: Ask) -> Int:
+def communism(nodes: NodeTable, ask: NodeAsk) -> Int:
     """Raise the lowest totals first; `limit` is the highest total a node may reach.
 
     The totals, sorted, are lexicographically minimal from the top. Ties: more capacity, then name.

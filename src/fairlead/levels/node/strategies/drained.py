@@ -2,12 +2,12 @@
 
 import numpy as np
 
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.model.columns import Int
 from fairlead.model.nodes import NodeTable
 
 
-def drained(nodes: NodeTable, ask: Ask) -> Int:
+def drained(nodes: NodeTable, ask: NodeAsk) -> Int:
     """Least capacity first, then the more used, then name; each node is used up before the next."""
     used = np.unique(nodes.usage, return_inverse=True)[1]
     order = np.lexsort((nodes.rank, -used, nodes.capacity))

@@ -5,14 +5,14 @@ from heapq import heappop, heappush
 import numpy as np
 
 from fairlead.kernel.level import level
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.levels.node.strategies.ties import by_capacity
 from fairlead.model.amounts import INT64_MAX
 from fairlead.model.columns import Int
 from fairlead.model.nodes import NodeTable, Wide
 
 
-def greedy(nodes: NodeTable, ask: Ask) -> Int:
+def greedy(nodes: NodeTable, ask: NodeAsk) -> Int:
     """Every replica goes where the utilisation is lowest afterwards; ties: more capacity, then name.
 
     So the highest utilisation among the nodes that were given something is the lowest possible. A node whose rate is
@@ -21,7 +21,7 @@ def greedy(nodes: NodeTable, ask: Ask) -> Int:
     return level(ask.need, nodes.usage, nodes.rate, nodes.capacity, tie_rank=by_capacity(nodes))
 
 
-def global_(nodes: NodeTable, ask: Ask) -> Int:
+def global_(nodes: NodeTable, ask: NodeAsk) -> Int:
     """As `greedy`, but the last lap (as many replicas as nodes) goes one at a time with an eye on the workload.
 
     The nodes less used than the least used one would be with one more replica count as equals; among equals the one
@@ -30,7 +30,7 @@ def global_(nodes: NodeTable, ask: Ask) -> Int:
     where all rates are equal.
     """
     lap = min(ask.need, len(nodes))
-    added = greedy(nodes, Ask(need=ask.need - lap, each=ask.each, limit=ask.limit))
+    added = greedy(nodes, NodeAsk(need=ask.need - lap, each=ask.each, limit=ask.limit))
     taken = np.array(_walk(nodes, added, lap), dtype=np.int64)
     return added + np.bincount(taken, minlength=len(nodes))
 

@@ -3,12 +3,12 @@
 import numpy as np
 
 from fairlead.kernel.select import lowest
-from fairlead.levels.node.ask import Ask
+from fairlead.levels.node.ask import NodeAsk
 from fairlead.model.columns import Int
 from fairlead.model.nodes import NodeTable
 
 
-def fill(nodes: NodeTable, ask: Ask) -> Int:
+def fill(nodes: NodeTable, ask: NodeAsk) -> Int:
     """New replicas that bring the chosen nodes up to `each`.
 
     A node that already holds `each` counts, full or not. Chosen: highest count, then most capacity, then name,
@@ -22,7 +22,7 @@ def fill(nodes: NodeTable, ask: Ask) -> Int:
     return added
 
 
-def wanted(nodes: NodeTable, ask: Ask) -> int:
+def wanted(nodes: NodeTable, ask: NodeAsk) -> int:
     """What the chosen nodes lack, and `each` for every node that is not there."""
     lacking = np.maximum(ask.each - nodes.count, 0)
     rows = _chosen(nodes, ask, lacking)
@@ -30,12 +30,12 @@ def wanted(nodes: NodeTable, ask: Ask) -> int:
     return sum(present) + ask.each * (taking_part(nodes, ask) - len(rows))
 
 
-def taking_part(nodes: NodeTable, ask: Ask) -> int:
+def taking_part(nodes: NodeTable, ask: NodeAsk) -> int:
     """How many nodes are meant: `limit`, or all there are (at least one, so that no nodes is not success)."""
     return ask.limit or max(len(nodes), 1)
 
 
-def _chosen(nodes: NodeTable, ask: Ask, lacking: Int) -> Int:
+def _chosen(nodes: NodeTable, ask: NodeAsk, lacking: Int) -> Int:
     limit = min(taking_part(nodes, ask), len(nodes))
     able = np.flatnonzero(nodes.capacity >= lacking)
     if len(able) >= limit:

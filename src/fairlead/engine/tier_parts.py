@@ -1,0 +1,98 @@
+"""Tiers at work: a workload's replicas on one site as at most two parts, each of one shape.
+
+`required` must run on on-demand nodes; `rest` prefers spot, or has no wish where the workload is not tiered.
+"""
+
+from dataclasses import dataclass, replace
+
+from fairlead.levels.tier.split import Policy, target_of
+from fairlead.model.owners import Owner, OwnerKind
+from fairlead.model.reasons import Finding
+from fairlead.model.selectors import Operator, Preference, Requirement, Term
+from fairlead.model.shape import Shape
+from fairlead.model.workload import Workload
+
+CAPACITY = "node.kubernetes.io/capacity"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Tiers:
+    """How nodes are told apart, and how much spot is worth to a replica that prefers it."""
+
+    on_demand: Requirement = Requirement(CAPACITY, Operator.IN, ("on-demand",))
+    spot: Requirement = Requirement(CAPACITY, Operator.IN, ("spot",))
+    weight: int = 100
+    policy: Policy = Policy()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierPart:
+    """`need` more replicas of one shape; `running` are there already. `tier` is empty where there is no wish."""
+
+    workload: Workload
+    tier: str
+    shape: Shape
+    running: int
+    need: int
+
+    @property
+    def key(self) -> str:
+        """What identifies the part within its site."""
+        return f"{self.workload.key}#{self.tier}" if self.tier else self.workload.key
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TierSplit:
+    """The parts of one workload; `target` is how many belong on on-demand nodes, None where tiers have no say."""
+
+    parts: tuple[TierPart, ...]
+    target: int | None = None
+    finding: Finding | None = None
+    warnings: tuple[Finding, ...] = ()
+
+
+def parts(workload: Workload, replicas: int, running: int, required: int, tiers: Tiers) -> TierSplit:
+    """Split `replicas` of a workload, of which `running` exist and `required` of those must stay on demand.
+
+    Running replicas beyond what is asked for are nobody's need: scaling down is the controller's work.
+    """
+    if not workload.tiered:
+        return TierSplit(parts=(_part(workload, "", workload.shape, running, replicas - running),))
+    target = target_of(_owner(workload, replicas), tiers.policy)
+    if target.count is None:
+        whole = _part(workload, "", workload.shape, running, replicas - running)
+        return TierSplit(parts=(whole,), finding=target.finding, warnings=target.warnings)
+    held = min(required, target.count)
+    others = running - required
+    wanted = target.count - held
+    # A replica that runs without the requirement takes a place of the rest; what exists already is never moved here.
+    free = max(replicas - running, 0)
+    first = min(wanted, free)
+    return TierSplit(
+        parts=(
+            _part(workload, "on-demand", workload.shape.requiring(tiers.on_demand), required, first),
+            _part(workload, "spot", preferring(workload.shape, tiers), others, free - first),
+        ),
+        target=target.count,
+        warnings=target.warnings,
+    )
+
+
+def preferring(shape: Shape, tiers: Tiers) -> Shape:
+    """The shape with the wish for spot added once."""
+    wish = Preference(tiers.weight, Term((tiers.spot,)))
+    return shape if wish in shape.preferred else replace(shape, preferred=(*shape.preferred, wish))
+
+
+def _part(workload: Workload, tier: str, shape: Shape, running: int, need: int) -> TierPart:
+    return TierPart(workload=workload, tier=tier, shape=shape, running=running, need=max(need, 0))
+
+
+def _owner(workload: Workload, replicas: int) -> Owner:
+    return Owner(
+        kind=OwnerKind(workload.kind),
+        name=workload.name,
+        replicas=replicas,
+        min_available=workload.min_available,
+        first_ordinal=workload.first_ordinal,
+    )

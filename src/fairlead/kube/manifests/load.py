@@ -1,0 +1,141 @@
+"""Files, directories and standard input to Kubernetes objects, each with the place it came from.
+
+A file that cannot be read does not spoil the others: its error is returned beside the objects, and the caller
+decides whether that is fatal.
+"""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import msgspec
+
+from fairlead.model.errors import InputError
+from fairlead.model.progress import OnProgress, no_progress
+from fairlead.text.documents import MOST_BYTES, documents
+
+SUFFIXES = (".yaml", ".yml", ".json")
+STDIN = "standard input"
+LARGE = 2**20
+"""Bytes of one text from which on reading it is a step that nobody can look into."""
+MUCH_YAML = 4 * 2**20
+"""Bytes of YAML from which on its reader is worth a word: its parser takes about a second for each MiB or two."""
+
+
+@dataclass(frozen=True, slots=True)
+class Manifest:
+    """One object as plain values. `place` is file and line (or item), for messages."""
+
+    place: str
+    value: dict[str, Any]
+
+    @property
+    def group(self) -> str:
+        """The API group, empty for the core group."""
+        return str(self.value["apiVersion"]).rpartition("/")[0]
+
+    @property
+    def version(self) -> str:
+        """The version without its group."""
+        return str(self.value["apiVersion"]).rpartition("/")[2]
+
+    @property
+    def kind(self) -> str:
+        """The kind, as written."""
+        return str(self.value["kind"])
+
+    @property
+    def name(self) -> str:
+        """The name, empty where there is none."""
+        return str((self.value.get("metadata") or {}).get("name") or "")
+
+    @property
+    def namespace(self) -> str:
+        """The namespace, empty where there is none."""
+        return str((self.value.get("metadata") or {}).get("namespace") or "")
+
+
+def read_manifests(
+    sources: Sequence[str], told: OnProgress = no_progress, warn: Callable[[str], None] = lambda words: None
+) -> tuple[list[Manifest], list[InputError]]:
+    """Every object of the sources in order (files of a directory by path), and the errors met on the way.
+
+    `told` follows the bytes read; `warn` is given a sentence where YAML will take long.
+    """
+    manifests: list[Manifest] = []
+    errors: list[InputError] = []
+    files = [file for source in sources for file in _files(source, errors)]
+    whole, done = sum(size for _, size in files), 0
+    for name, size in files:
+        told(f"reading {name}", done, whole if size < LARGE else None)
+        done += size
+        for found in _read(name, warn):
+            if isinstance(found, InputError):
+                errors.append(found)
+            else:
+                manifests.append(found)
+    return manifests, errors
+
+
+def _read(name: str, warn: Callable[[str], None]) -> Iterator[Manifest | InputError]:
+    try:
+        raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+    except OSError as error:
+        yield InputError(name, (error.strerror or str(error)).lower())
+        return
+    if len(raw) > MUCH_YAML and raw.lstrip()[:1] not in (b"{", b"["):
+        warn(f"{name}: {len(raw) >> 20} MiB of YAML takes its parser a while; JSON is read ten times as fast")
+    yield from parse_manifests(raw, name)
+
+
+def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
+    """The objects of one text; lists are taken apart."""
+    if raw.lstrip()[:1] == b"{" and b"\0" not in raw and len(raw) <= MOST_BYTES:
+        # Bulk comes as JSON; msgspec reads it an order of magnitude faster than anything that checks for duplicates.
+        try:
+            yield from _objects(source, msgspec.json.decode(raw))
+            return
+        except (msgspec.DecodeError, RecursionError):
+            pass  # JSON lines, or a mistake: the slower reader tells them apart and names the place
+    for document in documents(raw, source):
+        if isinstance(document, InputError):
+            yield document
+        else:
+            yield from _objects(document.place, document.value)
+
+
+def _objects(place: str, value: Any) -> Iterator[Manifest | InputError]:
+    if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+        yield InputError(place, "is not a Kubernetes object; expected a mapping with apiVersion and kind")
+    elif not isinstance(value.get("apiVersion"), str):
+        yield InputError(place, f"{value['kind']} has no apiVersion; expected a text such as apps/v1")
+    elif not isinstance(value.get("metadata", {}) or {}, dict):
+        yield InputError(place, f"{value['kind']}: metadata is not a mapping")
+    elif value["kind"].endswith("List") and isinstance(value.get("items"), list):
+        for row, item in enumerate(value["items"]):
+            yield from _objects(f"{place} items[{row}]", _typed_item(item, value))
+    else:
+        yield Manifest(place, value)
+
+
+def _typed_item(item: Any, parent: dict[str, Any]) -> Any:
+    """An item of a typed list (`PodList`) as the API server sends it lacks kind and apiVersion: the list has them."""
+    kind = parent["kind"].removesuffix("List")
+    if isinstance(item, dict) and kind:
+        return {"apiVersion": parent["apiVersion"], "kind": kind, **item}
+    return item
+
+
+def _files(source: str, errors: list[InputError]) -> list[tuple[str, int]]:
+    """The files that a source stands for, with their sizes in bytes; 0 where that cannot be known."""
+    if source == "-":
+        return [(STDIN, 0)]
+    path = Path(source)
+    if not path.is_dir():
+        return [(source, path.stat().st_size if path.is_file() else 0)]
+    files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+    if not files:
+        errors.append(InputError(source, "has no .yaml, .yml or .json file"))
+    return [(str(file), file.stat().st_size) for file in files]

@@ -1,0 +1,171 @@
+"""A catalogue of objects to the snapshot that a plan is made from."""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import TypeVar
+
+import numpy as np
+
+from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.codec.memo import Shapes
+from fairlead.kube.codec.nodes import node_record, used_on_nodes
+from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
+from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.disk import storage
+from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
+from fairlead.kube.manifests.workloads import Reader
+from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
+from fairlead.kube.objects.node import Node
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.objects.policy import Namespace, ResourceQuota
+from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.model.columns import Int, flags, frozen, ints
+from fairlead.model.division import DivisionAsk
+from fairlead.model.errors import InputError
+from fairlead.model.nodestate import NodeState, node_state
+from fairlead.model.order import natural_sorted
+from fairlead.model.population import Population, Resident
+from fairlead.model.progress import OnProgress, no_progress
+from fairlead.model.snapshot import Site, Snapshot
+from fairlead.model.workload import Workload
+
+T = TypeVar("T")
+R = TypeVar("R")
+
+
+def snapshot(found: Catalogue, rules: TierRules | None = None, told: OnProgress = no_progress) -> Snapshot:
+    """Everything the objects say, ready for `engine.plan`. What cannot be used is added to the catalogue's errors.
+
+    `told` follows the pods that are looked at.
+    """
+    rules = rules or TierRules()
+    reader = Reader(found, rules)
+    found.errors.extend(unreadable_clusters(found))
+    names = sorted({cluster_of(each) for each in (*found.of(Node), *found.of(LonghornNode))}) or [""]
+    divided: list[tuple[Workload, DivisionAsk]] = []
+    homes: dict[str, list[Workload]] = {name: [] for name in names}
+    for cluster in sorted({"", *names}):
+        for workload in reader.controllers(found, cluster):
+            ask = division_ask(found, workload) if not cluster else None
+            if ask is not None:
+                divided.append((workload, ask))
+            elif cluster in homes:
+                homes[cluster].append(workload)
+            elif len(homes) == 1:
+                homes[names[0]].append(workload)
+            else:
+                why = f"{workload.kind} is in no cluster: no policy propagates it, and it names none"
+                found.errors.append(InputError(workload.title, why))
+    of_fleet = [workload for workload, _ in divided]
+    sites = tuple(_site(found, reader, name, homes[name], of_fleet, told) for name in names)
+    return Snapshot(sites=sites, divided=tuple(divided))
+
+
+def _site(
+    found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload], told: OnProgress
+) -> Site:
+    shapes = Shapes()
+    pods = _readable(found, name, shapes, told)
+    used = used_on_nodes(pods, shapes.request)
+    records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
+    nodes = node_state(records)
+    _name_lost(found, name, pods, nodes)
+    # Pods of a divided workload run here too; the workload itself is counted by the fleet.
+    attached = reader.attach(found, name, [*own, *divided])
+    of_fleet = {workload.key for workload in divided}
+    stored = storage(
+        found.at(LonghornNode, name),
+        found.at(LonghornVolume, name),
+        found.at(LonghornReplica, name),
+        found.at(LonghornSetting, name),
+    )
+    found.errors.extend(stored.errors)
+    return Site(
+        name=name,
+        nodes=nodes,
+        population=_population(nodes, pods, shapes, found.of(Namespace)),
+        workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
+        present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
+        required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
+        queues=tuple(rooted(_sound(found, _here(found, VolcanoQueue, name), queue_row))),
+        weights=namespace_weights(_here(found, ResourceQuota, name)),
+        disks=stored.disks,
+        volumes=stored.volumes,
+        storage=stored.policy,
+    )
+
+
+def _here(found: Catalogue, kind: type[T], name: str) -> list[T]:
+    """The objects of one cluster and those that name none, which are in all of them."""
+    return [each for each in found.of(kind) if cluster_of(each) in ("", name)]
+
+
+def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
+    rows = np.array([nodes.rows[name] for name in names if name in nodes.rows], dtype=np.int64)
+    return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
+
+
+def _readable(found: Catalogue, name: str, shapes: Shapes, told: OnProgress) -> list[Pod]:
+    """The pods whose spec can be read; the others are named among the errors, once, and left out of the catalogue."""
+    good, bad = [], []
+    pods = found.at(Pod, name)
+    for row, pod in enumerate(pods):
+        if row % 1000 == 0:
+            told("looking at pods", row, len(pods))
+        try:
+            shapes.request(pod)
+            good.append(pod)
+        except InputError as error:
+            bad.append(pod)
+            found.errors.append(error.within(f"Pod {pod.metadata.namespace}/{pod.metadata.name}: "))
+    if bad:
+        found.objects[Pod] = [pod for pod in found.of(Pod) if pod not in bad]
+    return good
+
+
+def _name_lost(found: Catalogue, name: str, pods: Iterable[Pod], nodes: NodeState) -> None:
+    """Pods on nodes that are not there are one mistake; what they belong to is planned without them."""
+    lost = [pod for pod in pods if pod.spec.node_name and pod.spec.node_name not in nodes.rows and not pod.finished]
+    if not lost:
+        return
+    titles = natural_sorted(f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}" for pod in lost)
+    gone = natural_sorted({pod.spec.node_name for pod in lost})
+    what = f"Pod {titles[0]} runs" if len(titles) == 1 else f"{len(titles)} pods ({_some(titles)}) run"
+    where = f"on node {gone[0]}, which is" if len(gone) == 1 else f"on {len(gone)} nodes ({_some(gone)}) that are"
+    message = f"{what} {where} not among the manifests; planned as if not running"
+    found.errors.append(InputError(f"cluster {name}" if name else "", message))
+
+
+def _some(names: Sequence[str]) -> str:
+    return ", ".join(names[:3]) + (", …" if len(names) > 3 else "")
+
+
+def _sound(found: Catalogue, objects: Iterable[T], read: Callable[[T], R]) -> list[R]:
+    """What is read from the objects; those that cannot be read are named among the errors."""
+    rows = []
+    for each in objects:
+        try:
+            rows.append(read(each))
+        except InputError as error:
+            found.errors.append(error)
+    return rows
+
+
+def _population(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespaces: Iterable[Namespace]) -> Population:
+    """The pods bound to known nodes, those that look alike to selectors sharing one resident."""
+    known: dict[Resident, int] = {}
+    codes, rows, leaving = [], [], []
+    for pod in pods:
+        row = nodes.rows.get(pod.spec.node_name)
+        if row is None or pod.finished:
+            continue
+        _, who = shapes.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
+        codes.append(known.setdefault(who, len(known)))
+        rows.append(row)
+        leaving.append(pod.metadata.deletion_timestamp is not None)
+    labels: Mapping[str, Mapping[str, str]] = {
+        each.metadata.name: {"kubernetes.io/metadata.name": each.metadata.name, **each.metadata.labels}
+        for each in namespaces
+    }
+    return Population(
+        residents=tuple(known), codes=ints(codes), rows=ints(rows), leaving=flags(leaving), namespaces=labels
+    )

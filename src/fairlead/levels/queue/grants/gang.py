@@ -1,0 +1,189 @@
+"""What a job takes in one turn: the whole gang while it is not ready, one replica afterwards."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
+
+from fairlead.levels.queue.grants.ledger import Sparse, sparse
+from fairlead.levels.queue.grants.order import Vector
+from fairlead.model.jobs import UNSET, JobTable
+
+
+@dataclass(frozen=True, slots=True)
+class GangStep:
+    """Replicas that are granted together: how many of which role, what they use, and what has to be free for them."""
+
+    roles: tuple[tuple[int, int], ...]
+    count: int
+    use: Vector
+    need: Vector
+    """`use`, or the minimum resources of the gang where those are more."""
+    adds: Sparse
+    """`use`, without what is 0."""
+    asks: Sparse
+    """`need`, without what is 0."""
+
+
+def step_of(roles: tuple[tuple[int, int], ...], use: Vector, need: Vector | None = None) -> GangStep:
+    """A step; without `need` no more has to be free than is used."""
+    adds = sparse(use)
+    if need is None:
+        return GangStep(roles, sum(count for _, count in roles), use, use, adds, adds)
+    return GangStep(roles, sum(count for _, count in roles), use, need, adds, sparse(need))
+
+
+class Members:
+    """How many replicas of each role a job holds; the mutable part of a decision."""
+
+    __slots__ = (
+        "_floored",
+        "_floors",
+        "_least",
+        "_minimums",
+        "_one",
+        "_only",
+        "_roles",
+        "held",
+        "jobs",
+        "replicas",
+        "requests",
+    )
+
+    def __init__(self, jobs: JobTable) -> None:
+        self.jobs = jobs
+        self.held: list[int] = jobs.role_running.tolist()
+        self.replicas: list[int] = jobs.role_replicas.tolist()
+        self.requests: list[list[int]] = jobs.role_request.tolist()
+        starts: list[int] = jobs.role_start.tolist()
+        self._roles = [range(first, after) for first, after in pairwise(starts)]
+        # Nearly every job has one role, and its turns come by the hundred thousand: they take a shorter way.
+        self._only = [roles.start if len(roles) == 1 else UNSET for roles in self._roles]
+        self._least: list[int] = jobs.min_member.tolist()
+        self._floors: list[list[int]] = jobs.min_resources.tolist()
+        self._floored = [any(floor) for floor in self._floors]
+        self._minimums = self._role_minimums()
+        self._one: dict[int, GangStep] = {}
+
+    def _role_minimums(self) -> list[int]:
+        """The minimum of each role; not asked for where the job's own minimum is less than their sum."""
+        minimums: list[int] = self.jobs.role_minimum.tolist()
+        for job, least in enumerate(self._least):
+            if self._only[job] == UNSET and sum(minimums[role] for role in self._roles[job]) > least:
+                for role in self._roles[job]:
+                    minimums[role] = 0
+        return minimums
+
+    def roles(self, job: int) -> range:
+        """The rows of the job's roles."""
+        return self._roles[job]
+
+    def minimum(self, job: int) -> int:
+        """Replicas it starts with at least."""
+        return self._least[job]
+
+    def count(self, job: int) -> int:
+        """Replicas it holds."""
+        only = self._only[job]
+        if only != UNSET:
+            return self.held[only]
+        return sum(self.held[role] for role in self._roles[job])
+
+    def pending(self, job: int) -> int:
+        """Replicas it still waits for."""
+        only = self._only[job]
+        if only != UNSET:
+            return self.replicas[only] - self.held[only]
+        return sum(self.replicas[role] - self.held[role] for role in self._roles[job])
+
+    def missing(self, job: int) -> dict[int, int]:
+        """Replicas of each role that the gang lacks: role minimums first, then roles in their order."""
+        only = self._only[job]
+        if only != UNSET:
+            lack = min(self._least[job], self.replicas[only]) - self.held[only]
+            return {only: lack} if lack > 0 else {}
+        roles = self._roles[job]
+        lacks = {role: max(0, self._minimums[role] - self.held[role]) for role in roles}
+        more = self._least[job] - self.count(job) - sum(lacks.values())
+        for role in roles:
+            extra = min(more, self.replicas[role] - self.held[role] - lacks[role])
+            if extra > 0:
+                lacks[role] += extra
+                more -= extra
+        return {role: count for role, count in lacks.items() if count}
+
+    def take(self, job: int, count: int) -> dict[int, int]:
+        """Count so many replicas more as held: what the gang lacks first, then roles in order. Which ones."""
+        only = self._only[job]
+        if only != UNSET:
+            self.held[only] += count
+            return {only: count}
+        taken: dict[int, int] = {}
+        for lacks in (self.missing(job), {role: self.replicas[role] for role in self._roles[job]}):
+            for role, most in lacks.items():
+                more = min(count, most, self.replicas[role] - self.held[role])
+                self.held[role] += more
+                count -= more
+                if more:
+                    taken[role] = taken.get(role, 0) + more
+        return taken
+
+    def ready(self, job: int) -> bool:
+        """Whether it holds its gang (a job whose minimum is 0 always does)."""
+        only = self._only[job]
+        return self.held[only] >= self._least[job] if only != UNSET else not self.missing(job)
+
+    def possible(self, job: int) -> bool:
+        """Whether it has as many replicas as its gang needs."""
+        only = self._only[job]
+        if only != UNSET:
+            return self._least[job] <= self.replicas[only]
+        whole = sum(self.replicas[role] for role in self._roles[job])
+        return self._least[job] <= whole and all(
+            self._minimums[role] <= self.replicas[role] for role in self._roles[job]
+        )
+
+    def step(self, job: int) -> GangStep | None:
+        """The next step; None where nothing is pending."""
+        if not self.ready(job):
+            lacks = self.missing(job)
+            use = self.amounts(lacks)
+            return step_of(tuple(lacks.items()), use, self._need(job, use))
+        for role in self._roles[job]:
+            if self.held[role] < self.replicas[role]:
+                if (step := self._one.get(role)) is None:
+                    step = self._one[role] = step_of(((role, 1),), self.requests[role])
+                return step
+        return None
+
+    def _need(self, job: int, use: list[int]) -> Vector | None:
+        """What has to be free for the gang: no less than what is missing of its minimum resources; None: its use."""
+        if not self._floored[job]:
+            return None
+        floor = self._floors[job]
+        return [max(ask, least - held) for ask, least, held in zip(use, floor, self.used(job), strict=True)]
+
+    def amounts(self, counts: Mapping[int, int]) -> list[int]:
+        """What so many replicas of these roles use."""
+        if len(counts) == 1:
+            ((role, count),) = counts.items()
+            return [amount * count for amount in self.requests[role]]
+        sums = [0] * len(self.jobs.resources)
+        for role, count in counts.items():
+            for resource, amount in enumerate(self.requests[role]):
+                sums[resource] += amount * count
+        return sums
+
+    def used(self, job: int) -> list[int]:
+        """What the job uses."""
+        return self.amounts({role: self.held[role] for role in self._roles[job]})
+
+    def within(self, job: int, left: Vector) -> bool:
+        """Whether the next step surely needs no more than is left; False for jobs that it is not easily told of."""
+        only = self._only[job]
+        if only == UNSET or self._floored[job]:
+            return False
+        count = max(self._least[job] - self.held[only], 1)
+        for amount, most in zip(self.requests[only], left, strict=True):
+            if amount and amount * count > most:
+                return False
+        return True

@@ -1,0 +1,197 @@
+"""The loop: queue first in order, its namespace first in order, its job first in order takes one step; again.
+
+The order is refreshed after every step. A step that does not fit ends the job's turns: room only shrinks while grants
+are made, so it would not fit later either.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from heapq import heapify, heappop, heapreplace
+from itertools import pairwise
+
+import numpy as np
+
+from fairlead.levels.queue.bulk.leap import Leap
+from fairlead.levels.queue.fits import AnyOrder, Fits
+from fairlead.levels.queue.grants.gang import GangStep
+from fairlead.levels.queue.grants.ledger import Lack
+from fairlead.levels.queue.grants.order import Turn
+from fairlead.levels.queue.state import JobKey, State
+from fairlead.model.order import natural_rank
+
+LEAP_COST = 3000
+"""A leap costs about as much as so many single turns …"""
+LEAP_COST_EACH = 2
+"""… and so many more for each job that waits."""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Why a job got no further: the step that failed, and where; `lack` None means the nodes."""
+
+    step: GangStep
+    lack: Lack | None
+    placeable: int = 0
+    """Replicas of the step that nodes would take."""
+
+
+class Loop:
+    """The order as heaps: one of queues below every parent, one of namespaces in every queue, one of jobs in each."""
+
+    def __init__(self, state: State, jobs: Iterable[int], fits: Fits | None = None) -> None:
+        self.state = state
+        self.fits = fits
+        self.blocked: dict[int, Block] = {}
+        world = state.world
+        keys, ranks = list(world.pairs), natural_rank(world.namespaces.names).tolist()
+        self.rank_of = [ranks[namespace] for _, namespace in keys]
+        self.queue_of = [queue for queue, _ in keys]
+        self.patience = 0
+        self._fill(jobs)
+
+    def _fill(self, jobs: Iterable[int]) -> None:
+        """The heaps for these jobs. One whose step does not fit now is blocked now: room never grows."""
+        state, tree = self.state, self.state.world.tree
+        self.jobs: dict[int, list[JobKey]] = {}
+        left: dict[int, list[int]] = {}
+        for job in jobs:
+            if state.members.pending(job) and not self._stopped(job, left):
+                self.jobs.setdefault(state.pair_of[job], []).append(state.job_key(job))
+        self.pairs: dict[int, list[Turn]] = {}
+        for pair, heap in self.jobs.items():
+            heapify(heap)
+            self.pairs.setdefault(self.queue_of[pair], []).append(state.pair_turn(pair, self.rank_of[pair]))
+        below: dict[int, set[int]] = {}
+        for queue, turns in self.pairs.items():
+            heapify(turns)
+            for row in tree.path(queue)[:-1]:
+                below.setdefault(tree.parent[row], set()).add(row)
+        self.queues = {parent: [state.queue_turn(row) for row in rows] for parent, rows in below.items()}
+        for siblings in self.queues.values():
+            heapify(siblings)
+
+    def _stopped(self, job: int, left: dict[int, list[int]]) -> bool:
+        """Whether the next step finds no room in sum; if so the job is blocked. `left` is kept from job to job."""
+        queue = self.state.queue_of[job]
+        if queue not in left:
+            left[queue] = self.state.ledger.left(queue)
+        return not self.state.members.within(job, left[queue]) and self._step(job) is None
+
+    def _step(self, job: int) -> GangStep | None:
+        """The next step if it finds room in sum; otherwise None, and the job is blocked."""
+        step = self.state.members.step(job)
+        assert step is not None  # only jobs with pending replicas are asked
+        lack = self.state.ledger.short(self.state.queue_of[job], step.asks)
+        if lack is None:
+            return step
+        self.blocked[job] = Block(step, lack)
+        return None
+
+    def run(self) -> dict[int, Block]:
+        """Every job takes its steps in turn until it has all or is blocked; the blocks, by job."""
+        whole = self.state.world.tree.whole
+        turns = 0
+        while self.queues.get(whole):
+            if turns >= self.patience:
+                self._leap()
+                turns = 0
+                continue
+            self.turn()
+            turns += 1
+        return self.blocked
+
+    def _leap(self) -> None:
+        """Many turns at once, where that saves work; afterwards so many single turns before the next attempt."""
+        waiting = [key[-1] for heap in self.jobs.values() for key in heap]
+        cost = LEAP_COST + LEAP_COST_EACH * len(waiting)
+        self.patience = max(2 * self.patience, cost, 1)
+        if self._possible(waiting) < cost:
+            return
+        places = self._places(waiting)
+        if self.fits is not None and places is None:
+            return
+        gains = Leap(self.state, self.jobs, places).counts()
+        if gains:
+            self.state.grant_all(gains, self.fits)
+            self._fill(waiting)
+        if sum(gains.values()) > cost:
+            self.patience = max(cost // 4, 1)
+
+    def _possible(self, waiting: list[int]) -> int:
+        """No more replicas than this can still be granted: those that wait, or as many of the smallest as find room."""
+        state, jobs = self.state, self.state.world.jobs
+        bound = sum(map(state.members.pending, waiting))
+        least = jobs.role_request[np.isin(jobs.role_job, waiting)].min(axis=0).tolist()
+        whole = state.world.tree.whole
+        for ask, most, inside in zip(least, state.ledger.most[whole], state.ledger.inside[whole], strict=True):
+            if ask:
+                bound = min(bound, (most - inside) // ask + 1)
+        return bound
+
+    def _places(self, waiting: list[int]) -> int | None:
+        """How many of all these replicas nodes take in whatever order they come; None where the order matters."""
+        if not isinstance(self.fits, AnyOrder):
+            return None
+        members = self.state.members
+        roles = {role: members.replicas[role] - members.held[role] for job in waiting for role in members.roles(job)}
+        return self.fits.places({role: count for role, count in roles.items() if count})
+
+    def turn(self) -> None:
+        """One turn: the job first in order takes a step or is blocked."""
+        queue = self.state.world.tree.whole
+        while queue in self.queues:
+            queue = self.queues[queue][0][-1]
+        pair = self.pairs[queue][0][-1]
+        job = self.jobs[pair][0][-1]
+        granted = self._attempt(job)
+        heap = self.jobs[pair]
+        if granted and self.state.members.pending(job):
+            heapreplace(heap, self.state.job_key(job))
+        else:
+            heappop(heap)
+        self._refresh(queue, pair, granted)
+
+    def _attempt(self, job: int) -> bool:
+        """Grant the next step of the job, or say what stops it."""
+        state = self.state
+        step = self._step(job)
+        if step is None:
+            return False
+        if self.fits is not None:
+            placeable = sum(self.fits.room(dict(step.roles)).values())
+            if placeable < step.count:
+                self.blocked[job] = Block(step, None, placeable)
+                return False
+            state.place(job, step, self.fits)
+        else:
+            state.grant(job, step)
+        return True
+
+    def _refresh(self, queue: int, pair: int, granted: bool) -> None:
+        """Put the pair and every queue above it back where they now belong, or out where nothing waits in them."""
+        turns = self.pairs[queue]
+        if not self.jobs[pair]:
+            del self.jobs[pair]
+            heappop(turns)
+        elif granted:
+            heapreplace(turns, self.state.pair_turn(pair, self.rank_of[pair]))
+        else:
+            return
+        empty = not turns
+        if empty:
+            del self.pairs[queue]
+        path = self.state.ledger.paths[queue]
+        for row, parent in pairwise(path):
+            siblings = self.queues[parent]
+            if empty:
+                heappop(siblings)
+                empty = not siblings
+                if empty:
+                    del self.queues[parent]
+            else:
+                heapreplace(siblings, self.state.queue_turn(row))
+
+
+def run(state: State, jobs: list[int], fits: Fits | None = None) -> dict[int, Block]:
+    """Grant to these jobs all that fits, in order; why each of the others got no further."""
+    return Loop(state, jobs, fits).run()

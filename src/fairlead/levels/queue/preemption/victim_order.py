@@ -1,0 +1,186 @@
+"""Which evictions to try, in which order: bites, from the cheapest on."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from fairlead.levels.queue.preemption.victims import FRESH, Claim, VictimGroup, branch_of, over
+from fairlead.levels.queue.state import State
+
+Key = tuple[int | Fraction, ...]
+
+
+@dataclass(slots=True)
+class Bite:
+    """Replicas that are evicted together or not at all (`whole`), or as many as needed."""
+
+    parts: list[tuple[VictimGroup, int]]
+    whole: bool
+
+    @property
+    def count(self) -> int:
+        """Replicas in it."""
+        return sum(count for _, count in self.parts)
+
+
+class Candidates:
+    """The groups that may be taken from for one claim; `limits` is how many replicas of each group at most."""
+
+    def __init__(
+        self, state: State, claim: Claim, groups: Sequence[VictimGroup], limits: Sequence[int], allowed: Sequence[int]
+    ) -> None:
+        self.state = state
+        self.claim = claim
+        self.groups = groups
+        self.limits = limits
+        self.allowed = allowed
+        self.served = self._served()
+        """Jobs by how well they are served, the best first: queue, namespace, job, the youngest; ties are equal."""
+
+    def _served(self) -> dict[int, int]:
+        """The place of each job that may lose something."""
+        jobs = {group.job for group, limit in zip(self.groups, self.limits, strict=True) if limit}
+        keys = {job: self._fortune(job) for job in jobs}
+        places = {key: place for place, key in enumerate(sorted(set(keys.values())))}
+        return {job: places[key] for job, key in keys.items()}
+
+    def _fortune(self, job: int) -> Key:
+        state = self.state
+        pair, queue = state.pair_of[job], state.queue_of[job]
+        return (
+            -state.queue_measures[queue].share(state.ledger.used[queue]),
+            -state.pair_measures[pair].share(state.pair_used[pair]),
+            -state.job_share(job),
+            -int(state.world.jobs.age[job]),
+        )
+
+    def bites(self, key: Callable[["Candidates", int], Key]) -> list[Bite]:
+        """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs."""
+        tally = _Tally(self)
+        order = sorted((number for number, limit in enumerate(self.limits) if limit), key=lambda n: key(self, n))
+        bites: list[Bite] = []
+        for level in sorted({self.groups[number].priority for number in order}):
+            here = [number for number in order if self.groups[number].priority == level]
+            for number in here:
+                if (most := tally.spare(number)) > 0:
+                    bites.append(tally.take([(number, most)], whole=False))
+            for job in dict.fromkeys(self.groups[number].job for number in here):
+                if parts := tally.rest(job, level):
+                    bites.append(tally.take(parts, whole=True))
+        return bites
+
+    def request(self, number: int) -> list[int]:
+        """What one replica of a group uses."""
+        return self.state.members.requests[self.groups[number].role]
+
+
+def cheapest(candidates: Candidates, number: int) -> Key:
+    """Not yet started first, then low priority, the best served queue, namespace and job, the youngest."""
+    group = candidates.groups[number]
+    return int(group.row != FRESH), group.priority, candidates.served[group.job], number
+
+
+def largest(candidates: Candidates, number: int) -> Key:
+    """Low priority first, then those of which fewest are needed, then as `cheapest`."""
+    claim, group = candidates.claim, candidates.groups[number]
+    request = candidates.request(number)
+    relief = max((Fraction(request[r], max(1, claim.step.need[r])) for r in claim.lacking), default=Fraction(0))
+    return (group.priority, int(group.row != FRESH), -relief, *cheapest(candidates, number))
+
+
+class _Tally:
+    """What is left to take while bites are laid out: of groups, above gangs, from queues, of budgets."""
+
+    def __init__(self, candidates: Candidates) -> None:
+        self.all = candidates
+        self.left = list(candidates.limits)
+        members = candidates.state.members
+        self.above = {group.job: members.count(group.job) - members.minimum(group.job) for group in candidates.groups}
+        self.gone: dict[int, list[int]] = {}
+        self.spent = [0] * len(candidates.allowed)
+
+    def spare(self, number: int) -> int:
+        """Replicas of a group above the gang that may go one by one."""
+        group = self.all.groups[number]
+        most = min(self.left[number], self.above[group.job])
+        return min(most, self._surplus(number), self._budget(group)) if most > 0 else 0
+
+    def rest(self, job: int, level: int) -> list[tuple[int, int]]:
+        """All that is left of a job, if all of it may go, none of it with a higher priority; else nothing."""
+        numbers = [number for number, group in enumerate(self.all.groups) if group.job == job and group.count]
+        groups = [self.all.groups[number] for number in numbers]
+        complete = all(self.all.limits[number] == self.all.groups[number].count for number in numbers)
+        if not complete or max(group.priority for group in groups) != level or not self._surplus(numbers[0]):
+            return []
+        parts = [(number, self.left[number]) for number in numbers if self.left[number]]
+        budgets: dict[int, int] = {}
+        for number, count in parts:
+            budget = self.all.groups[number].budget
+            if budget >= 0:
+                budgets[budget] = budgets.get(budget, 0) + count
+        within = all(self.spent[row] + count <= self.all.allowed[row] for row, count in budgets.items())
+        return parts if within else []
+
+    def take(self, parts: Sequence[tuple[int, int]], *, whole: bool) -> Bite:
+        """Lay out a bite and count it."""
+        for number, count in parts:
+            group = self.all.groups[number]
+            self.left[number] -= count
+            self.above[group.job] -= count
+            sums = self.gone.setdefault(self._branch(group), [0] * len(self.all.state.world.whole))
+            for resource, amount in enumerate(self.all.request(number)):
+                sums[resource] += amount * count
+            if group.budget >= 0:
+                self.spent[group.budget] += count
+        return Bite([(self.all.groups[number], count) for number, count in parts], whole)
+
+    def _surplus(self, number: int) -> int:
+        """Replicas until the queue's branch holds no more than its right; no bound inside the claimant's queue."""
+        state, claim = self.all.state, self.all.claim
+        queue = state.queue_of[self.all.groups[number].job]
+        if queue == claim.queue:
+            return self.all.groups[number].count
+        gone = self.gone.get(self._branch(self.all.groups[number]), [0] * len(state.world.whole))
+        request = self.all.request(number)
+        return max(
+            (
+                -(-(surplus - gone[r]) // request[r])
+                for r, surplus in over(state, claim, queue)
+                if request[r] and surplus > gone[r]
+            ),
+            default=0,
+        )
+
+    def _branch(self, group: VictimGroup) -> int:
+        """Whose right it is that a group counts against; the claimant's own queue is its own branch."""
+        queue, claim = self.all.state.queue_of[group.job], self.all.claim
+        return queue if queue == claim.queue else branch_of(self.all.state, claim, queue)
+
+    def _budget(self, group: VictimGroup) -> int:
+        if group.budget < 0:
+            return group.count
+        return self.all.allowed[group.budget] - self.spent[group.budget]
+
+
+def merged(bites: Sequence[Bite]) -> list[Bite]:
+    """Where a job is taken as a whole, what was taken of it before belongs to the whole."""
+    wholes = {bite.parts[0][0].job for bite in bites if bite.whole}
+    apart = [bite for bite in bites if not bite.whole]
+    result = [bite for bite in apart if bite.parts[0][0].job not in wholes]
+    for bite in bites:
+        if bite.whole:
+            job = bite.parts[0][0].job
+            earlier = [part for each in apart for part in each.parts if part[0].job == job]
+            result.append(Bite([*earlier, *bite.parts], True))
+    return result
+
+
+def cost(chosen: Sequence[Bite]) -> tuple[int, int, int]:
+    """Highest priority that is evicted, replicas that are evicted while running, replicas in all."""
+    parts = [part for bite in chosen for part in bite.parts]
+    running = [(group, count) for group, count in parts if group.row != FRESH]
+    return (
+        max((group.priority for group, _ in running), default=-(2**63)),
+        sum(count for _, count in running),
+        sum(count for _, count in parts),
+    )

@@ -1,0 +1,255 @@
+"""A pod reduced to what scheduling reads. Pods of one template share their shape, so a record is small."""
+
+from collections.abc import Mapping
+
+import msgspec
+
+from fairlead.kube.codec.disks import Attached, attached
+from fairlead.kube.codec.memo import Shapes
+from fairlead.kube.codec.queues import PodMarks, marks_of
+from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
+from fairlead.kube.objects.meta import OwnerReference
+from fairlead.kube.objects.pod import Pod, PodSpec
+from fairlead.levels.node.request import SHARE_BASE, pieces_of
+from fairlead.live.scheduler.sharing import MOST, Shared
+from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
+from fairlead.model.errors import InputError
+from fairlead.model.faults import fault
+from fairlead.model.population import Resident, resident
+from fairlead.model.selectors import integer
+from fairlead.model.shape import Shape
+
+STRATEGY = "fairlead.io/strategy"
+COMMUNISM, GLOBAL_GREEDY = "communism", "global-greedy"
+STRATEGIES = (COMMUNISM, GLOBAL_GREEDY)
+BIND_CPU = "fairlead.io/bind-cpu"
+"""`true` asks for bound cores, as many as the pod requests cpu."""
+CORES = "fairlead.io/cores"
+"""The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
+
+Key = tuple[str, str]
+Claims = tuple[tuple[str, bool], ...]
+"""Names of volume claims; True where the claim is the pod's own, made for it and to be owned by it."""
+Request = tuple[tuple[str, int], ...]
+Pieces = tuple[tuple[str, int], ...]
+"""Core to pieces of it."""
+
+
+class Identity(msgspec.Struct, frozen=True, gc=False):
+    """Which pod it is, and which version of it."""
+
+    namespace: str
+    name: str
+    uid: str
+    resource_version: str
+
+
+class PodRecord(msgspec.Struct, frozen=True, gc=False):
+    """One pod. `request` is what it takes on its node.
+
+    `broken` says what in its spec cannot be read or is not implemented: such a pod is never placed.
+    """
+
+    metadata: Identity
+    workload: str
+    shape: Shape
+    resident: Resident
+    request: Request
+    node: str
+    scheduler: str
+    priority: int
+    created: str
+    gated: bool
+    finished: bool
+    leaving: bool
+    broken: str = ""
+    claims: Claims = ()
+    attached: tuple[Attached, ...] = ()
+    """Disks that it names itself and that count in a driver's limit."""
+    strategy: str = ""
+    """What the workload asks to be levelled; empty is the scheduler's default."""
+    priority_class: str = ""
+    preempts: bool = True
+    """Whether it may make room for itself."""
+    owner: OwnerReference | None = None
+    """Its controller."""
+    pieces: int = 0
+    """Bound cpu that it asks for, in pieces of a core."""
+    cores: Pieces = ()
+    """What it got of that, by its annotations."""
+    marks: PodMarks = PodMarks()
+    succeeded: bool = False
+    nominated: str = ""
+    """The node that its status says is being cleared for it."""
+
+    @property
+    def key(self) -> Key:
+        """Namespace and name."""
+        return self.metadata.namespace, self.metadata.name
+
+    @property
+    def volumes(self) -> bool:
+        """Whether volumes say where it may run or count in a driver's limit."""
+        return bool(self.claims or self.attached)
+
+    @property
+    def alone(self) -> bool:
+        """Whether it is decided on its own, because volumes or cores are promised one pod at a time."""
+        return bool(self.pieces) or self.volumes
+
+    @property
+    def holds_room(self) -> bool:
+        """Whether it takes room on a node."""
+        return bool(self.node) and not self.finished
+
+    @property
+    def waits(self) -> bool:
+        """Whether it waits for a node."""
+        return not (self.node or self.finished or self.gated or self.leaving)
+
+
+class Records:
+    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and marks are remembered."""
+
+    def __init__(self, most: int = MOST) -> None:
+        self._shapes = Shapes()
+        self._texts: Shared[str] = Shared(most)
+        self._shared = self._texts.__getitem__
+        self._owners: Shared[OwnerReference] = Shared(most)
+        self._known: Shared[PodMarks] = Shared(most)
+
+    def record(self, pod: Pod) -> PodRecord:
+        """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
+        meta, spec = pod.metadata, pod.spec
+        formed, seen, broken = self._formed(meta.namespace, meta.labels, spec)
+        pieces = 0
+        disks: tuple[Attached, ...] = ()
+        try:
+            disks = attached(spec.volumes)
+        except ValueError as error:
+            broken = broken or str(error)
+        if BIND_CPU in meta.annotations:
+            try:
+                pieces = bound_cpu(meta.annotations[BIND_CPU], formed)
+            except InputError as error:
+                broken = broken or str(error)
+        return PodRecord(
+            metadata=Identity(self._shared(meta.namespace), meta.name, meta.uid, meta.resource_version),
+            workload=self._shared(workload_of(pod)),
+            shape=formed,
+            resident=seen,
+            request=self._request(pod, formed),
+            node=self._shared(spec.node_name),
+            scheduler=self._shared(spec.scheduler_name),
+            priority=spec.priority or 0,
+            created=meta.creation_timestamp or "",
+            gated=bool(spec.scheduling_gates),
+            finished=pod.finished,
+            leaving=meta.deletion_timestamp is not None,
+            broken=broken or _odd_strategy(meta.annotations.get(STRATEGY, "")),
+            claims=claims_of(pod),
+            attached=disks,
+            strategy=self._shared(meta.annotations.get(STRATEGY, "")),
+            priority_class=self._shared(spec.priority_class_name),
+            preempts=spec.preemption_policy != "Never",
+            owner=self._owner(meta.controller),
+            pieces=pieces,
+            cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
+            marks=self._known[marks_of(pod)],
+            succeeded=pod.status.phase == "Succeeded",
+            nominated=self._shared(pod.status.nominated_node_name),
+        )
+
+    def _formed(self, namespace: str, labels: Mapping[str, str], spec: PodSpec) -> tuple[Shape, Resident, str]:
+        try:
+            formed, seen = self._shapes.of(namespace, labels, spec)
+            return formed, seen, unsupported(spec) or too_large(formed.request)
+        except Exception as error:
+            # Whatever is wrong with the spec, the pod may hold room on a node already (docs/decisions/0201).
+            formed = Shape(namespace=namespace, labels=tuple(sorted(labels.items())), request=_held(spec))
+            return formed, resident(formed), fault(error)
+
+    def _request(self, pod: Pod, formed: Shape) -> Request:
+        """What the pod takes: that of its shape, unless a resize is under way."""
+        if pod.finished or not resized(pod.status):
+            return formed.request
+        try:
+            return tuple(sorted(request_of_pod(pod).items()))
+        except InputError:
+            return formed.request
+
+    def _owner(self, owner: OwnerReference | None) -> OwnerReference | None:
+        return None if owner is None else self._owners[owner]
+
+
+def _held(spec: PodSpec) -> Request:
+    """What a pod takes whose spec cannot be read otherwise; where not even that can be told, all of its node."""
+    try:
+        return tuple(sorted(request(spec).items()))
+    except Exception:
+        return (CPU, BEYOND), (MEMORY, BEYOND), (PODS, 1)
+
+
+def check_held(pod: PodRecord) -> None:
+    """`InputError` where a pod on a node takes more than can be counted: the node counts as full."""
+    why = too_large(pod.request)
+    if why:
+        raise InputError("", f"{why}, and node {pod.node} counts as full")
+
+
+def unsupported(spec: PodSpec) -> str:
+    """The constraint of the spec that is not implemented, empty where there is none."""
+    if spec.resource_claims or any(each.resources.claims for each in spec.containers):
+        return "dynamic resource claims are not implemented"
+    return ""
+
+
+def _odd_strategy(given: str) -> str:
+    if given in ("", *STRATEGIES):
+        return ""
+    return f"annotation {STRATEGY}: {given!r} is not a strategy; expected one of {', '.join(STRATEGIES)}"
+
+
+def claims_of(pod: Pod) -> Claims:
+    """The claims that the pod's volumes name."""
+    found = []
+    for volume in pod.spec.volumes:
+        if volume.persistent_volume_claim is not None:
+            found.append((volume.persistent_volume_claim.claim_name, False))
+        elif volume.ephemeral is not None:
+            found.append((f"{pod.metadata.name}-{volume.name}", True))
+    return tuple(sorted(set(found))) if found else ()
+
+
+def bound_cpu(asked: str, formed: Shape) -> int:
+    """The pieces of cores that a pod with this annotation asks for."""
+    if asked not in ("true", "false"):
+        raise InputError(f"annotation {BIND_CPU}", f"{asked!r}; expected true or false")
+    if asked == "false":
+        return 0
+    return pieces_of(f"{dict(formed.request).get(CPU, 0)}m", SHARE_BASE, f"annotation {BIND_CPU}")
+
+
+def cores_of(text: str) -> Pieces:
+    """What an annotation says of a pod's cores; nothing where it cannot be read."""
+    found = []
+    for each in text.split(",") if text else ():
+        core, _, pieces = each.partition("=")
+        number = integer(pieces)
+        if not core or number is None or number < 0:
+            return ()
+        found.append((core, number))
+    return tuple(sorted(found))
+
+
+def workload_of(pod: Pod) -> str:
+    """The key of what the pod is a replica of: its controller, else the group it names, or itself."""
+    controller = pod.metadata.controller
+    if controller is None:
+        marks, namespace = marks_of(pod), pod.metadata.namespace
+        if marks.group:
+            return f"PodGroup/{namespace}/{marks.group}"
+        if marks.native:
+            return f"NativePodGroup/{namespace}/{marks.native}"
+        return f"Pod/{namespace}/{pod.metadata.name}"
+    return f"{controller.kind}/{pod.metadata.namespace}/{controller.name}"

@@ -1,0 +1,368 @@
+"""Claims, volumes, classes and what drivers say about nodes: what a pod's claims demand of a node, looked up.
+
+A claim that is being given a volume on a node is *promised* there, and the volume chosen for it is taken, until the
+server confirms it or the attempt is given up.
+"""
+
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from fairlead.kube.codec.disks import Attached, driver_of, handle_of, plugin_of
+from fairlead.kube.codec.shapes import selector
+from fairlead.kube.objects.storage import (
+    CsiDriver,
+    CsiNode,
+    CsiStorageCapacity,
+    PersistentVolume,
+    PersistentVolumeClaim,
+    StorageClass,
+    VolumeAttachment,
+)
+from fairlead.kube.resources import (
+    CSI_DRIVERS,
+    CSI_NODES,
+    CSI_STORAGE_CAPACITIES,
+    PERSISTENT_VOLUME_CLAIMS,
+    PERSISTENT_VOLUMES,
+    STORAGE_CLASSES,
+    VOLUME_ATTACHMENTS,
+    Resource,
+)
+from fairlead.levels.node.constraints import reasons
+from fairlead.levels.node.constraints.claims import ZONE_KEYS
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.volume_candidates import STORAGE, ClaimRequest, VolumeCandidates
+from fairlead.live.cluster.volume_limits import VolumeLimits
+from fairlead.live.cluster.watched_objects import WatchedObjects
+from fairlead.live.scheduler.migration import Migration
+from fairlead.model.amounts import exact
+from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
+from fairlead.model.reasons import Reason
+from fairlead.model.selectors import LabelSelector, Operator, Requirement, Term
+
+BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
+SELECTED_NODE = "volume.kubernetes.io/selected-node"
+OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
+NO_PROVISIONER = "kubernetes.io/no-provisioner"
+WAITS_FOR_NODE = "WaitForFirstConsumer"
+ONE_POD = "ReadWriteOncePod"
+DISK = "disk/"
+
+
+@dataclass(slots=True)
+class _Promise:
+    """Where a claim gets its volume, which one (empty: one that is made), and the uids of the pods that rely on it."""
+
+    node: str
+    volume: str
+    pods: set[str]
+
+
+class ClaimCache(WatchedObjects):
+    """Kept by watches like the nodes; `on_change` is called when something changed that may help a waiting pod: one
+    that uses this claim, or (None) any.
+    """
+
+    def __init__(self, on_change: Callable[[Key | None], None] = lambda claim: None) -> None:
+        self.claims: dict[Key, PersistentVolumeClaim] = {}
+        self.volumes: dict[Key, PersistentVolume] = {}
+        self.classes: dict[Key, StorageClass] = {}
+        self.nodes: dict[Key, CsiNode] = {}
+        self.drivers: dict[Key, CsiDriver] = {}
+        self.rooms: dict[Key, CsiStorageCapacity] = {}
+        self.attachments: dict[Key, VolumeAttachment] = {}
+        self._on_change = on_change
+        self._users: dict[Key, set[str]] = defaultdict(set)
+        """By claim, the uids of pods that hold it on a node."""
+        self._promised: dict[Key, _Promise] = {}
+        self._taken: dict[str, Key] = {}
+        self._supply = VolumeCandidates()
+        self._migration = Migration()
+        self._loads = VolumeLimits(self._attached)
+        self._holders: dict[str, set[Key]] = defaultdict(set)
+        """Claims and attachments by the volume they name."""
+
+    def kept(self) -> Iterator[tuple[Resource[Any], dict[Key, Any]]]:
+        """Every resource that is followed, with what is known of it."""
+        yield PERSISTENT_VOLUME_CLAIMS, self.claims
+        yield PERSISTENT_VOLUMES, self.volumes
+        yield STORAGE_CLASSES, self.classes
+        yield CSI_NODES, self.nodes
+        yield CSI_DRIVERS, self.drivers
+        yield CSI_STORAGE_CAPACITIES, self.rooms
+        yield VOLUME_ATTACHMENTS, self.attachments
+
+    def count(self, pod: PodRecord, node: str) -> None:
+        """The pod holds its claims on the node."""
+        for name, _ in pod.claims:
+            key = pod.metadata.namespace, name
+            self._users[key].add(pod.metadata.uid)
+            self._loads.hold(key, node)
+        for disk in pod.attached:
+            self._loads.hold(_named(disk), node)
+
+    def uncount(self, pod: PodRecord, node: str) -> None:
+        """The pod holds them there no more."""
+        for name, _ in pod.claims:
+            key = pod.metadata.namespace, name
+            self._users[key].discard(pod.metadata.uid)
+            self._loads.leave(key, node)
+            if not self._users[key]:
+                del self._users[key]
+        for disk in pod.attached:
+            self._loads.leave(_named(disk), node)
+
+    def promise(self, pod: PodRecord, claim: str, node: str, volume: str) -> None:
+        """The pod's claim gets a volume on the node: `volume`, or one that is made (empty).
+
+        Several pods may rely on one promise; it goes by their uids, for a late word about a pod that is gone must not
+        end what was promised to its successor of the same name.
+        """
+        key = pod.metadata.namespace, claim
+        known = self._promised.get(key)
+        if known is None or known.node != node:
+            self._break(key)
+            known = self._promised[key] = _Promise(node, volume, set())
+            if volume:
+                self._taken[volume] = key
+        known.pods.add(pod.metadata.uid)
+
+    def release(self, pod: PodRecord, claim: str) -> None:
+        """The claim is bound, or the pod's attempt has been given up."""
+        key = pod.metadata.namespace, claim
+        known = self._promised.get(key)
+        if known is not None:
+            known.pods.discard(pod.metadata.uid)
+            if not known.pods:
+                self._break(key)
+
+    def _break(self, claim: Key) -> None:
+        known = self._promised.pop(claim, None)
+        if known is not None and self._taken.get(known.volume) == claim:
+            del self._taken[known.volume]
+
+    def demand(self, pod: PodRecord) -> ClaimDemand:
+        """What the pod's claims demand of a node."""
+        volumes: list[tuple[Term, ...]] = []
+        zones: list[Requirement] = []
+        waiting: list[PersistentVolumeClaim] = []
+        for name, own in pod.claims:
+            claim = self.claims.get((pod.metadata.namespace, name))
+            if claim is None or _lost(claim) or (own and not _owned(claim, pod.metadata.uid)):
+                return ClaimDemand(blocked=reasons.CLAIM_MISSING)
+            blocked = self._blocked(pod, claim)
+            if blocked:
+                return ClaimDemand(blocked=blocked)
+            volume = self.volume(claim)
+            if volume is None:
+                waiting.append(claim)
+                continue
+            terms = self._migration.terms(volume)
+            if terms is not None:
+                volumes.append(terms)
+            zones.extend(_zones(volume))
+        waiting.sort(key=lambda claim: (_asked(claim), claim.metadata.name))
+        return ClaimDemand(
+            volumes=tuple(volumes),
+            zones=tuple(zones),
+            open=tuple(self._open(claim) for claim in waiting),
+            crowded=self._crowded(pod),
+        )
+
+    def volume(self, claim: PersistentVolumeClaim) -> PersistentVolume | None:
+        """The volume of a claim that is bound for good."""
+        if not claim.spec.volume_name or BIND_COMPLETED not in claim.metadata.annotations:
+            return None
+        return self.volumes.get(("", claim.spec.volume_name))
+
+    def _blocked(self, pod: PodRecord, claim: PersistentVolumeClaim) -> Reason | None:
+        """What forbids every node: taken by another pod, or without a volume and not waiting for a node."""
+        key = claim.metadata.namespace, claim.metadata.name
+        if ONE_POD in claim.spec.access_modes and self._users.get(key, set()) - {pod.metadata.uid}:
+            return reasons.CLAIM_TAKEN
+        if self.volume(claim) is not None:
+            return None
+        found = self.classes.get(("", _class(claim)))
+        delayed = found is not None and found.volume_binding_mode == WAITS_FOR_NODE
+        return None if delayed and not claim.spec.volume_name else reasons.CLAIM_UNBOUND
+
+    def _open(self, claim: PersistentVolumeClaim) -> OpenClaim:
+        key = claim.metadata.namespace, claim.metadata.name
+        promised = self._promised.get(key)
+        chosen = promised.node if promised else claim.metadata.annotations.get(SELECTED_NODE, "")
+        return OpenClaim(
+            name=claim.metadata.name,
+            node=chosen,
+            candidates=() if chosen else self._candidates(claim),
+            maker=self._maker(claim),
+        )
+
+    def _candidates(self, claim: PersistentVolumeClaim) -> tuple[Candidate, ...]:
+        """Free volumes that suit the claim, the smallest first; one that was made for it excludes all others."""
+        asked = ClaimRequest(
+            claim=(claim.metadata.namespace, claim.metadata.name),
+            uid=claim.metadata.uid,
+            size=_asked(claim),
+            storage_class=_class(claim),
+            modes=frozenset(claim.spec.access_modes),
+            volume_mode=claim.spec.volume_mode,
+            attributes=claim.spec.volume_attributes_class_name,
+            labels=selector(claim.spec.selector),
+        )
+        return self._supply.candidates(asked, self._taken)
+
+    def _maker(self, claim: PersistentVolumeClaim) -> Maker | None:
+        found = self.classes[("", _class(claim))]
+        if found.provisioner in ("", NO_PROVISIONER):
+            return None
+        nodes: Terms = None
+        if found.allowed_topologies:
+            nodes = tuple(
+                Term(tuple(Requirement(each.key, Operator.IN, each.values) for each in one.match_label_expressions))
+                for one in found.allowed_topologies
+            )
+        driver = self.drivers.get(("", found.provisioner))
+        if driver is None or not driver.spec.storage_capacity:
+            return Maker(nodes=nodes)
+        return Maker(nodes=nodes, roomy=tuple(self._roomy(found.metadata.name, _asked(claim))))
+
+    def _roomy(self, storage_class: str, size: int) -> Iterator[LabelSelector]:
+        for room in self.rooms.values():
+            most = room.maximum_volume_size if room.maximum_volume_size is not None else room.capacity
+            topology = selector(room.node_topology)
+            if room.storage_class_name != storage_class or topology is None or most is None:
+                continue
+            if exact(STORAGE, most, f"CSIStorageCapacity {room.metadata.name}: capacity") >= size:
+                yield topology
+
+    def _crowded(self, pod: PodRecord) -> tuple[str, ...]:
+        """Nodes on which the pod's volumes would pass a driver's limit."""
+        wanted = {each for name, _ in pod.claims if (each := self._attached((pod.metadata.namespace, name)))}
+        return self._loads.crowded({*wanted, *pod.attached})
+
+    def _attached(self, key: Key) -> Attached | None:
+        """The driver of a holder and the name of its volume there; None where none attaches it."""
+        if key[0].startswith(DISK):
+            return key[0].removeprefix(DISK), key[1]
+        attachment = self.attachments.get(key)
+        if attachment is not None:
+            volume = self.volumes.get(("", attachment.spec.source.persistent_volume_name))
+            if volume is None or volume.spec.csi is None or not attachment.spec.attacher:
+                return None
+            return attachment.spec.attacher, volume.spec.csi.volume_handle
+        claim = self.claims.get(key)
+        if claim is None:
+            return None
+        volume = self.volumes.get(("", claim.spec.volume_name)) if claim.spec.volume_name else None
+        if volume is not None:
+            return _handle(volume)
+        found = self.classes.get(("", _class(claim)))
+        driver = "" if found is None else driver_of(found.provisioner)
+        return (driver, "/".join(("", *key))) if driver and driver != NO_PROVISIONER else None
+
+    def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
+        about: Key | None = None
+        if resource is PERSISTENT_VOLUME_CLAIMS:
+            about = _key(now or before)
+            self._follow(about, before and before.spec.volume_name, now and now.spec.volume_name)
+            self._loads.again(about)
+        elif resource is PERSISTENT_VOLUMES:
+            about = self._volume_changed(before, now)
+        elif resource is VOLUME_ATTACHMENTS:
+            self._attachment_changed(before, now)
+        elif resource is CSI_NODES:
+            self._loads.limit((now or before).metadata.name, _limits(now))
+            self._migration.put((now or before).metadata.name, now)
+        elif resource is STORAGE_CLASSES:
+            for key in self._users:
+                self._loads.again(key)
+        self._on_change(about)
+
+    def _volume_changed(self, before: PersistentVolume | None, now: PersistentVolume | None) -> Key | None:
+        """The claim that the volume belongs to, before and now; None where others may hope for it."""
+        known = [each for each in (before, now) if each is not None]
+        name = known[0].metadata.name
+        if now is None:
+            self._supply.drop(name)
+        else:
+            self._supply.put(now)
+        for holder in self._holders.get(name, ()):
+            self._loads.again(holder)
+        owners = {_owner(each) for each in known}
+        return owners.pop() if len(owners) == 1 else None
+
+    def _attachment_changed(self, before: VolumeAttachment | None, now: VolumeAttachment | None) -> None:
+        if before is not None:
+            self._loads.leave(_key(before), before.spec.node_name)
+            self._follow(_key(before), before.spec.source.persistent_volume_name, None)
+        if now is not None:
+            self._loads.hold(_key(now), now.spec.node_name)
+            self._follow(_key(now), None, now.spec.source.persistent_volume_name)
+
+    def _follow(self, holder: Key, before: str | None, now: str | None) -> None:
+        """The holder names another volume than before."""
+        if before:
+            self._holders[before].discard(holder)
+            if not self._holders[before]:
+                del self._holders[before]
+        if now:
+            self._holders[now].add(holder)
+
+
+def _key(each: Any) -> Key:
+    return each.metadata.namespace, each.metadata.name
+
+
+def _owner(volume: PersistentVolume) -> Key | None:
+    """The claim that the volume is for."""
+    reference = volume.spec.claim_ref
+    return None if reference is None else (reference.namespace, reference.name)
+
+
+def _named(disk: Attached) -> Key:
+    """A disk that a pod names itself, as a holder: no namespace is called so."""
+    return DISK + disk[0], disk[1]
+
+
+def _handle(volume: PersistentVolume) -> Attached | None:
+    """The volume as its driver knows it, also where the driver took over from an in-tree plugin."""
+    if volume.spec.csi is not None:
+        return volume.spec.csi.driver, volume.spec.csi.volume_handle
+    plugin, handle = plugin_of(volume.spec), handle_of(volume.spec, volume.metadata.labels)
+    return (plugin.driver, handle) if plugin is not None and handle else None
+
+
+def _limits(node: CsiNode | None) -> dict[str, int]:
+    """How many volumes each driver may attach."""
+    return {
+        driver.name: driver.allocatable.count
+        for driver in (node.spec.drivers if node is not None else ())
+        if driver.allocatable and driver.allocatable.count is not None
+    }
+
+
+def _zones(volume: PersistentVolume) -> Iterator[Requirement]:
+    """What each of the volume's labels says of its zone; several are written as `a__b`; an empty part spoils all."""
+    for key in ZONE_KEYS:
+        values = volume.metadata.labels.get(key, "").split("__")
+        if all(values):
+            yield Requirement(key, Operator.IN, tuple(sorted(values)))
+
+
+def _class(claim: PersistentVolumeClaim) -> str:
+    return claim.metadata.annotations.get(OLD_CLASS) or claim.spec.storage_class_name or ""
+
+
+def _asked(claim: PersistentVolumeClaim) -> int:
+    place = f"PersistentVolumeClaim {claim.metadata.name}: spec.resources.requests.storage"
+    return exact(STORAGE, claim.spec.resources.requests.get(STORAGE, 0), place)
+
+
+def _lost(claim: PersistentVolumeClaim) -> bool:
+    return claim.metadata.deletion_timestamp is not None or claim.status.phase == "Lost"
+
+
+def _owned(claim: PersistentVolumeClaim, uid: str) -> bool:
+    return any(owner.uid == uid and owner.controller for owner in claim.metadata.owner_references)

@@ -1,0 +1,276 @@
+"""One turn.
+
+1. what was promised   goes to whom it was promised, where it fits; else the places stay out of reach of others
+2. share               queue, then namespace, then job, every step asked of the node level
+3. grants              pods in natural order to the places found; those that others must leave first become promises
+4. the others          are told the stage that stops them, and what nodes say
+"""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator
+
+import numpy as np
+
+from fairlead.levels.queue import reasons
+from fairlead.levels.queue.result import Sharing
+from fairlead.levels.queue.share import share
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Grant, LiveJob, LiveRole, Place, Promise
+from fairlead.live.queue.node_fits import NodeFits, TurnSite
+from fairlead.live.queue.promises import Promises
+from fairlead.live.queue.tables import Budgets, settled
+from fairlead.live.scheduler.decide import PodSet, PodSetKey, PodSetOutcome
+from fairlead.model.jobs import RunningTable
+from fairlead.model.reasons import because
+
+Places = dict[Key, str]
+
+
+def take_turn(
+    fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float
+) -> tuple[FairTurn, list[PodSetOutcome]]:
+    """Decide. Only jobs of `awake` (None: all) get anything; `now` is in seconds of the wall clock.
+
+    A job that makes the turn fail is left out of it and told so, and the turn is taken without it.
+    """
+    turn, outcomes = fair.faulty.guarded(lambda: _Turn(fair, site, awake, now).run())
+    return turn, [*outcomes, *fair.faulty.outcomes(awake, len(site.view.nodes.rows))]
+
+
+class _Turn:
+    """The working copy of one turn; used once."""
+
+    def __init__(self, fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float) -> None:
+        self.fair = fair
+        self.now = now
+        self.moment = fair.books.clock()
+        """The time that promises go by."""
+        self.unbound: set[int] = set()
+        """Jobs whose intent is recorded and of which nothing is bound: all of it goes, or nothing."""
+        self.void: list[str] = []
+        self.jobs = fair.faulty.jobs()
+        self.nodes = site.view.nodes
+        self.real = [fair.row(job, None, ()) for job in self.jobs]
+        self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.real)]).tolist()
+        """The row of each job's first role."""
+        self.asleep = self._sleepers(awake)
+        likes = [pod for row in self.real for pod in row.likes]
+        self.fits = NodeFits(site, likes, frozenset(self._roles(self.asleep)))
+        self.going: dict[int, Places] = {}
+        """Promised pods that go now, by job."""
+        self.kept: dict[int, Places] = {}
+        """Promised pods whose places are only kept."""
+
+    def run(self) -> tuple[FairTurn, list[PodSetOutcome]]:
+        """The phases of the module's docstring."""
+        fair = self.fair
+        released = [number for number, job in enumerate(self.jobs) if self._overdue(job)]
+        for number, promise in self._promises(released):
+            self._keep(number, promise)
+        if fair.yielding:
+            self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
+        budgets = Budgets(fair.cover) if fair.policy.preempt else None
+        jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
+        rows = [
+            fair.row(job, budgets, self._fixed(number)) if budgets is not None or job is not self.jobs[number] else real
+            for (number, job), real in zip(enumerate(jobs), self.real, strict=True)
+        ]
+        state = fair.tables(rows, self.nodes, self.jobs, budgets)
+        shared = share(
+            state.jobs,
+            state.queues,
+            state.namespaces,
+            state.whole,
+            self.fits,
+            running=state.running if budgets is not None else None,
+            policy=fair.policy,
+            now=int(self.now),
+        )
+        fair.reserved = shared.reserved or ""
+        evictions = list(self._victims(shared, jobs, state.running))
+        # Who starts after somebody was evicted, for whomever, may be in room that is not free yet.
+        grants, promises = self._grants(shared, jobs, shared.gains.keys() if evictions else ())
+        turn = FairTurn(
+            sharing=shared,
+            jobs=tuple(self.jobs),
+            grants=tuple(grants),
+            evictions=(*evictions, *(each for number in released for each in _leavers(self.jobs[number]))),
+            promises=tuple(promises),
+            reserved=shared.reserved or "",
+            released=tuple(self.jobs[number] for number in released),
+            void=tuple(self.void),
+        )
+        return turn, self._outcomes(turn)
+
+    def _sleepers(self, awake: Collection[str] | None) -> set[int]:
+        """Jobs that cannot have become able to start. One that may evict, or have room kept, is always asked."""
+        policy = self.fair.policy
+        if awake is None:
+            return set()
+        always = policy.preempt or policy.reserve_after is not None
+        return {
+            number
+            for number, job in enumerate(self.jobs)
+            if job.key not in awake and not (always and job.running < max(1, job.min_member))
+        }
+
+    def _roles(self, jobs: Collection[int]) -> Iterator[int]:
+        for number in jobs:
+            yield from range(self.first[number], self.first[number + 1])
+
+    def _overdue(self, job: LiveJob) -> bool:
+        """Whether the gang was begun too long ago and is not complete."""
+        begun = self.fair.books.intents.get(job.key)
+        if begun is None or self.moment - begun.at < self.fair.deadline:
+            return False
+        return job.waiting > 0 and job.running < job.min_member
+
+    def _yields(self, job: LiveJob) -> bool:
+        """Whether pods of the job are about to go."""
+        return any(pod.key in self.fair.yielding for pod, _ in _running(job))
+
+    def _promises(self, released: Collection[int]) -> list[tuple[int, Promise]]:
+        """Promises whose pods still wait, the oldest first."""
+        promises = self.fair.promises
+        found = [
+            (number, promises[job.key])
+            for number, job in enumerate(self.jobs)
+            if job.key in promises and job.waiting and number not in released
+        ]
+        return sorted(found, key=lambda each: (each[1].at, each[1].job))
+
+    def _keep(self, number: int, promise: Promise) -> None:
+        """Give the promised places to their pods as far as they fit; keep the others from everybody."""
+        wanted = [
+            (self.first[number] + place, pod, promise.places[pod.key])
+            for place, role in enumerate(self.jobs[number].roles)
+            for pod in role.waiting
+            if pod.key in promise.places
+        ]
+        rows = self.nodes.rows
+        fitting = [(role, pod, node) for role, pod, node in wanted if node in rows and self.fits.at(role, rows[node])]
+        if promise.begun or len(fitting) == len(wanted):
+            # What began and does not fit its node any more is decided anew, with all the others.
+            if fitting:
+                self.going[number] = {pod.key: node for _, pod, node in fitting}
+            if promise.begun and not self.jobs[number].running:
+                self.unbound.add(number)
+            return
+        there = {pod.key for _, pod, _ in fitting}
+        for role, pod, node in wanted:
+            if pod.key not in there and node in rows:
+                self.fits.put(role, {rows[node]: 1})
+        self.kept[number] = {pod.key: node for _, pod, node in wanted}
+        # What is above the gang has its turn after the gang has started.
+        self.fits.rest(self._roles((number,)))
+
+    def _settled(self, number: int) -> Places:
+        return {**self.going.get(number, {}), **self.kept.get(number, {})}
+
+    def _fixed(self, number: int) -> set[str]:
+        """Uids of pods that stay: those promised a place, and those that may not be chosen."""
+        places = self._settled(number)
+        mine = {pod.metadata.uid for role in self.jobs[number].roles for pod in role.waiting if pod.key in places}
+        return mine | self.fair.spared
+
+    def _victims(self, shared: Sharing, jobs: list[LiveJob], running: RunningTable) -> Iterator[EvictionOrder]:
+        by_key = {job.key: job for job in jobs}
+        used: dict[int, int] = defaultdict(int)
+        for victim in shared.victims:
+            there = {"/".join(pod.key): (pod, node) for pod, node in _running(by_key[victim.job])}
+            names = running.names[victim.row][used[victim.row] : used[victim.row] + victim.count]
+            used[victim.row] += victim.count
+            for name in names:
+                pod, node = there[name]
+                yield EvictionOrder(pod=pod, node=node, beneficiary=victim.beneficiary, action=victim.action)
+
+    def _grants(
+        self, shared: Sharing, jobs: list[LiveJob], later: Collection[str]
+    ) -> tuple[list[Grant], list[Promise]]:
+        names, rank = self.nodes.names, self.fits.ground.rank
+        grants: list[Grant] = []
+        promises: list[Promise] = []
+        for number, job in enumerate(self.jobs):
+            places: list[Place] = []
+            for place, role in enumerate(jobs[number].roles):
+                spots = shared.spots.get(self.first[number] + place, {})
+                found = [row for row in sorted(spots, key=lambda row: int(rank[row])) for _ in range(spots[row])]
+                places += [(pod, names[row]) for pod, row in zip(role.waiting, found, strict=False)]
+            going = self.going.get(number, {})
+            mine = [(pod, going[pod.key]) for role in job.roles for pod in role.waiting if pod.key in going]
+            if number in self.unbound and (job.key in later or len(mine) + len(places) < job.min_member):
+                # Nothing is bound, so nothing forces half a gang (docs/decisions/0207).
+                self.void.append(job.key)
+                mine, places = [], [*mine, *places] if job.key in later else []
+            if job.key in later:
+                promises.append(Promise(job=job.key, places={pod.key: node for pod, node in places}, at=self.moment))
+                continue
+            if mine or places:
+                grants.append(Grant(job=job, places=(*mine, *places)))
+        return grants, promises
+
+    def _outcomes(self, turn: FairTurn) -> list[PodSetOutcome]:
+        """What became of every group that was looked at; pods of one group are told the same.
+
+        Pods with claims or bound cores are not among those placed: what they get is chosen one pod at a time.
+        """
+        places = {pod.key: node for grant in turn.grants for pod, node in grant.places}
+        findings = {row.name: row.finding for row in turn.sharing.jobs}
+        coming = {promise.job for promise in turn.promises} | {self.jobs[number].key for number in self.kept}
+        outcomes: dict[PodSetKey, PodSetOutcome] = {}
+        for number, job in enumerate(self.jobs):
+            if number in self.asleep and number not in self.going:
+                continue
+            finding = because(reasons.NEXT_CYCLE) if job.key in coming else findings[job.key]
+            astray = self.fair.books.why_astray(job.key)
+            if astray is not None:
+                finding = astray
+            for place, role in enumerate(job.roles):
+                if not role.waiting:
+                    continue
+                left = tuple(pod for pod in role.waiting if pod.key not in places)
+                refusals = self.fits.refusals(self.first[number] + place) if left and not astray else ()
+                made = PodSetOutcome(
+                    group=PodSet(workload=role.waiting[0].workload, shape=role.waiting[0].shape, pods=role.waiting),
+                    placed=tuple((pod, places[pod.key]) for pod in _unclaimed(role) if pod.key in places),
+                    waiting=left,
+                    considered=len(self.nodes.rows),
+                    rejected=refusals,
+                    finding=finding if left else None,
+                )
+                outcomes[role.key] = _merged(outcomes[role.key], made) if role.key in outcomes else made
+        return list(outcomes.values())
+
+
+def _merged(one: PodSetOutcome, other: PodSetOutcome) -> PodSetOutcome:
+    """Two roles of one shape, told as one group."""
+    worse = one if one.waiting else other
+    return PodSetOutcome(
+        group=PodSet(workload=one.group.workload, shape=one.group.shape, pods=(*one.group.pods, *other.group.pods)),
+        placed=(*one.placed, *other.placed),
+        waiting=(*one.waiting, *other.waiting),
+        considered=one.considered,
+        rejected=worse.rejected,
+        finding=worse.finding,
+    )
+
+
+def _unclaimed(role: LiveRole) -> Iterator[PodRecord]:
+    return (pod for pod in role.waiting if not pod.alone)
+
+
+def _running(job: LiveJob) -> Iterator[Place]:
+    for role in job.roles:
+        yield from role.running
+
+
+def _leavers(job: LiveJob) -> Iterator[EvictionOrder]:
+    """The members of a gang that is given up, as far as somebody will create them anew."""
+    for pod, node in _running(job):
+        if not bare(pod):
+            yield EvictionOrder(pod=pod, node=node, beneficiary="", action="release")
+
+
+def bare(pod: PodRecord) -> bool:
+    """Whether nobody would create the pod anew."""
+    return pod.owner is None

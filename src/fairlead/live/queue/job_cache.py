@@ -1,0 +1,306 @@
+"""The books: pods as jobs, queues and weights, kept by watches. What did not change is not put together again.
+
+Which job a pod belongs to is written on the pod; what that job may ask for is written on its PodGroup, which may come
+before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
+"""
+
+import time
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from dataclasses import replace
+from types import MappingProxyType
+from typing import Any
+
+from fairlead.kube.changes import Change, deliver
+from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
+from fairlead.kube.objects.policy import ResourceQuota
+from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
+from fairlead.levels.queue import reasons
+from fairlead.levels.queue.tree import MOST_WEIGHT
+from fairlead.live.cluster.cache import compare
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.rules import DisruptionRules
+from fairlead.live.cluster.turn_types import JobSource, LiveJob, Promise
+from fairlead.live.queue.intents import promised
+from fairlead.live.queue.job_entry import JobEntry
+from fairlead.live.queue.pod_groups import GangSpec, group_of, native_group_of
+from fairlead.model.queuestate import QueueEntry
+from fairlead.model.reasons import Finding, because
+
+What = tuple[str, str, str]
+"""Kind, namespace and name of an object."""
+NO_FAULTS: Mapping[What, str] = MappingProxyType({})
+
+
+class JobCache:
+    """`on_change` is called when a queue, a weight or a group was edited; `served` tells which kinds the server has,
+    `faults` which objects cannot be read. `clock` never goes back; the deadlines of gangs go by it.
+    """
+
+    def __init__(
+        self,
+        rules: DisruptionRules,
+        *,
+        scheduler: str = "fairlead",
+        on_change: Callable[[], None] = lambda: None,
+        served: Callable[[Resource[Any]], bool] = lambda resource: True,
+        faults: Mapping[What, str] = NO_FAULTS,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        self.clock = clock
+        self.entries: dict[str, JobEntry] = {}
+        self.groups: dict[tuple[JobSource, str, str], GangSpec] = {}
+        self.intents: dict[str, Promise] = {}
+        """Gangs that are being started, by job."""
+        self.weights: dict[str, int] = {}
+        self.leaving: dict[Key, PodRecord] = {}
+        """Pods that are members of nothing any more and still hold their room."""
+        self.generation = 0
+        self._queues: dict[str, QueueEntry] = {}
+        self._quotas: dict[Key, ResourceQuota] = {}
+        self._at: dict[Key, str] = {}
+        self._rules = rules
+        self._name = scheduler
+        self._on_change = on_change
+        self.served = served
+        self._faults = faults
+
+    def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
+        """Every resource to follow, with its sink."""
+        yield QUEUES, self._on_queue
+        yield RESOURCE_QUOTAS, self._on_quota
+        yield POD_GROUPS, lambda change: self._on_group(JobSource.GROUP, group_of, change)
+        yield NATIVE_POD_GROUPS, lambda change: self._on_group(JobSource.NATIVE, native_group_of, change)
+
+    @property
+    def queues(self) -> list[QueueEntry]:
+        """The queues there are, those among them that cannot be read; `default` is always there."""
+        bad = {name: why for (kind, _, name), why in self._faults.items() if kind == QUEUES.kind}
+        rows = {name: QueueEntry(name=name, fault=why) for name, why in bad.items()} if self.served(QUEUES) else {}
+        rows |= self._queues if self.served(QUEUES) else {}
+        rows.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
+        return rooted(list(rows.values()))
+
+    def knows(self, queue: str) -> bool:
+        """Whether there is such a queue; where the server has no queues every name means the one there is."""
+        return queue == DEFAULT or queue in self._queues or not self.served(QUEUES)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether some queue may refuse a job although there is room."""
+        return any(
+            row.capability
+            or row.guarantee
+            or row.parent not in ("", ROOT)
+            or not row.open
+            or not 1 <= row.weight <= MOST_WEIGHT
+            for row in self._queues.values()
+        )
+
+    def jobs(self, leave_out: Collection[str] = ()) -> list[LiveJob]:
+        """Every job but these, as it is now; one that did not change is the same object as before."""
+        return [
+            entry.live(self._group(entry), self._queue(entry), self._rules)
+            for entry in self.entries.values()
+            if entry.key not in leave_out
+        ]
+
+    def job(self, key: str) -> LiveJob | None:
+        """One job as it is now."""
+        entry = self.entries.get(key)
+        return None if entry is None else entry.live(self._group(entry), self._queue(entry), self._rules)
+
+    def job_of(self, pod: PodRecord) -> str:
+        """The key of the job that a pod belongs to."""
+        marks, namespace = pod.marks, pod.metadata.namespace
+        if marks.group:
+            return f"{JobSource.GROUP}/{namespace}/{marks.group}"
+        if marks.native:
+            return f"{JobSource.NATIVE}/{namespace}/{marks.native}"
+        return f"{pod.workload}@{marks.queue}" if marks.queue else pod.workload
+
+    def astray(self, key: str) -> str:
+        """The PodGroup that the pods of a job name and that does not exist; empty where all is well.
+
+        It is not missed where the server knows no PodGroups.
+        """
+        entry = self.entries[key]
+        if entry.source == JobSource.WORKLOAD or self._group(entry) is not None:
+            return ""
+        resource = POD_GROUPS if entry.source == JobSource.GROUP else NATIVE_POD_GROUPS
+        return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
+
+    def why_astray(self, key: str) -> Finding | None:
+        """What stops a job whose PodGroup is not there or cannot be read; None where all is well."""
+        group = self.astray(key)
+        if not group:
+            return None
+        entry = self.entries[key]
+        why = self._faults.get((POD_GROUPS.kind, entry.namespace, entry.name))
+        if why:
+            return because(reasons.GROUP_UNREADABLE, group=group, why=why)
+        return because(reasons.UNKNOWN_GROUP, group=group)
+
+    def uid(self, job: LiveJob) -> str:
+        """The uid of the PodGroup of a job; empty where there is none."""
+        group = self.groups.get((job.source, job.namespace, job.name))
+        return "" if group is None else group.uid
+
+    def recall(self) -> None:
+        """Count every intent that is written on a group: this instance begins to lead."""
+        for (source, namespace, name), group in self.groups.items():
+            job = f"{source}/{namespace}/{name}"
+            if group.intent and job not in self.intents:
+                self._intend(job, namespace, group)
+
+    def see(self, pod: PodRecord, assumed: str) -> None:
+        """A pod as it is now, with the node it is about to be bound to."""
+        if pod.scheduler != self._name or pod.broken:
+            return
+        key = self.job_of(pod)
+        if self._at.get(pod.key, key) != key:
+            self.gone(pod.key)
+        entry = self.entries.get(key)
+        if entry is None:
+            entry = self.entries[key] = self._entry(key, pod)
+        self._at[pod.key] = key
+        if pod.leaving and pod.holds_room:
+            self.leaving[pod.key] = pod
+        else:
+            self.leaving.pop(pod.key, None)
+        if entry.put(pod, pod.node or assumed):
+            self.generation += 1
+
+    def gone(self, key: Key) -> None:
+        """A pod is no more."""
+        self.leaving.pop(key, None)
+        job = self._at.pop(key, None)
+        if job is None:
+            return
+        entry = self.entries[job]
+        entry.drop(key)
+        self.generation += 1
+        if entry.empty:
+            del self.entries[job]
+
+    def rules_changed(self) -> None:
+        """Priority classes or disruption budgets are others now."""
+        for entry in self.entries.values():
+            entry.forget()
+
+    def differences(
+        self,
+        objects: Mapping[Resource[Any], Iterable[Any]],
+        pods: Iterable[PodRecord],
+        assumed: Mapping[Key, str],
+    ) -> list[str]:
+        """How they differ from books made afresh of lists; empty where all is well. Assumed pods are kept."""
+        fresh = JobCache(self._rules, scheduler=self._name, served=self.served, faults=self._faults)
+        for resource, sink in fresh.watched():
+            for each in objects[resource]:
+                deliver(sink, Change("added", each))
+        for pod in pods:
+            fresh.see(pod, assumed.get(pod.key, ""))
+        return compare(self.summary(), fresh.summary())
+
+    def summary(self) -> dict[str, object]:
+        """Everything they hold, by name."""
+        facts: dict[str, object] = {f"queue {row.name}": row for row in self.queues}
+        facts |= {f"weight of {namespace}": weight for namespace, weight in self.weights.items() if weight != 1}
+        facts |= {f"group {'/'.join(key)}": group for key, group in self.groups.items()}
+        facts |= {f"pod {'/'.join(key)} leaves": pod.node for key, pod in self.leaving.items()}
+        for job in self.jobs():
+            facts[f"job {job.key}"] = replace(job, roles=())
+            for role in job.roles:
+                for pod, node in (*((pod, "") for pod in role.waiting), *role.running):
+                    facts[f"pod {'/'.join(pod.key)}"] = job.key, role.task, node
+        return facts
+
+    def _entry(self, key: str, pod: PodRecord) -> JobEntry:
+        marks, namespace = pod.marks, pod.metadata.namespace
+        if marks.group:
+            return JobEntry(key, JobSource.GROUP, namespace, marks.group)
+        if marks.native:
+            return JobEntry(key, JobSource.NATIVE, namespace, marks.native)
+        return JobEntry(
+            key, JobSource.WORKLOAD, namespace, pod.workload.rpartition("/")[2], queue=marks.queue or DEFAULT
+        )
+
+    def _group(self, entry: JobEntry) -> GangSpec | None:
+        if entry.source == JobSource.WORKLOAD:
+            return None
+        return self.groups.get((entry.source, entry.namespace, entry.name))
+
+    def _queue(self, entry: JobEntry) -> str:
+        if not self.served(QUEUES):
+            return DEFAULT
+        group = self._group(entry)
+        return entry.queue if group is None else group.queue
+
+    def _on_queue(self, change: Change[VolcanoQueue]) -> None:
+        name = change.object.metadata.name
+        before = self._queues.get(name)
+        try:
+            if change.kind == "deleted":
+                self._queues.pop(name, None)
+            else:
+                # What was known of a queue stays where it cannot be read any more.
+                self._queues[name] = queue_row(change.object)
+        finally:
+            if self._queues.get(name) != before or before is None:
+                self._edited()
+
+    def _on_quota(self, change: Change[ResourceQuota]) -> None:
+        meta = change.object.metadata
+        if change.kind == "deleted":
+            self._quotas.pop((meta.namespace, meta.name), None)
+        else:
+            self._quotas[meta.namespace, meta.name] = change.object
+        own = [quota for (namespace, _), quota in self._quotas.items() if namespace == meta.namespace]
+        weight = namespace_weights(own).get(meta.namespace, 1)
+        if self.weights.get(meta.namespace, 1) != weight:
+            if weight == 1:
+                del self.weights[meta.namespace]
+            else:
+                self.weights[meta.namespace] = weight
+            self._edited()
+        if change.kind != "deleted":
+            check_weight(change.object)
+
+    def _on_group(self, source: JobSource, read: Callable[[Any], GangSpec], change: Change[Any]) -> None:
+        meta = change.object.metadata
+        key = source, meta.namespace, meta.name
+        before = self.groups.get(key)
+        if change.kind == "deleted":
+            self.groups.pop(key, None)
+        else:
+            self.groups[key] = read(change.object)
+        job = f"{source}/{meta.namespace}/{meta.name}"
+        if self.groups.get(key) == before:
+            if before is not None and before.intent:
+                promised(job, meta.namespace, before.intent, self.clock())  # one that cannot be read stays named
+            return
+        entry = self.entries.get(job)
+        if entry is not None:
+            entry.forget()
+        try:
+            self._intend(job, meta.namespace, self.groups.get(key))
+        finally:
+            self._edited()
+
+    def _intend(self, job: str, namespace: str, group: GangSpec | None) -> None:
+        known = self.intents.pop(job, None)
+        if group is None or not group.intent:
+            return
+        promise = promised(job, namespace, group.intent, self.clock())
+        # A gang of which a part is bound keeps its first moment through new intents (docs/decisions/0208).
+        self.intents[job] = replace(promise, at=known.at) if known and self._bound_without(promise) else promise
+
+    def _bound_without(self, promise: Promise) -> bool:
+        """Whether members of the gang run that the intent does not name: those were bound before it."""
+        job = self.job(promise.job)
+        return job is not None and any(pod.key not in promise.places for role in job.roles for pod, _ in role.running)
+
+    def _edited(self) -> None:
+        self.generation += 1
+        self._on_change()

@@ -1,0 +1,176 @@
+"""One job in the books: its pods by role, and the frozen view of it, made anew only when something changed."""
+
+from dataclasses import dataclass, field
+
+from fairlead.kube.codec.queues import DEFAULT
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.rules import DisruptionRules
+from fairlead.live.cluster.turn_types import JobSource, LiveJob, LiveRole, Place
+from fairlead.live.queue.pod_groups import EMPTY, GangSpec, moment
+from fairlead.live.scheduler.decide import pod_set_key
+from fairlead.model.jobs import UNSET
+from fairlead.model.order import natural_key
+
+RoleKey = tuple[str, str, int, str, str]
+"""Task, workload, the shape's identity, strategy, and the pod's name where it is decided alone.
+
+Pods of one template share their shape as an object, and the role holds on to it; comparing it would cost far more.
+"""
+
+
+@dataclass(slots=True)
+class _Role:
+    waiting: dict[Key, PodRecord] = field(default_factory=dict)
+    running: dict[Key, Place] = field(default_factory=dict)
+
+
+class JobEntry:
+    """The pods of one job. A pod that is leaving is no member any more; one that is held back is none yet."""
+
+    __slots__ = (
+        "_ended", "_live", "_made_of", "_roles", "_where", "changes", "key", "name", "namespace", "queue", "source",
+    )  # fmt: skip
+
+    def __init__(self, key: str, source: JobSource, namespace: str, name: str, queue: str = DEFAULT) -> None:
+        self.key = key
+        self.source = source
+        self.namespace = namespace
+        self.name = name
+        self.queue = queue
+        self.changes = 0
+        """Grows with every change of the job."""
+        self._roles: dict[RoleKey, _Role] = {}
+        self._where: dict[Key, RoleKey | None] = {}
+        self._ended: dict[Key, bool] = {}
+        self._live: LiveJob | None = None
+        self._made_of: tuple[GangSpec | None, str] = (None, "")
+
+    @property
+    def empty(self) -> bool:
+        """Whether it has no pods."""
+        return not self._where
+
+    @property
+    def waiting(self) -> list[PodRecord]:
+        """Pods that wait for a node, in natural order of names."""
+        pods = [pod for role in self._roles.values() for pod in role.waiting.values()]
+        return sorted(pods, key=lambda pod: natural_key(pod.metadata.name))
+
+    @property
+    def idle(self) -> bool:
+        """Whether nobody waits."""
+        return not any(role.waiting for role in self._roles.values())
+
+    def put(self, pod: PodRecord, node: str) -> bool:
+        """Count the pod where it is now; False where that changed nothing."""
+        key = pod.key
+        at = _role_key(pod)
+        old = self._roles[at] if self._where.get(key) == at else None
+        if old is not None and not (pod.finished or pod.leaving):
+            known = old.running.get(key)
+            if node and known is not None and known[1] == node and _alike(known[0], pod):
+                return False
+            if not node and key in old.waiting and pod.waits and _alike(old.waiting[key], pod):
+                return False
+        self.drop(key)
+        self._where[key] = None
+        if pod.finished:
+            self._ended[key] = pod.succeeded
+        elif not pod.leaving and (node or pod.waits):
+            self._where[key] = at
+            role = self._roles.setdefault(at, _Role())
+            if node:
+                role.running[key] = pod, node
+            else:
+                role.waiting[key] = pod
+        return True
+
+    def drop(self, key: Key) -> None:
+        """The pod is no member any more."""
+        self.forget()
+        at = self._where.pop(key, None)
+        self._ended.pop(key, None)
+        if at is None:
+            return
+        role = self._roles[at]
+        role.waiting.pop(key, None)
+        role.running.pop(key, None)
+        if not (role.waiting or role.running):
+            del self._roles[at]
+
+    def forget(self) -> None:
+        """What the view was made of is different now."""
+        self._live = None
+        self.changes += 1
+
+    def live(self, group: GangSpec | None, queue: str, rules: DisruptionRules) -> LiveJob:
+        """The job now."""
+        if self._live is None or self._made_of != (group, queue):
+            self._live = self._make(group, queue, rules)
+            self._made_of = group, queue
+        return self._live
+
+    def _make(self, group: GangSpec | None, queue: str, rules: DisruptionRules) -> LiveJob:
+        roles = tuple(_frozen(at, role) for at, role in self._roles.items())
+        if len(roles) > 1:
+            roles = tuple(sorted(roles, key=_order))
+        waiting = [pod for role in roles for pod in role.waiting]
+        pods = [*waiting, *(pod for role in roles for pod, _ in role.running)]
+        succeeded = sum(self._ended.values())
+        begun = [moment(pod.created) for pod in waiting]
+        created = group.created if group is not None else min((moment(pod.created) for pod in pods), default=0.0)
+        return LiveJob(
+            key=self.key,
+            source=self.source,
+            namespace=self.namespace,
+            name=self.name,
+            queue=queue,
+            roles=roles,
+            min_member=1 if group is None else max(0, group.min_member - succeeded),
+            min_tasks=EMPTY if group is None or succeeded else group.min_tasks,
+            min_resources=EMPTY if group is None or succeeded else group.min_resources,
+            priority=_priority(group, pods, rules),
+            created=created,
+            since=int(min(begun)) if begun else UNSET,
+            preempts=all(pod.preempts and not rules.never_preempts(pod.priority_class) for pod in waiting),
+            succeeded=succeeded,
+            failed=len(self._ended) - succeeded,
+        )
+
+
+def _role_key(pod: PodRecord) -> RoleKey:
+    return (
+        pod.marks.task,
+        pod.workload,
+        id(pod.shape),
+        pod.strategy,
+        pod.metadata.name if pod.alone else "",
+    )
+
+
+def _alike(before: PodRecord, now: PodRecord) -> bool:
+    """Whether a job sees the same pod as before."""
+    return before.metadata.uid == now.metadata.uid and before.marks == now.marks and before.shape is now.shape
+
+
+def _frozen(at: RoleKey, role: _Role) -> LiveRole:
+    waiting = tuple(sorted(role.waiting.values(), key=lambda pod: natural_key(pod.metadata.name)))
+    running = tuple(role.running.values())
+    first = waiting[0] if waiting else running[0][0]
+    return LiveRole(key=pod_set_key(first), task=at[0], waiting=waiting, running=running)
+
+
+def _order(role: LiveRole) -> tuple[object, ...]:
+    """Roles in an order that does not depend on the order of events."""
+    first = role.waiting[0] if role.waiting else role.running[0][0]
+    return role.task, natural_key(role.key[0]), repr(role.key[1]), role.key[2], natural_key(first.metadata.name)
+
+
+def _priority(group: GangSpec | None, pods: list[PodRecord], rules: DisruptionRules) -> int:
+    """That of the class a group names; else the highest of its pods."""
+    if group is not None:
+        if group.priority is not None:
+            return group.priority
+        if ("", group.priority_class) in rules.classes:
+            return rules.priority(group.priority_class)
+    return max((pod.priority for pod in pods), default=0)

@@ -1,0 +1,74 @@
+"""The metrics of sharing: what queues deserve, use and lack, and what was evicted."""
+
+from prometheus_client import CollectorRegistry, Counter, Gauge
+
+from fairlead.levels.queue.result import Sharing
+from fairlead.model.amounts import CPU
+
+MOST = 200
+"""Queues, and namespaces in queues, that have series of their own; the farthest from their fair share come first."""
+
+
+class QueueMetrics:
+    """Few labels, and a bounded number of series."""
+
+    def __init__(self, registry: CollectorRegistry) -> None:
+        self.evicted = Counter(
+            "fairlead_evicted_pods",
+            "Pods evicted, by action.",
+            ["action"],
+            registry=registry,
+        )
+        self.refused = Counter(
+            "fairlead_refused_evictions",
+            "Evictions that were decided and not carried out, by cause.",
+            ["why"],
+            registry=registry,
+        )
+        self.skipped = Counter(
+            "fairlead_skipped_preemptions",
+            "Preemptions not carried out because they would not improve the allocation.",
+            registry=registry,
+        )
+        self.held = Gauge("fairlead_held_pods", "Waiting pods for which room is kept on a node.", registry=registry)
+        amounts = ["queue", "resource"]
+        self.deserved = Gauge(
+            "fairlead_queue_deserved", "Amount that fair sharing grants to the queue.", amounts, registry=registry
+        )
+        self.used = Gauge("fairlead_queue_used", "Amount that pods of the queue use.", amounts, registry=registry)
+        self.asked = Gauge(
+            "fairlead_queue_asked",
+            "Amount that pods of the queue request, running and waiting.",
+            amounts,
+            registry=registry,
+        )
+        self.distance = Gauge(
+            "fairlead_queue_distance",
+            "Largest difference of the queue from its exact fair share, as a fraction of the cluster.",
+            ["queue"],
+            registry=registry,
+        )
+        self.namespace_distance = Gauge(
+            "fairlead_namespace_distance",
+            "Largest difference of the namespace from its exact fair share in the queue, as a fraction of the cluster.",
+            ["queue", "namespace"],
+            registry=registry,
+        )
+
+    def show(self, sharing: Sharing) -> None:
+        """Bring the gauges up to date; queues and namespaces that are no more lose their series."""
+        for gauge in (self.deserved, self.used, self.asked, self.distance, self.namespace_distance):
+            gauge.clear()
+        for queue in sorted(sharing.queues, key=lambda row: (-row.distance, row.name))[:MOST]:
+            self.distance.labels(queue.name).set(float(queue.distance))
+            for resource, amount in queue.deserved.items():
+                self.deserved.labels(queue.name, resource).set(_whole(resource, amount))
+                self.used.labels(queue.name, resource).set(_whole(resource, queue.allocated[resource]))
+                self.asked.labels(queue.name, resource).set(_whole(resource, queue.requested[resource]))
+        for row in sorted(sharing.namespaces, key=lambda row: (-row.distance, row.queue, row.namespace))[:MOST]:
+            self.namespace_distance.labels(row.queue, row.namespace).set(float(row.distance))
+
+
+def _whole(resource: str, amount: int) -> float:
+    """Cores for cpu, the amount as it is for everything else."""
+    return amount / 1000 if resource == CPU else float(amount)

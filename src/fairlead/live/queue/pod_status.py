@@ -1,0 +1,128 @@
+"""What evictions write on pods: who is nominated where, who is about to go, and Events that tell both sides."""
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import structlog
+
+from fairlead.kube import timestamps
+from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError
+from fairlead.kube.events import Recorder
+from fairlead.kube.resources import PODS
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.turn_types import EvictionOrder
+from fairlead.live.runtime.outbox import together
+from fairlead.live.scheduler.notifier import reference
+
+IN_FLIGHT = 8
+CONDITION = "DisruptionTarget"
+REASON = "PreemptionByScheduler"
+"""The reason that controllers know for pods that a scheduler removes."""
+
+log = structlog.get_logger("evictor")
+
+
+class PodStatusWriter:
+    """Writes to `status` of pods, by uid; what cannot be written is logged and left, for it decides nothing.
+
+    `find` gives the pod of a key as the cache has it.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        recorder: Recorder | None,
+        find: Callable[[Key], PodRecord | None],
+        wall: Callable[[], float],
+    ) -> None:
+        self._client = client
+        self._recorder = recorder
+        self._find = find
+        self._wall = wall
+        self.nominated: dict[Key, str] = {}
+        """Where pods were nominated to, as far as it was not taken back."""
+
+    async def nominate(self, places: Mapping[Key, str]) -> None:
+        """Say at the pods which nodes are being cleared for them."""
+        await self._all(places.items())
+
+    async def unnominate(self, places: Iterable[Key]) -> None:
+        """The pods have no claim any longer, or they are bound; what was written here, or shows, is taken back."""
+        await self._all((key, None) for key in places if key in self.nominated or self._shows(key))
+
+    def _shows(self, key: Key) -> bool:
+        pod = self._find(key)
+        return pod is not None and bool(pod.nominated)
+
+    async def _all(self, places: Iterable[tuple[Key, str | None]]) -> None:
+        await together(self._nominate, places, in_flight=IN_FLIGHT)
+
+    async def _nominate(self, place: tuple[Key, str | None]) -> None:
+        key, node = place
+        pod = self._find(key)
+        if node is None:
+            self.nominated.pop(key, None)
+        else:
+            self.nominated[key] = node
+        if pod is not None:
+            await self._patch(pod, {"nominatedNodeName": node})
+
+    async def condemn(self, pod: PodRecord, beneficiary: str) -> None:
+        """Mark the pod as one that is about to be evicted, and for whom."""
+        await self._condition(pod, "True", f"makes room for {beneficiary}")
+
+    async def pardon(self, pod: PodRecord) -> None:
+        """The eviction was refused after the mark was written."""
+        await self._condition(pod, "False", "the eviction was refused")
+
+    def evicted(self, wanted: EvictionOrder) -> None:
+        """Tell the pod that it is on its way out."""
+        if self._recorder is not None:
+            sake = f" to make room for {wanted.beneficiary}" if wanted.beneficiary else ": its gang cannot be completed"
+            self._recorder.record(
+                reference(wanted.pod),
+                reason=EVENTS[wanted.action],
+                action="Evicting",
+                note=f"evicted from {wanted.node}{sake}",
+            )
+
+    def refused(self, places: Iterable[Key], why: str) -> None:
+        """Tell the pods that were to get the room; the first of them stands for all."""
+        pod = next(filter(None, map(self._find, places)), None)
+        if self._recorder is not None and pod is not None:
+            self._recorder.record(
+                reference(pod),
+                reason="EvictionRefused",
+                action="Evicting",
+                note=f"no room is made for it: {why}",
+                kind="Warning",
+            )
+
+    async def _condition(self, pod: PodRecord, status: str, message: str) -> None:
+        condition = {
+            "type": CONDITION,
+            "status": status,
+            "reason": REASON,
+            "message": message,
+            "lastTransitionTime": timestamps.whole(self._wall()),
+        }
+        await self._patch(pod, {"conditions": [condition]})
+
+    async def _patch(self, pod: PodRecord, status: Mapping[str, Any]) -> None:
+        meta = pod.metadata
+        try:
+            await self._client.patch(
+                PODS,
+                meta.name,
+                {"metadata": {"uid": meta.uid}, "status": status},
+                kind="strategic",
+                namespace=meta.namespace,
+                subresource="status",
+            )
+        except KubeError as error:
+            log.info("not marked", pod="/".join(pod.key), why=str(error))
+
+
+EVENTS = {"preempt": "Preempted", "reclaim": "Reclaimed", "release": "Released"}
+"""The reason of the Event that an evicted pod gets, by action."""

@@ -1,0 +1,162 @@
+"""Whose turn it is on a live cluster: the books as tables of the queue level, and what is promised to whom."""
+
+from collections import Counter
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
+
+from fairlead.levels.queue.share import SharePolicy, share
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.rules import Cover
+from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
+from fairlead.live.queue.faulty import Faulty
+from fairlead.live.queue.job_cache import JobCache
+from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
+from fairlead.model.columns import totals
+from fairlead.model.nodestate import NodeState
+from fairlead.model.queuestate import QueueState, queue_state
+
+DEADLINE = 300.0
+"""Seconds after which a gang that is not complete is released."""
+
+
+class Promises:
+    """Makes turns of the books. `covers` tells the disruption budget over a pod."""
+
+    def __init__(
+        self, books: JobCache, covers: Covers, policy: SharePolicy | None = None, *, deadline: float = DEADLINE
+    ) -> None:
+        self.books = books
+        self.policy = policy or SharePolicy()
+        self.deadline = deadline
+        self.spared: set[str] = set()
+        """Uids of pods that may not be chosen for eviction."""
+        self.barred: set[str] = set()
+        """Keys of jobs that may not evict."""
+        self.yielding: set[Key] = set()
+        """Pods that are to go; their jobs get nothing until they have gone."""
+        self.reserved = ""
+        """The job that the last turn kept room for."""
+        self._covers = covers
+        self._held: dict[str, Promise] = {}
+        self.faulty = Faulty(books)
+        """Jobs and queues that make a turn fail."""
+
+    @property
+    def promises(self) -> Mapping[str, Promise]:
+        """What is promised, by job: gangs that have begun, and room that others have to leave first."""
+        return {**self._held, **self.books.intents}
+
+    def overdue(self, now: float) -> bool:
+        """Whether a gang that was begun should be complete by now, and may not be; `now` is of the books' clock."""
+        deadline = self.next_deadline()
+        return deadline is not None and deadline <= now
+
+    def next_deadline(self) -> float | None:
+        """When the next gang that was begun should be complete, in seconds of the books' clock."""
+        return min((promise.at + self.deadline for promise in self.books.intents.values()), default=None)
+
+    def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
+        """Whether these pods may simply be placed if all of them fit: no bound, promise or gang speaks against it.
+
+        `parked`: others wait already, for whom room might have to be kept. Where that cannot be told, a turn has to:
+        it finds the job that fails and sets it aside (docs/decisions/0201).
+        """
+        try:
+            return self._calm(due, parked=parked)
+        except Exception:
+            return False
+
+    def _calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
+        if self._held or self.books.intents or self.reserved or self.books.bounded:
+            return False
+        if parked and self.policy.reserve_after is not None:
+            return False
+        gangs: Counter[str] = Counter()
+        for pod in due:
+            if pod.marks.group or pod.marks.native:
+                gangs[self.books.job_of(pod)] += 1
+                if pod.alone:
+                    return False
+            elif pod.marks.queue and not self.books.knows(pod.marks.queue):
+                return False
+        return all(self._whole(job, count) for job, count in gangs.items())
+
+    def _whole(self, key: str, count: int) -> bool:
+        """Whether these are all the pods that a gang waits for, and enough of them."""
+        job = self.books.job(key)
+        if job is None or job.waiting != count or job.min_resources or self.books.astray(key):
+            return False
+        tasks: Counter[str] = Counter()
+        for role in job.roles:
+            tasks[role.task] += len(role.waiting) + len(role.running)
+        enough = job.waiting + job.running >= job.min_member
+        return enough and self.books.knows(job.queue) and all(tasks[t] >= n for t, n in job.min_tasks.items())
+
+    def promise(self, promise: Promise) -> None:
+        """Keep these places for a job until it takes them or the promise is withdrawn."""
+        self._held[promise.job] = promise
+
+    def withdraw(self, job: str) -> None:
+        """The places are for anybody again."""
+        self._held.pop(job, None)
+
+    def waits(self, promise: Promise) -> bool:
+        """Whether pods of the promise still wait for their places."""
+        job = self.books.job(promise.job)
+        return job is not None and any(pod.key in promise.places for role in job.roles for pod in role.waiting)
+
+    def look(self, nodes: NodeState, now: float) -> FairTurn:
+        """Who would deserve and get what by sums alone; nothing is granted, nobody is evicted."""
+        return self.faulty.guarded(lambda: self._look(nodes, now))
+
+    def _look(self, nodes: NodeState, now: float) -> FairTurn:
+        jobs = self.faulty.jobs()
+        rows = [self.row(job, None, ()) for job in jobs]
+        state = self.tables(rows, nodes, jobs, None)
+        policy = replace(self.policy, preempt=False)
+        shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy, now=int(now))
+        return FairTurn(sharing=shared, jobs=tuple(jobs), grants=(), reserved=shared.reserved or "")
+
+    def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str]) -> Row:
+        """A job as a row; pods whose PodGroup does not exist ask for nothing. `fixed` are uids of pods that stay."""
+        made = row_of(job, budgets, fixed, only_running=bool(self.books.astray(job.key)))
+        if job.key in self.barred:
+            return replace(made, wanted=replace(made.wanted, preempts=False))
+        return made
+
+    def tables(
+        self, rows: Collection[Row], nodes: NodeState, holders: Collection[LiveJob], budgets: Budgets | None
+    ) -> QueueState:
+        """The tables of the level.
+
+        The whole is what is free on open nodes, what the holders hold, and what our own pods that are leaving give
+        back: were that left out, every queue would deserve less while somebody leaves.
+        """
+        return queue_state(
+            jobs=[row.wanted for row in rows],
+            queues=self.faulty.queues(),
+            weights=self.books.weights,
+            past={},
+            whole=_offered(nodes, Counter(usage(holders)) + self._coming(nodes)),
+            allowed=budgets.allowed if budgets is not None else (),
+            node_rows=nodes.rows,
+        )
+
+    def _coming(self, nodes: NodeState) -> Counter[str]:
+        """What pods that are leaving open nodes still hold there."""
+        sums: Counter[str] = Counter()
+        for pod in self.books.leaving.values():
+            row = nodes.rows.get(pod.node)
+            if row is not None and not nodes.unschedulable[row]:
+                sums.update(dict(pod.request))
+        return sums
+
+    def cover(self, pod: PodRecord) -> Cover | None:
+        """The disruption budget over a pod."""
+        return self._covers(pod)
+
+
+def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
+    open_rows = ~nodes.unschedulable
+    free = totals(nodes.allocatable[open_rows] - nodes.used[open_rows])
+    return {name: max(0, amount + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}

@@ -1,0 +1,276 @@
+"""What goes on beside the turns, at a pace of its own: the ends of promises and rests, status, and metrics."""
+
+import asyncio
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import structlog
+
+from fairlead.kube import timestamps
+from fairlead.kube.client import Client
+from fairlead.kube.codec.queues import DEFAULT
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
+from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.turn_types import FairTurn, JobSource, LiveJob, Promise
+from fairlead.live.queue import status
+from fairlead.live.queue.evictor import Evictor, Holds
+from fairlead.live.queue.metrics import QueueMetrics
+from fairlead.live.queue.pod_status import PodStatusWriter
+from fairlead.live.runtime.aside import WRITING, Aside
+from fairlead.live.runtime.outbox import together
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.model.reasons import Finding
+
+MOST_WRITES = 100
+"""Status patches a round; the rest waits for the next one, those written longest ago first."""
+IN_FLIGHT = 8
+LOST = 15.0
+"""Seconds after the last pod left in which the room that was made must be taken; nobody is parked that long."""
+DUTY = 50
+"""A look at the whole takes at most one part in so many of the time."""
+
+What = tuple[Resource[Any], Key]
+Write = tuple[What, dict[str, Any]]
+"""A merge patch of the status of one object."""
+Standing = tuple[Key, PodGroup, LiveJob, Finding | None]
+"""A PodGroup, its job, and what stops that."""
+
+log = structlog.get_logger("queue")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Sight:
+    """What upkeep looks at: the objects as the server has them, pods as the cache has them, and turns."""
+
+    groups: Callable[[], Mapping[Key, PodGroup]]
+    native: Callable[[], Mapping[Key, NativePodGroup]]
+    queues: Callable[[], Mapping[Key, VolcanoQueue]]
+    pod: Callable[[Key], PodRecord | None]
+    generation: Callable[[], int]
+    """Grows with every change of what is shared."""
+    look: Callable[[], FairTurn]
+    """How everybody stands, without granting anything."""
+    would: Callable[[], FairTurn]
+    """A turn with evictions that nobody acts on."""
+    leaving: Callable[[], int]
+    """How many of our pods are on their way out."""
+    nominated: Callable[[], Iterable[Key]]
+    """Our pods that wait and say that a node is being cleared for them."""
+
+
+class StatusLoop:
+    """Runs in every instance and acts in the one that leads. In shadow nothing is written."""
+
+    def __init__(
+        self,
+        client: Client,
+        fair: Holds,
+        sight: Sight,
+        evictor: Evictor,
+        marks: PodStatusWriter,
+        measures: QueueMetrics,
+        *,
+        wall: Callable[[], float],
+        monotonic: Callable[[], float],
+        nudge: Callable[[], None],
+        leads: Callable[[], bool],
+        period: float,
+        hold_seconds: float,
+        writes: bool,
+        tells_evictions: bool,
+        pulse: Pulse,
+        aside: Aside | None = None,
+    ) -> None:
+        self._client = client
+        self._fair = fair
+        self._sight = sight
+        self._evictor = evictor
+        self._marks = marks
+        self._measures = measures
+        self._wall = wall
+        self._now = monotonic
+        self._nudge = nudge
+        self._leads = leads
+        self._period = period
+        self._hold_seconds = hold_seconds
+        self._writes = writes
+        self._tells_evictions = tells_evictions
+        self._aside = aside or Aside()
+        self._pulse = pulse
+        self._seen = -1
+        self._next_look = 0.0
+        self._unwritten = False
+        self._written: dict[What, int] = {}
+        self._round = 0
+        self._calm_since: float | None = None
+        self._turn: FairTurn | None = None
+        self._found: dict[str, Finding] = {}
+
+    def took_turn(self, turn: FairTurn) -> None:
+        """Remember what the turn found: it asked the nodes, which a look does not."""
+        self._found = {row.name: row.finding for row in turn.sharing.jobs if row.finding is not None}
+
+    async def run(self) -> None:
+        """Go round until cancelled."""
+        while True:
+            self._pulse.beat("status", self._period + CALL_SECONDS)
+            await asyncio.sleep(self._period)
+            if self._leads():
+                await self.round()
+
+    async def round(self) -> None:
+        """One look at everything."""
+        self._evictor.rested()
+        await self._keep_promises()
+        if self._sight.generation() != self._seen and self._now() >= self._next_look:
+            self._look()
+        elif not self._unwritten:
+            return
+        if self._writes and self._turn is not None:
+            await self._write(self._turn)
+
+    async def _keep_promises(self) -> None:
+        """End the promises whose pods wait no longer, and those whose room did not come in time."""
+        held, lost = 0, self._lost()
+        for promise in list(self._fair.promises.values()):
+            if promise.begun:
+                continue
+            waiting = [key for key in promise.places if self._waits(key)]
+            late = self._now() - promise.at > self._hold_seconds
+            if waiting and not late and not lost:
+                held += len(waiting)
+                continue
+            if waiting and late:
+                self._too_late(promise)
+            self._fair.withdraw(promise.job)
+            self._nudge()
+        self._measures.held.set(held)
+        promised = {key for promise in self._fair.promises.values() for key in promise.places}
+        # A leader before this one may have nominated pods; what it promised them went with it.
+        nominated = {*self._marks.nominated, *self._sight.nominated()} if self._writes else ()
+        await self._marks.unnominate([key for key in nominated if key not in promised])
+
+    def _lost(self) -> bool:
+        """Whether promises that are still open have no more room to hope for: nobody has been leaving for a while."""
+        if self._sight.leaving() or not self._evictor.idle or not self._fair.promises:
+            self._calm_since = None
+            return False
+        if self._calm_since is None:
+            self._calm_since = self._now()
+        return self._now() - self._calm_since > LOST
+
+    def _waits(self, key: Key) -> bool:
+        pod = self._sight.pod(key)
+        return pod is not None and pod.waits
+
+    def _too_late(self, promise: Promise) -> None:
+        why = f"the room was not there after {self._hold_seconds:g} seconds"
+        log.warning("room is no longer kept", job=promise.job, why=why)
+        self._marks.refused(promise.places, why)
+        self._evictor.bar(promise.job)
+
+    def _look(self) -> None:
+        """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
+        start = self._now()
+        self._seen = self._sight.generation()
+        self._turn = self._sight.look()
+        self._measures.show(self._turn.sharing)
+        if self._tells_evictions and self._turn.sharing.unplaced:
+            self._evictor.would(self._sight.would())
+        self._next_look = self._now() + DUTY * (self._now() - start)
+
+    async def _write(self, turn: FairTurn) -> None:
+        """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
+        self._round += 1
+        jobs = self._by_group(turn, JobSource.GROUP)
+        groups = [
+            (key, group, *(jobs.get(key) or (_empty(key, group), None))) for key, group in self._sight.groups().items()
+        ]
+        work = [*self._group_writes(groups), *self._native_writes(turn), *self._queue_writes(turn, groups)]
+        work.sort(key=lambda each: self._written.get(each[0], 0))
+        self._unwritten = len(work) > MOST_WRITES
+        await together(self._write_one, work[:MOST_WRITES], in_flight=IN_FLIGHT)
+        there = {what for what, _ in work}
+        self._written = {what: when for what, when in self._written.items() if what in there or when == self._round}
+
+    async def _write_one(self, write: Write) -> None:
+        what, patch = write
+        name = "/".join((what[0].label, *what[1]))
+        self._written[what] = self._round
+        try:
+            await self._patch(what, patch)
+        except ApiError as error:
+            # Changed or deleted meanwhile: the watch tells, and the next round writes what is right then.
+            self._unwritten = True
+            if not (error.conflict or error.not_found):
+                log.warning("status not written", what=name, why=str(error))
+        except KubeError as error:
+            self._unwritten = True
+            log.warning("status not written", what=name, why=str(error))
+
+    async def _patch(self, what: What, patch: dict[str, Any]) -> None:
+        resource, (namespace, name) = what
+        # Volcano's PodGroup has no status subresource.
+        part = "" if resource is POD_GROUPS else "status"
+        await self._client.patch(resource, name, patch, namespace=namespace, subresource=part)
+
+    def _by_group(self, turn: FairTurn, source: JobSource) -> dict[Key, tuple[LiveJob, Finding | None]]:
+        """The jobs of PodGroups by namespace and name, with what stops them."""
+        rows = zip(turn.jobs, turn.sharing.jobs, strict=True)
+        return {
+            (job.namespace, job.name): (job, row.finding or self._found.get(job.key) if job.waiting else None)
+            for job, row in rows
+            if job.source is source
+        }
+
+    def _group_writes(self, groups: Iterable[Standing]) -> Iterator[Write]:
+        now = timestamps.whole(self._wall())
+        for key, group, job, finding in groups:
+            yield from self._made(POD_GROUPS, key, partial(status.group_patch, group, job, finding, now))
+
+    def _native_writes(self, turn: FairTurn) -> Iterator[Write]:
+        """Only groups with pods of ours: the others may be those of another scheduler."""
+        now = timestamps.whole(self._wall())
+        groups = self._sight.native()
+        for key, (job, finding) in self._by_group(turn, JobSource.NATIVE).items():
+            if key in groups:
+                make = partial(status.native_patch, groups[key], job, finding, now)
+                yield from self._made(NATIVE_POD_GROUPS, key, make)
+
+    def _made(self, resource: Resource[Any], key: Key, make: Callable[[], dict[str, Any] | None]) -> Iterator[Write]:
+        """The write of one object's status; one that makes this raise is set aside (docs/decisions/0201)."""
+        patch: dict[str, Any] | None = None
+        with self._aside.around(resource.refer(key[1], namespace=key[0]), WRITING):
+            patch = make()
+        if patch is not None:
+            yield (resource, key), patch
+
+    def _queue_writes(self, turn: FairTurn, groups: Iterable[Standing]) -> Iterator[Write]:
+        queues = {name: queue for (_, name), queue in self._sight.queues().items()}
+        if not queues:
+            return
+        held = status.allocated(turn.jobs, queues)
+        phases: dict[str, Counter[str]] = defaultdict(Counter)
+        for _, _, job, finding in groups:
+            phases[job.queue][status.phase(job, finding)] += 1
+        for name, queue in queues.items():
+            yield from self._made(QUEUES, ("", name), partial(status.queue_patch, queue, held[name], phases[name]))
+
+
+def _empty(key: Key, group: PodGroup) -> LiveJob:
+    """The job of a PodGroup without pods."""
+    least = group.spec.min_member
+    return LiveJob(
+        key=f"{JobSource.GROUP}/{key[0]}/{key[1]}",
+        source=JobSource.GROUP,
+        namespace=key[0],
+        name=key[1],
+        queue=group.spec.queue or DEFAULT,
+        roles=(),
+        min_member=1 if least is None else least,
+    )

@@ -1,0 +1,126 @@
+"""What the scheduler does for fairness besides deciding, put together: evictions, status, metrics, reservation."""
+
+import asyncio
+from collections.abc import Callable
+from dataclasses import replace
+
+from fairlead.kube.client import Client
+from fairlead.kube.events import Recorder
+from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
+from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.cluster.records import Key
+from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.queue.contested_turn import take_turn
+from fairlead.live.queue.evictor import Evictor
+from fairlead.live.queue.metrics import QueueMetrics
+from fairlead.live.queue.pod_status import PodStatusWriter
+from fairlead.live.queue.status_loop import Sight, StatusLoop
+from fairlead.live.runtime.evictions import Evictions
+from fairlead.live.scheduler.component import Scheduler
+from fairlead.live.settings import Configuration
+
+PATIENCE = 5_000
+"""A turn searches for the fewest victims no longer than about a tenth of a second: watches and binds wait for it."""
+
+
+class QueueWiring:
+    """Hangs on to the turns of a scheduler. While `evictions.allowed` is not set, nobody is evicted, only told of."""
+
+    def __init__(
+        self,
+        client: Client,
+        scheduler: Scheduler,
+        configuration: Configuration,
+        *,
+        recorder: Recorder | None,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+        leads: Callable[[], bool] = lambda: True,
+    ) -> None:
+        settings, shadow = configuration.queue, scheduler.options.shadow
+        allowed = configuration.evictions.allowed
+        self._scheduler = scheduler
+        self._wall = wall
+        scheduler.fair.policy = SharePolicy(
+            preempt=settings.preempt and (allowed or shadow),
+            reserve_after=settings.reserve_after_seconds,
+            patience=PATIENCE,
+        )
+        measures = QueueMetrics(scheduler.measures.registry)
+        evictions = Evictions(
+            client,
+            namespace=configuration.evictions.namespace,
+            switch=configuration.evictions.switch,
+            allowed=allowed and not shadow,
+            per_minute=configuration.evictions.per_minute,
+            clock=wall,
+        )
+        marks = PodStatusWriter(client, recorder, scheduler.cache.pods.get, wall)
+        self._evictor = Evictor(
+            scheduler.fair,
+            evictions,
+            marks,
+            measures,
+            clock=monotonic,
+            nudge=scheduler.stir,
+            leads=leads,
+            shadow=shadow,
+            pulse=scheduler.pulse,
+        )
+        self._upkeep = StatusLoop(
+            client,
+            scheduler.fair,
+            Sight(
+                groups=lambda: scheduler.objects(POD_GROUPS),
+                native=lambda: scheduler.objects(NATIVE_POD_GROUPS),
+                queues=lambda: scheduler.objects(QUEUES),
+                pod=scheduler.cache.pods.get,
+                generation=lambda: scheduler.books.generation,
+                look=lambda: scheduler.fair.look(scheduler.cache.view().nodes, wall()),
+                would=self._would,
+                leaving=lambda: len(scheduler.books.leaving),
+                nominated=self._nominated,
+            ),
+            self._evictor,
+            marks,
+            measures,
+            wall=wall,
+            monotonic=monotonic,
+            nudge=scheduler.stir,
+            leads=lambda: leads() and scheduler.synced,
+            period=settings.status_seconds,
+            hold_seconds=settings.hold_seconds,
+            writes=not shadow,
+            tells_evictions=settings.preempt and not allowed,
+            aside=scheduler.aside,
+            pulse=scheduler.pulse,
+        )
+        scheduler.on_turn = self._took_turn
+
+    async def run(self) -> None:
+        """Work until cancelled."""
+        async with asyncio.TaskGroup() as group:
+            group.create_task(self._evictor.run())
+            group.create_task(self._upkeep.run())
+
+    def lost(self) -> None:
+        """This instance leads no longer: evictions that have not begun are given up."""
+        self._evictor.lost()
+
+    def _took_turn(self, turn: FairTurn) -> None:
+        self._upkeep.took_turn(turn)
+        self._evictor.took_turn(turn)
+
+    def _nominated(self) -> list[Key]:
+        name, waiting = self._scheduler.options.name, self._scheduler.cache.waiting
+        return [key for key, pod in waiting.items() if pod.nominated and pod.scheduler == name]
+
+    def _would(self) -> FairTurn:
+        """What a turn with evictions would be; nobody acts on it."""
+        fair, scheduler = self._scheduler.fair, self._scheduler
+        before = fair.policy
+        fair.policy = replace(before, preempt=True)
+        try:
+            return take_turn(fair, scheduler.site(), None, self._wall())[0]
+        finally:
+            fair.policy = before

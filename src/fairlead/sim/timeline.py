@@ -1,0 +1,203 @@
+"""A scenario made ready to run."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+
+from fairlead.engine.tier_parts import CAPACITY
+from fairlead.model.amounts import amount, amounts
+from fairlead.model.columns import Int
+from fairlead.model.errors import InputError
+from fairlead.model.nodestate import NodeRecord, NodeState, node_state
+from fairlead.model.population import Population
+from fairlead.model.queuestate import QueueEntry
+from fairlead.model.selectors import integer
+from fairlead.model.snapshot import Site
+from fairlead.sim.durations import milliseconds
+from fairlead.sim.events import Arrival, Outage, Scale, Timeline
+from fairlead.sim.generate import generated, lives
+from fairlead.sim.inputs import APP, ZONE, arrival, request_of, shape_of, tier_of
+from fairlead.sim.rng import Draws
+from fairlead.sim.scenario import EventIn, NodesIn, Scenario, ScenarioWorkload, SelectIn
+
+
+def story(
+    written: Scenario,
+    *,
+    site: Site | None = None,
+    trace: Sequence[Arrival] = (),
+    seed: int | None = None,
+    until_ms: int | None = None,
+) -> Timeline:
+    """Everything that happens, worked out beforehand. `site` is the cluster of the scenario's manifests."""
+    seed = written.seed if seed is None else seed
+    until = milliseconds(written.until, "$.until") if until_ms is None else until_ms
+    nodes = _nodes(written, site)
+    arrivals = [
+        *(_standing(site) if site else ()),
+        *(one for row, each in enumerate(written.workloads) for one in _arrivals(each, f"$.workloads[{row}]")),
+        *(
+            one
+            for row, each in enumerate(written.generate)
+            for one in generated(each, seed, until, f"$.generate[{row}]")
+        ),
+        *trace,
+    ]
+    if not arrivals:
+        raise InputError("$", "nothing ever arrives; expected workloads, generate, a trace or manifests")
+    known = {each.workload.title for each in arrivals}
+    scales, outages = _events(written.events, nodes, known, seed)
+    for row, life in enumerate(written.lives):
+        rows = _matching(nodes, SelectIn(tier=life.tier), f"$.lives[{row}]").tolist()
+        outages.extend(lives(life, rows, seed, until, f"$.lives[{row}]"))
+    return Timeline(
+        name=written.name,
+        seed=seed,
+        until_ms=until,
+        cycle_ms=max(milliseconds(written.cycle, "$.cycle"), 1),
+        nodes=nodes,
+        population=Population(namespaces=site.population.namespaces) if site else Population(),
+        queues=_queues(written, site),
+        weights={**(site.weights if site else {}), **written.namespaces},
+        arrivals=tuple(arrivals),
+        scales=tuple(scales),
+        outages=tuple(outages),
+    )
+
+
+def _nodes(written: Scenario, site: Site | None) -> NodeState:
+    if site is not None and written.nodes:
+        raise InputError("$.nodes", "the manifests have nodes already; expected one or the other")
+    if site is not None and len(site.nodes.names):
+        return _emptied(site)
+    records = [record for row, each in enumerate(written.nodes) for record in _records(each, f"$.nodes[{row}]")]
+    if not records:
+        raise InputError("$.nodes", "there is no node; expected at least one")
+    names = [record.name for record in records]
+    if len(set(names)) != len(names):
+        raise InputError("$.nodes", "two groups have the same name; expected distinct names")
+    return node_state(records)
+
+
+def _emptied(site: Site) -> NodeState:
+    """The nodes without the replicas of the site's own workloads, which arrive anew; others keep their room."""
+    nodes, used = site.nodes, site.nodes.used.copy()
+    for workload in site.workloads:
+        there = site.present.get(workload.key)
+        for name, amount_each in workload.shape.request if there is not None else ():
+            column = nodes.column(name)
+            if column is not None and there is not None:
+                used[:, column] -= there * amount_each
+    return replace(nodes, used=np.maximum(used, 0))
+
+
+def _records(written: NodesIn, path: str) -> Iterator[NodeRecord]:
+    offered = {
+        "cpu": amount("cpu", written.cpu, f"{path}.cpu"),
+        "memory": amount("memory", written.memory, f"{path}.memory"),
+        "pods": written.pods,
+        **amounts(written.resources, f"{path}.resources"),
+    }
+    for number in range(written.count):
+        labels = dict(written.labels)
+        if written.tier:
+            labels[CAPACITY] = written.tier
+        if written.zones:
+            labels[ZONE] = written.zones[number % len(written.zones)]
+        yield NodeRecord(name=f"{written.name}-{number + 1}", allocatable=offered, labels=labels)
+
+
+def _queues(written: Scenario, site: Site | None) -> tuple[QueueEntry, ...]:
+    own = tuple(
+        QueueEntry(
+            name=each.name, weight=each.weight, capability=amounts(each.capability, f"$.queues[{row}].capability")
+        )
+        for row, each in enumerate(written.queues)
+    )
+    named = {queue.name for queue in own}
+    return (*own, *(queue for queue in (site.queues if site else ()) if queue.name not in named))
+
+
+def _standing(site: Site) -> Iterator[Arrival]:
+    """The workloads of the manifests arrive at the start."""
+    for workload in site.workloads:
+        yield Arrival(at_ms=0, workload=workload)
+
+
+def _arrivals(written: ScenarioWorkload, path: str) -> Iterator[Arrival]:
+    request = request_of(written.cpu, written.memory, written.resources, path)
+    shape = shape_of(written.namespace, request, {APP: written.name, **written.labels}, written.spread)
+    every = 0 if written.every is None else milliseconds(written.every, f"{path}.every")
+    if written.times > 1 and not every:
+        raise InputError(f"{path}.every", "is missing; expected how often the workload comes")
+    first = milliseconds(written.at, f"{path}.at")
+    duration = None if written.duration is None else milliseconds(written.duration, f"{path}.duration")
+    for turn in range(written.times):
+        yield arrival(
+            first + turn * every,
+            written.name if written.times == 1 else f"{written.name}-{turn + 1}",
+            shape,
+            written.replicas,
+            duration,
+            queue=written.queue,
+            priority=written.priority,
+            gang=written.gang,
+            tier=tier_of(written.tier, f"{path}.tier"),
+        )
+
+
+def _events(
+    written: Sequence[EventIn], nodes: NodeState, known: set[str], seed: int
+) -> tuple[list[Scale], list[Outage]]:
+    scales: list[Scale] = []
+    outages: list[Outage] = []
+    for row, event in enumerate(written):
+        path = f"$.events[{row}]"
+        at = milliseconds(event.at, f"{path}.at")
+        told = [name for name in ("interrupt", "fail", "scale", "finish") if getattr(event, name) is not None]
+        if len(told) != 1:
+            raise InputError(path, "expected exactly one of interrupt, fail, scale and finish")
+        title = event.scale or event.finish
+        if title is not None:
+            if title not in known:
+                raise InputError(f"{path}.{told[0]}", f"{title!r} never arrives; expected NAMESPACE/NAME of a workload")
+            if event.scale is not None and event.replicas is None:
+                raise InputError(f"{path}.replicas", "is missing; expected how many there are to be")
+            scales.append(Scale(at_ms=at, title=title, replicas=event.replicas or 0))
+            continue
+        select = event.fail or event.interrupt
+        assert select is not None  # exactly one is told
+        if event.interrupt is not None and not (select.tier or select.nodes or select.labels):
+            select = SelectIn(tier="spot", share=select.share)
+        rows = _share(_matching(nodes, select, path), select.share, Draws(seed, path), path)
+        back = None if event.back is None else at + milliseconds(event.back, f"{path}.back")
+        outages.append(Outage(at_ms=at, rows=tuple(rows.tolist()), back_ms=back))
+    return scales, outages
+
+
+def _matching(nodes: NodeState, select: SelectIn, path: str) -> Int:
+    """Rows of the nodes that are meant; none is a mistake."""
+    unknown = [name for name in select.nodes if name not in nodes.rows]
+    if unknown:
+        raise InputError(f"{path}.nodes", f"there is no node {unknown[0]!r}")
+    mask = np.ones(len(nodes.names), dtype=np.bool_)
+    if select.nodes:
+        mask[:] = False
+        mask[[nodes.rows[name] for name in select.nodes]] = True
+    wanted: Mapping[str, str] = {**select.labels, **({CAPACITY: select.tier} if select.tier else {})}
+    for key, value in wanted.items():
+        column = nodes.labels.get(ZONE if key == "zone" else key)
+        code = column.values.index(value) if column is not None and value in column.values else None
+        mask &= np.zeros_like(mask) if column is None or code is None else column.codes == code
+    if not mask.any():
+        raise InputError(path, "no node matches")
+    return np.flatnonzero(mask)
+
+
+def _share(rows: Int, share: str, draws: Draws, path: str) -> Int:
+    percent = integer(share.removesuffix("%")) if share.endswith("%") else None
+    if percent is None or not 0 <= percent <= 100:
+        raise InputError(f"{path}.share", f'{share!r}; expected a percentage such as "50%"')
+    chosen: Int = rows[draws.some(-(-len(rows) * percent // 100), len(rows))]
+    return chosen
