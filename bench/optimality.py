@@ -70,7 +70,7 @@ def _nodes(draw: Random, size: int) -> list[dict[str, Any]]:
 
 
 def _added(nodes: list[dict[str, Any]], strategy: str, need: int) -> list[int]:
-    problem = strict({"strategy": strategy, "count": need, "nodes": nodes, "partial": True}, place.PlaceProblem)
+    problem = strict({"strategy": strategy, "count": need, "nodes": nodes, "partial": True}, place.PROBLEM)
     placements = place.solve(problem).placements
     return [int(placements.get(node["name"], 0)) for node in nodes]
 
@@ -211,7 +211,7 @@ def shared(draw: Random, size: int) -> tuple[int, tuple[share.NamespaceRow, ...]
                 if ask
             ],
         },
-        share.ShareProblem,
+        share.PROBLEM,
     )
     return min(total, sum(asks)), tuple(share.solve(problem).namespaces)
 
@@ -232,7 +232,7 @@ def _storage(draw: Random, size: int, replicas: int) -> Result:
                 for row, left in enumerate(usable)
             ],
         },
-        balance.BalanceProblem,
+        balance.PROBLEM,
     )
     decision = balance.solve(problem)
     assert isinstance(decision, balance.Balance)

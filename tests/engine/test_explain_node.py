@@ -11,7 +11,7 @@ from fairlead.text.documents import strict
 
 def told(problem: dict[str, Any]) -> list[str]:
     """The explanation of the decision on a problem."""
-    return list(lines(place.solve(strict(problem, place.PlaceProblem))))
+    return list(lines(place.solve(strict(problem, place.PROBLEM))))
 
 
 def nodes(*counts: int, **more: Any) -> list[dict[str, Any]]:

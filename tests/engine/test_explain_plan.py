@@ -195,7 +195,7 @@ def stored(*usable: int) -> Plan:
     nodes = [
         {"name": f"n{row}", "disks": [{"name": "d", "usable": each, "total": 1000}]} for row, each in enumerate(usable)
     ]
-    decision = balance.solve(strict({"size": 20, "replicas": 1, "nodes": nodes}, balance.BalanceProblem))
+    decision = balance.solve(strict({"size": 20, "replicas": 1, "nodes": nodes}, balance.PROBLEM))
     assert isinstance(decision, balance.Balance)
     return Plan(divided=(), sites=(), storage={"": decision})
 

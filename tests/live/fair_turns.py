@@ -116,7 +116,7 @@ class Place4:
 
 def sharing(gains: Mapping[str, tuple[int, int]]) -> Sharing:
     """A decision about nothing, with these gains."""
-    bare = share.solve(strict({"total": {"cpu": 1}, "jobs": []}, share.ShareProblem))
+    bare = share.solve(strict({"total": {"cpu": 1}, "jobs": []}, share.PROBLEM))
     made = {
         job: Gain(part="jobs' shares", before=(Fraction(before),), after=(Fraction(after),))
         for job, (before, after) in gains.items()

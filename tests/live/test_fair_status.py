@@ -247,9 +247,7 @@ class Office(Place4):
             for job in self.jobs.values()
         ]
         problem = {"total": {"cpu": 8}, "queues": [{"name": "q"}], "jobs": jobs}
-        return FairTurn(
-            sharing=share.solve(strict(problem, share.ShareProblem)), jobs=tuple(self.jobs.values()), grants=()
-        )
+        return FairTurn(sharing=share.solve(strict(problem, share.PROBLEM)), jobs=tuple(self.jobs.values()), grants=())
 
 
 def test_room_that_will_not_come_is_no_longer_kept() -> None:
@@ -422,7 +420,7 @@ def test_metrics_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
         {"name": f"j{n}", "queue": f"q{n}", "namespace": f"s{n}", "replicas": n + 1, "request": {"cpu": 1}}
         for n in range(4)
     ]
-    decision = share.solve(strict({"total": {"cpu": 5}, "jobs": jobs}, share.ShareProblem))
+    decision = share.solve(strict({"total": {"cpu": 5}, "jobs": jobs}, share.PROBLEM))
     shown.show(decision)
     names = [sample.labels["queue"] for sample in next(iter(shown.distance.collect())).samples]
     assert len(names) == 2

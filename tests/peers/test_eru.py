@@ -21,7 +21,7 @@ def case_id(case: dict[str, Any]) -> str:
 
 def solved(problem: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a problem."""
-    typed = strict(problem, place.PlaceProblem)
+    typed = strict(problem, place.PROBLEM)
     return place.answer(typed, place.solve(typed))
 
 

@@ -21,7 +21,7 @@ def case_id(case: dict[str, Any]) -> str:
 
 def solved(problem: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a problem."""
-    typed = strict(problem, divide.DivideProblem)
+    typed = strict(problem, divide.PROBLEM)
     return divide.answer(typed, divide.solve(typed))
 
 
@@ -68,7 +68,7 @@ def test_five_equal_clusters_all_win_where_webster_lets_three_never_win() -> Non
                     "policy": {"mode": mode},
                     "clusters": clusters,
                 },
-                divide.DivideProblem,
+                divide.PROBLEM,
             )
             for number in range(500)
         ]

@@ -45,7 +45,7 @@ def problems(draw: st.DrawFn) -> dict[str, Any]:
 
 def solved(problem: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer."""
-    typed = strict(problem, place.PlaceProblem)
+    typed = strict(problem, place.PROBLEM)
     return place.answer(typed, place.solve(typed))
 
 

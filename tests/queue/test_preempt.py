@@ -10,7 +10,7 @@ from fairlead.text.documents import strict
 
 def answered(value: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a problem with `preempt`."""
-    asked = strict({"preempt": True, **value}, share.ShareProblem)
+    asked = strict({"preempt": True, **value}, share.PROBLEM)
     return share.answer(asked, share.solve(asked))
 
 
@@ -309,7 +309,7 @@ def test_evictions_say_by_what_the_allocation_became_better() -> None:
         "queues": TWO,
         "jobs": [runs("mine", 4, queue="a", minMember=1), job("theirs", 2, queue="b")],
     }
-    decision = share.solve(strict({"preempt": True, **value}, share.ShareProblem))
+    decision = share.solve(strict({"preempt": True, **value}, share.PROBLEM))
     gain = decision.gains["theirs"]
     assert gain is not None
     assert gain.better

@@ -13,7 +13,7 @@ from tests.queue.tables import TABLES, Table, problem
 
 def answered(value: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a problem."""
-    asked = strict(value, share.ShareProblem)
+    asked = strict(value, share.PROBLEM)
     return share.answer(asked, share.solve(asked))
 
 

@@ -11,7 +11,7 @@ from fairlead.text.documents import strict
 
 def answered(value: dict[str, Any]) -> dict[str, Any]:
     """The JSON answer to a problem."""
-    asked = strict(value, share.ShareProblem)
+    asked = strict(value, share.PROBLEM)
     return share.answer(asked, share.solve(asked))
 
 

@@ -17,6 +17,9 @@ class ManifestDivision:
     """Stands for the type of a problem: manifests are read before."""
 
 
+PROBLEM = ManifestDivision
+
+
 def is_manifest(raw: bytes) -> bool:
     """Whether the text holds Kubernetes objects rather than a problem."""
     return b"apiVersion" in raw and b"kind" in raw

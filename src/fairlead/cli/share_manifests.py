@@ -19,6 +19,9 @@ class ManifestShare:
     reserve_after: int | None
 
 
+PROBLEM = ManifestShare
+
+
 def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int | None) -> ManifestShare:
     """The problem that the manifests pose; `raw` is the text of `source` if it is read already. Errors end it."""
     from fairlead.kube.manifests.catalogue import catalogue

@@ -34,7 +34,7 @@ class _Splitting:
     def __init__(self, existing: "Existing", tier: "TierSettings", explain: bool) -> None:
         from fairlead.kube.admission.review import Review
 
-        self.Problem = Review
+        self.PROBLEM = Review
         self.existing = existing
         self.tier = tier
         self.explain = explain

@@ -25,7 +25,7 @@ Explain = Callable[[Any], Sequence[str]]
 class Verb(Protocol):
     """A module of `fairlead.problems`."""
 
-    Problem: type[Any]
+    PROBLEM: type[Any]
 
     def solve(self, problem: Any, /) -> "Decision": ...
 
@@ -108,7 +108,7 @@ def problems(verb: Verb, raw: bytes, source: str) -> list[Any]:
             found.append(document)
             continue
         try:
-            found.append(strict(document.value, verb.Problem))
+            found.append(strict(document.value, verb.PROBLEM))
         except InputError as error:
             found.append(error.within(f"{document.place}: $"))
     return found

@@ -117,6 +117,10 @@ REUSE_RETRIES = 5
 """A failed replica that was rebuilt in vain this often is given up."""
 
 
+PROBLEM = BalanceProblem
+"""What `cli.verb` decodes."""
+
+
 def solve(problem: BalanceProblem) -> Balance | Rebalance:
     """Placements, or moves where the problem asks to rebalance; bad values are `InputError` with their place."""
     policy = _policy(problem)

@@ -158,6 +158,10 @@ class DivideProblem(_Strict, kw_only=True, frozen=True):
     previous: PreviousIn | None = None
 
 
+PROBLEM = DivideProblem
+"""What `cli.verb` decodes."""
+
+
 def solve(problem: DivideProblem) -> Division:
     """Divide."""
     ask = _ask(problem)

@@ -44,6 +44,10 @@ class PlaceProblem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", k
     """Given, the question is another one: this replica at the size of `request`, on its own node."""
 
 
+PROBLEM = PlaceProblem
+"""What `cli.verb` decodes."""
+
+
 def solve(problem: PlaceProblem) -> NodePlacement | Resize:
     """The placement, or InputError where the problem cannot be meant."""
     distinct([node.name for node in problem.nodes], "$.nodes")

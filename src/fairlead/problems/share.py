@@ -10,8 +10,11 @@ from fairlead.model.decision import decision_record
 from fairlead.model.errors import InputError
 from fairlead.model.queuestate import QueueState
 from fairlead.model.reasons import Finding
-from fairlead.problems.share_fields import ShareProblem as ShareProblem
+from fairlead.problems.share_fields import ShareProblem
 from fairlead.problems.share_state import moment, state_of
+
+PROBLEM = ShareProblem
+"""What `cli.verb` decodes."""
 
 
 def solve(problem: ShareProblem) -> Sharing:
