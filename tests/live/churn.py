@@ -17,9 +17,9 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS
+from fairlead.live.cluster.interning import MOST
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.sharing import MOST
 
 STANDING = 20
 """Nodes that are there at a time."""

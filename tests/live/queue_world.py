@@ -20,13 +20,13 @@ from fairlead.kube.resources import (
 )
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.turn_types import FairTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.node_fits import TurnSite
 from fairlead.live.queue.promises import Promises
-from fairlead.live.scheduler.decide import PodSetOutcome
 
 NOW = 1_000_000.0
 AT = "1970-01-12T13:46:40Z"

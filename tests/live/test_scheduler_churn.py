@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.kube.codec import memo
 from fairlead.live.cluster import rules
-from fairlead.live.scheduler.sharing import Shared
+from fairlead.live.cluster.interning import Shared
 from tests.live.churn import LIVES, STANDING, Churn, sizes
 
 ROOT = Path(__file__).parents[2]

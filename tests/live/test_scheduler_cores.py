@@ -16,9 +16,10 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.decide import PodSetOutcome, batches, decide, grouped
+from fairlead.live.scheduler.decide import batches, decide
 from tests.kube.virtual import run
 
 RECORDS = Records()

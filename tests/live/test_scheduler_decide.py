@@ -15,9 +15,10 @@ from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.decide import PodSetOutcome, batches, decide, grouped
+from fairlead.live.scheduler.decide import batches, decide
 from fairlead.live.scheduler.messages import explanation
 from fairlead.live.scheduler.pending import WAKES
 from fairlead.live.scheduler.volume_binder import VolumeBinder

@@ -21,8 +21,8 @@ from fairlead.kube.manifests.load import read_manifests
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.objects.pod import PodSpec
 from fairlead.kube.resources import NODES, PODS
+from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.decide import PodSetOutcome
 from fairlead.model.shape import Shape
 from tests.kube.virtual import run
 from tests.node.test_group import shapes

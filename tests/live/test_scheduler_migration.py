@@ -10,10 +10,11 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.csi_migration import MIGRATED_PLUGINS
+from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.storage import ClaimCache
-from fairlead.live.scheduler.decide import PodSetOutcome, decide, grouped
-from fairlead.live.scheduler.migration import MIGRATED_PLUGINS
+from fairlead.live.scheduler.decide import decide
 from tests.live.test_scheduler_storage import BOUND, claim, storage, tell
 
 EBS, ZONE = "ebs.csi.aws.com", "topology.kubernetes.io/zone"

@@ -10,8 +10,9 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.pod_sets import grouped
 from fairlead.live.cluster.records import Records
-from fairlead.live.scheduler.decide import batches, decide, grouped
+from fairlead.live.scheduler.decide import batches, decide
 from tests.cluster.checker import Cluster, violations
 from tests.cluster.mixes import HOST, Mix, node_labels
 

@@ -8,8 +8,8 @@ import pytest
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints.reasons import CLAIM_MISSING, NO_ROOM, NOT_NEAR
 from fairlead.levels.queue.reasons import NODES_FULL
+from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.scheduler.decide import PodSet, PodSetOutcome
 from fairlead.live.scheduler.pending import BOUND, EDIT, FIRST_WAIT, NODE, POD, QUEUE, VOLUME, Pending
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Finding, Reason, because

@@ -13,12 +13,12 @@ import msgspec
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.changes import Change
-from fairlead.live.queue.job_cache import Books
+from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.records import Records
 
 cache, records = Cache(), Records()
-books = Books(cache.rules)
+books = JobCache(cache.rules)
 for number in range({nodes}):
     node = {{"metadata": {{"name": f"node-{{number}}", "labels": {{"kubernetes.io/hostname": f"node-{{number}}",
             "topology.kubernetes.io/zone": "abc"[number % 3]}}}},

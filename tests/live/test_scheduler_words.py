@@ -13,9 +13,9 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import EVENTS, NODES, PODS
 from fairlead.levels.node.constraints.reasons import NO_ROOM
+from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.decide import PodSet, PodSetOutcome
 from fairlead.live.scheduler.messages import summary
 from fairlead.live.scheduler.notifier import BURST, PER_SECOND, REWORD, EventPace, PodNotifier
 from fairlead.model.decision import Rejection

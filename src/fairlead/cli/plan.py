@@ -83,11 +83,11 @@ def command(
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     asked = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
     live = collected(kubeconfig, context) if cluster else []
-    with progress() as told:
-        found, view = read(sources, strict=strict, live=live, told=told)
+    with progress() as on_progress:
+        found, view = read(sources, strict=strict, live=live, on_progress=on_progress)
         changed = apply(view, asked)
-        decided = plan(view, told=told)
-        then = plan(changed, told=told) if changed is not view else decided
+        decided = plan(view, on_progress=on_progress)
+        then = plan(changed, on_progress=on_progress) if changed is not view else decided
     if html:
         from fairlead.web.saved import plan_file
 
@@ -112,17 +112,17 @@ def command(
 
 
 def read(
-    sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = (), told: OnProgress = no_progress
+    sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = (), on_progress: OnProgress = no_progress
 ) -> tuple["Catalogue", "Snapshot"]:
     """The snapshot of the sources and of what was read live.
 
-    What is broken is told on standard error, and ends the command where it must.
+    What is broken is on_progress on standard error, and ends the command where it must.
     """
     from fairlead.kube.manifests.view import viewed
 
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
-    found, view = viewed(sources, live, told, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
+    found, view = viewed(sources, live, on_progress, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)
     if found.errors and (strict or not found.objects):

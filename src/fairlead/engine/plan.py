@@ -49,10 +49,10 @@ class Plan:
         )
 
 
-def plan(snapshot: Snapshot, tiers: Tiers | None = None, told: OnProgress = no_progress) -> Plan:
+def plan(snapshot: Snapshot, tiers: Tiers | None = None, on_progress: OnProgress = no_progress) -> Plan:
     """Decide everything that the snapshot asks for. The same snapshot gives the same plan.
 
-    `told` follows the workloads that are being placed.
+    `on_progress` follows the workloads that are being placed.
     """
     tiers = tiers or Tiers()
     names = {site.name for site in snapshot.sites}
@@ -65,7 +65,7 @@ def plan(snapshot: Snapshot, tiers: Tiers | None = None, told: OnProgress = no_p
                 *((each.workload, each.division.placements.get(site.name, 0)) for each in divided),
             ],
             tiers,
-            told,
+            on_progress,
         )
         for site in snapshot.sites
     )

@@ -74,14 +74,14 @@ class SitePlan:
 
 
 def plan_site(
-    site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers, told: OnProgress = no_progress
+    site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers, on_progress: OnProgress = no_progress
 ) -> SitePlan:
     """Plan `asked` (each workload with its replicas here) on the site."""
     ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
     # 1. tier: which replicas must be on demand
     splits = [_split(site, workload, replicas, tiers) for workload, replicas in ordered]
     # 2. queue: how many of each may start; 3. node: where they go
-    sharing, placed, after = _share_and_place(site, splits, told)
+    sharing, placed, after = _share_and_place(site, splits, on_progress)
     paths = tuple(
         Path(
             workload=workload,
@@ -106,7 +106,7 @@ class _Placed:
 
 
 def _share_and_place(
-    site: Site, splits: Sequence[TierSplit], told: OnProgress
+    site: Site, splits: Sequence[TierSplit], on_progress: OnProgress
 ) -> tuple[Sharing, list[_Placed], NodeState]:
     """Share by sums, place by nodes; what the nodes refuse is shared out again among the others.
 
@@ -126,7 +126,7 @@ def _share_and_place(
         placed: dict[int, _Placed] = {}
         for done, row in enumerate(turns):
             if done % 50 == 0:
-                told("placing again" if last else "placing", done, len(turns))
+                on_progress("placing again" if last else "placing", done, len(turns))
             placed[row] = _place(site, ground, splits[row], jobs[row][1], sharing.jobs[row])
         refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None}
         if not refused or last == ROUNDS - 1:

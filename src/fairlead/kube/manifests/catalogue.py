@@ -86,13 +86,13 @@ def cluster_of(item: Any) -> str:
     return annotations.get(CLUSTER, "")
 
 
-def catalogue(manifests: Sequence[Manifest], told: OnProgress = no_progress) -> Catalogue:
+def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progress) -> Catalogue:
     """Decode every manifest; an object that is given twice is an error, the first one counts."""
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
-            told("decoding", row, len(manifests))
+            on_progress("decoding", row, len(manifests))
         kind = KINDS.get((manifest.group, manifest.kind))
         if kind is None:
             found.ignored[f"{manifest.kind}.{manifest.group}".rstrip(".")] += 1

@@ -58,18 +58,18 @@ class Manifest:
 
 
 def read_manifests(
-    sources: Sequence[str], told: OnProgress = no_progress, warn: Callable[[str], None] = lambda words: None
+    sources: Sequence[str], on_progress: OnProgress = no_progress, warn: Callable[[str], None] = lambda words: None
 ) -> tuple[list[Manifest], list[InputError]]:
     """Every object of the sources in order (files of a directory by path), and the errors met on the way.
 
-    `told` follows the bytes read; `warn` is given a sentence where YAML will take long.
+    `on_progress` follows the bytes read; `warn` is given a sentence where YAML will take long.
     """
     manifests: list[Manifest] = []
     errors: list[InputError] = []
     files = [file for source in sources for file in _files(source, errors)]
     whole, done = sum(size for _, size in files), 0
     for name, size in files:
-        told(f"reading {name}", done, whole if size < LARGE else None)
+        on_progress(f"reading {name}", done, whole if size < LARGE else None)
         done += size
         for found in _read(name, warn):
             if isinstance(found, InputError):

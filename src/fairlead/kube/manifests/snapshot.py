@@ -32,10 +32,10 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def snapshot(found: Catalogue, rules: TierRules | None = None, told: OnProgress = no_progress) -> Snapshot:
+def snapshot(found: Catalogue, rules: TierRules | None = None, on_progress: OnProgress = no_progress) -> Snapshot:
     """Everything the objects say, ready for `engine.plan`. What cannot be used is added to the catalogue's errors.
 
-    `told` follows the pods that are looked at.
+    `on_progress` follows the pods that are looked at.
     """
     rules = rules or TierRules()
     reader = Reader(found, rules)
@@ -56,15 +56,15 @@ def snapshot(found: Catalogue, rules: TierRules | None = None, told: OnProgress 
                 why = f"{workload.kind} is in no cluster: no policy propagates it, and it names none"
                 found.errors.append(InputError(workload.title, why))
     of_fleet = [workload for workload, _ in divided]
-    sites = tuple(_site(found, reader, name, homes[name], of_fleet, told) for name in names)
+    sites = tuple(_site(found, reader, name, homes[name], of_fleet, on_progress) for name in names)
     return Snapshot(sites=sites, divided=tuple(divided))
 
 
 def _site(
-    found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload], told: OnProgress
+    found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload], on_progress: OnProgress
 ) -> Site:
     shapes = Shapes()
-    pods = _readable(found, name, shapes, told)
+    pods = _readable(found, name, shapes, on_progress)
     used = used_on_nodes(pods, shapes.request)
     records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
     nodes = node_state(records)
@@ -104,13 +104,13 @@ def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
     return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
 
 
-def _readable(found: Catalogue, name: str, shapes: Shapes, told: OnProgress) -> list[Pod]:
+def _readable(found: Catalogue, name: str, shapes: Shapes, on_progress: OnProgress) -> list[Pod]:
     """The pods whose spec can be read; the others are named among the errors, once, and left out of the catalogue."""
     good, bad = [], []
     pods = found.at(Pod, name)
     for row, pod in enumerate(pods):
         if row % 1000 == 0:
-            told("looking at pods", row, len(pods))
+            on_progress("looking at pods", row, len(pods))
         try:
             shapes.request(pod)
             good.append(pod)

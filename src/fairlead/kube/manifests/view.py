@@ -19,4 +19,4 @@ def viewed(
     manifests, errors = read_manifests(sources, told, warn=warn)
     found = catalogue([*live, *manifests], told)
     found.errors[:0] = errors
-    return found, snapshot(found, told=told)
+    return found, snapshot(found, on_progress=told)

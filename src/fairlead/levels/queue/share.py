@@ -36,7 +36,7 @@ NOT_SHARED = ("pods",)
 class SharePolicy:
     """Settings: whether room may be taken from others, and after how many seconds a waiting gang gets a reservation.
 
-    `patience` bounds the search for the fewest victims, see `fewest.PATIENCE`.
+    `patience` bounds the search for the fewest victims, see `victim_search.PATIENCE`.
     """
 
     preempt: bool = False

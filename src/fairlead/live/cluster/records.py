@@ -8,10 +8,10 @@ from fairlead.kube.codec.disks import Attached, attached
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import PodMarks, marks_of
 from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
-from fairlead.kube.objects.meta import OwnerReference
+from fairlead.kube.objects.meta import ObjectReference, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
-from fairlead.live.scheduler.sharing import MOST, Shared
+from fairlead.live.cluster.interning import MOST, Shared
 from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
 from fairlead.model.errors import InputError
 from fairlead.model.faults import fault
@@ -253,3 +253,16 @@ def workload_of(pod: Pod) -> str:
             return f"NativePodGroup/{namespace}/{marks.native}"
         return f"Pod/{namespace}/{pod.metadata.name}"
     return f"{controller.kind}/{pod.metadata.namespace}/{controller.name}"
+
+
+def reference(pod: PodRecord) -> ObjectReference:
+    """The pod as the subject of an Event."""
+    meta = pod.metadata
+    return ObjectReference(
+        api_version="v1",
+        kind="Pod",
+        namespace=meta.namespace,
+        name=meta.name,
+        uid=meta.uid,
+        resource_version=meta.resource_version,
+    )

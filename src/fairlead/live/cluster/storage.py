@@ -32,11 +32,11 @@ from fairlead.kube.resources import (
 )
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import ZONE_KEYS
+from fairlead.live.cluster.csi_migration import Migration
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.volume_candidates import STORAGE, ClaimRequest, VolumeCandidates
 from fairlead.live.cluster.volume_limits import VolumeLimits
 from fairlead.live.cluster.watched_objects import WatchedObjects
-from fairlead.live.scheduler.migration import Migration
 from fairlead.model.amounts import exact
 from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
 from fairlead.model.reasons import Reason

@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 
 from fairlead.levels.queue.result import Sharing
+from fairlead.live.cluster.pod_sets import PodSetKey
 from fairlead.live.cluster.records import Key, PodRecord
-from fairlead.live.scheduler.decide import PodSetKey
 from fairlead.model.jobs import UNSET
 
 Place = tuple[PodRecord, str]

@@ -1,7 +1,7 @@
-"""The fairness of the live scheduler: whose turn it is among the pods that wait, and gangs that start as a whole.
+"""Fair share in the live scheduler: which jobs are next among the pods that wait, and gangs that start as a whole.
 
-`books` keeps jobs, queues and weights from watches; `fits` asks the node level on the snapshot of the cycle; `fair`
-makes a turn of it; `turn` is what a turn tells the rest; `intents` records a gang before it is bound. `evictor` carries
-out evictions and `marks` writes them on pods; `upkeep` looks after promises, status and metrics; `duties` puts these
-together. Deciding itself is in `levels/queue`. Where pods go once it is their turn is no business of this package.
+`job_cache` keeps jobs, queues and weights from watches; `promises` holds the places kept for jobs; `contested_turn`
+decides with `node_fits`, which asks the node level on the snapshot of the cycle. `intents` records a gang before it is
+bound and `gangs` follows it to its end. `evictor` carries out evictions, `pod_status` writes them on pods,
+`status_loop` renews promises, status and metrics. The fair share itself is computed in `levels/queue`.
 """

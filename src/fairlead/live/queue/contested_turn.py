@@ -14,12 +14,12 @@ import numpy as np
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import share
+from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Grant, LiveJob, LiveRole, Place, Promise
 from fairlead.live.queue.node_fits import NodeFits, TurnSite
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, settled
-from fairlead.live.scheduler.decide import PodSet, PodSetKey, PodSetOutcome
 from fairlead.model.jobs import RunningTable
 from fairlead.model.reasons import because
 

@@ -8,10 +8,10 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, set_aside
 from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.runtime.aside import culprit
-from fairlead.live.scheduler.decide import PodSetOutcome, grouped, set_aside
 from fairlead.model.faults import fault
 from fairlead.model.queuestate import QueueEntry
 

@@ -5,13 +5,13 @@ from collections.abc import Callable, Iterable
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
+from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place, Promise
 from fairlead.live.queue.contested_turn import bare
 from fairlead.live.queue.intents import RESOURCES, End, Intents
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.pod_groups import moment
-from fairlead.live.scheduler.decide import PodSetOutcome
 
 GATHERING = 5.0
 """Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""

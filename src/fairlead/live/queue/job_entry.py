@@ -3,11 +3,11 @@
 from dataclasses import dataclass, field
 
 from fairlead.kube.codec.queues import DEFAULT
+from fairlead.live.cluster.pod_sets import pod_set_key
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, LiveRole, Place
 from fairlead.live.queue.pod_groups import EMPTY, GangSpec, moment
-from fairlead.live.scheduler.decide import pod_set_key
 from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
 

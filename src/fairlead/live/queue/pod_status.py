@@ -10,10 +10,9 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import PODS
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.records import Key, PodRecord, reference
 from fairlead.live.cluster.turn_types import EvictionOrder
 from fairlead.live.runtime.outbox import together
-from fairlead.live.scheduler.notifier import reference
 
 IN_FLIGHT = 8
 CONDITION = "DisruptionTarget"

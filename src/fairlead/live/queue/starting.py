@@ -13,11 +13,11 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairlead.levels.queue.reasons import NODES_FULL
+from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place
 from fairlead.live.queue.intents import Begin, Intents
 from fairlead.live.queue.job_cache import JobCache
-from fairlead.live.scheduler.decide import PodSetOutcome, grouped
 from fairlead.model.reasons import because
 
 Choices = Mapping[str, str]

@@ -19,7 +19,8 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.objects.node import Node
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.live.cluster.cache import About, Cache
-from fairlead.live.cluster.records import PodRecord, check_held
+from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped
+from fairlead.live.cluster.records import PodRecord, check_held, reference
 from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Place
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.gangs import GATHERING, Gangs, gathers
@@ -32,12 +33,12 @@ from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Rounds
 from fairlead.live.scheduler.check import compare_every
-from fairlead.live.scheduler.decide import PodSet, PodSetOutcome, batches, decide, grouped
+from fairlead.live.scheduler.decide import batches, decide
 from fairlead.live.scheduler.delivery import Delivery
 from fairlead.live.scheduler.dump import dump
 from fairlead.live.scheduler.messages import explanation, message
 from fairlead.live.scheduler.metrics import SchedulerMetrics
-from fairlead.live.scheduler.notifier import PodNotifier, reference
+from fairlead.live.scheduler.notifier import PodNotifier
 from fairlead.live.scheduler.options import Options as Options
 from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME, Pending
 from fairlead.live.scheduler.watches import Watches

@@ -9,8 +9,9 @@ from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, pod_set_key
 from fairlead.live.cluster.records import COMMUNISM, PodRecord, Records
-from fairlead.live.scheduler.decide import PodSetOutcome, decide, grouped, pod_set_key
+from fairlead.live.scheduler.decide import decide
 from fairlead.live.scheduler.messages import explanation
 
 

@@ -3,8 +3,8 @@
 from typing import Any
 
 from fairlead.levels.queue.reasons import NODES_FULL
+from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.scheduler.decide import PodSetOutcome
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Cure
 

@@ -18,9 +18,9 @@ from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.resources import PODS
-from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.pod_sets import PodSetOutcome
+from fairlead.live.cluster.records import PodRecord, reference
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.scheduler.decide import PodSetOutcome
 from fairlead.live.scheduler.messages import REASON, summary
 
 IN_FLIGHT = 4
@@ -202,16 +202,3 @@ class PodNotifier:
             self._told[uid] = PodNotice("", self._clock())
             self._again.setdefault(uid, (pod, why))
             self._news.set()
-
-
-def reference(pod: PodRecord) -> ObjectReference:
-    """The pod as the subject of an Event."""
-    meta = pod.metadata
-    return ObjectReference(
-        api_version="v1",
-        kind="Pod",
-        namespace=meta.namespace,
-        name=meta.name,
-        uid=meta.uid,
-        resource_version=meta.resource_version,
-    )

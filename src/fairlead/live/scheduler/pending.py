@@ -7,8 +7,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from fairlead.levels.node.constraints import reasons
+from fairlead.live.cluster.pod_sets import PodSetKey, PodSetOutcome, pod_set_key
 from fairlead.live.cluster.records import Key, PodRecord
-from fairlead.live.scheduler.decide import PodSetKey, PodSetOutcome, pod_set_key
 from fairlead.model.population import Resident
 from fairlead.model.reasons import Cure, Reason
 from fairlead.model.shape import Shape

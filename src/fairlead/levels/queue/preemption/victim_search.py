@@ -1,7 +1,7 @@
 """The fewest victims, with a proof: a search over groups of equal replicas that knows what can no longer be better.
 
 What is taken: the lowest top priority of running replicas, then the fewest running ones, then the fewest in all
-(`choice.cost`). A choice that makes room and is at hand already is only given up for one that costs less.
+(`victim_order.cost`). A choice that makes room and is at hand already is only given up for one that costs less.
 """
 
 from collections import Counter

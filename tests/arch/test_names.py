@@ -1,0 +1,51 @@
+"""Names explain themselves: each public class has one owner, modules use the field's words, cited decisions exist."""
+
+import ast
+import re
+from collections import defaultdict
+from pathlib import Path
+
+import fairlead
+
+SOURCE = Path(fairlead.__file__).parent
+DECISIONS = SOURCE.parent.parent / "docs" / "decisions"
+PRIVATE_WORDS = {
+    "ground", "books", "entries", "fair", "turning", "duties", "marks", "upkeep", "look", "kept", "loads", "supply",
+    "words", "teller", "known", "led", "rounds", "fewest", "choice", "crowd", "people", "wishes", "contest", "draws",
+    "moments", "answers", "reading", "sites", "written", "told", "nobody",
+}  # fmt: skip
+"""Words that stood where the field has its own; no module is called so."""
+
+
+def definitions() -> dict[str, list[str]]:
+    """Public classes of the project, with the modules that define one of that name."""
+    found: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(SOURCE.rglob("*.py")):
+        for node in ast.parse(path.read_text()).body:
+            if isinstance(node, ast.ClassDef) and not node.name.startswith("_"):
+                found[node.name].append(str(path.relative_to(SOURCE)))
+    return found
+
+
+def test_each_public_class_has_one_owner() -> None:
+    """A reader who meets a class name knows which class it is."""
+    assert {name: owners for name, owners in definitions().items() if len(owners) > 1} == {}
+
+
+def test_modules_use_the_words_of_the_field() -> None:
+    """A private word does not come back as the name of a module."""
+    found = [str(path.relative_to(SOURCE)) for path in sorted(SOURCE.rglob("*.py")) if path.stem in PRIVATE_WORDS]
+    assert found == []
+
+
+def test_decisions_that_the_source_cites_exist() -> None:
+    """A comment that cites a decision leads to its page."""
+    pages = {path.name[:4] for path in DECISIONS.glob("[0-9]*.md")}
+    cited = {
+        (number, str(path.relative_to(SOURCE)))
+        for path in sorted(SOURCE.rglob("*.py"))
+        for each in re.findall(r"docs/decisions/(\d{4}(?:(?:, | and )\d{4})*)", path.read_text())
+        for number in re.findall(r"\d{4}", each)
+    }
+    assert cited
+    assert {(number, place) for number, place in cited if number not in pages} == set()
