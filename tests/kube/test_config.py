@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from fairlead.kube import kubeconfig
 from fairlead.kube.config import from_kubeconfig, load
-from fairlead.kube.credentials import Credential, Fixed, FromFiles, FromPlugin, Plugin
+from fairlead.kube.credentials import Credential, ExecPlugin, Fixed, FromFiles, FromPlugin
 from fairlead.kube.kubeconfig import Found
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
@@ -283,7 +283,7 @@ async def test_plugin_answer_is_kept_until_it_expires(tmp_path: Path) -> None:
     log, now = tmp_path / "log", [1_000_000_000.0]
     expires = "2001-09-09T02:46:40Z"  # 1,000,003,600
     command = script(tmp_path / "login", f"echo x >> {log}\n{answer(token='t', expirationTimestamp=expires)}")
-    source = FromPlugin(Plugin(place="here", api_version=V1, command=command), now=lambda: now[0])
+    source = FromPlugin(ExecPlugin(place="here", api_version=V1, command=command), now=lambda: now[0])
     for moment, runs in ((0.0, 1), (3500.0, 1), (3580.0, 2), (3581.0, 3)):
         now[0] = 1_000_000_000.0 + moment
         await source.current()
@@ -299,7 +299,7 @@ async def test_plugin_may_give_a_certificate(tmp_path: Path) -> None:
     """A client certificate instead of a token."""
     pair = AUTHORITY.issue("me")
     text = answer(clientCertificateData=pair.certificate, clientKeyData=pair.key)
-    source = FromPlugin(Plugin(place="here", api_version=V1, command=script(tmp_path / "login", text)))
+    source = FromPlugin(ExecPlugin(place="here", api_version=V1, command=script(tmp_path / "login", text)))
     assert Credential(certificate=pair.certificate, key=pair.key) == await source.current()
 
 
@@ -318,7 +318,9 @@ FAILING = {
 async def test_plugin_that_fails_is_named_with_its_last_words(case: str, tmp_path: Path) -> None:
     """Every way a plugin can fail is one line with the place in the kubeconfig and the plugin's name."""
     text, want = FAILING[case]
-    source = FromPlugin(Plugin(place="users[0].user.exec", api_version=V1, command=script(tmp_path / "login", text)))
+    source = FromPlugin(
+        ExecPlugin(place="users[0].user.exec", api_version=V1, command=script(tmp_path / "login", text))
+    )
     with pytest.raises(InputError, match=want) as caught:
         await source.current()
     assert str(caught.value).startswith("users[0].user.exec: ")
@@ -327,14 +329,14 @@ async def test_plugin_that_fails_is_named_with_its_last_words(case: str, tmp_pat
 
 async def test_plugin_that_is_missing_or_hangs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A missing plugin comes with the hint of the file; one that hangs is ended; one that is no program is named."""
-    missing = Plugin(place="here", api_version=V1, command="no-such-plugin-anywhere", hint="get it from the shop")
+    missing = ExecPlugin(place="here", api_version=V1, command="no-such-plugin-anywhere", hint="get it from the shop")
     with pytest.raises(InputError, match="'no-such-plugin-anywhere' is not installed; get it from the shop"):
         await FromPlugin(missing).current()
     plain = write(tmp_path / "plain", "text")
     with pytest.raises(InputError, match=r"cannot be started: .*Permission denied"):
-        await FromPlugin(Plugin(place="here", api_version=V1, command=str(plain))).current()
+        await FromPlugin(ExecPlugin(place="here", api_version=V1, command=str(plain))).current()
     monkeypatch.setattr("fairlead.kube.credentials.PLUGIN_SECONDS", 0.05)
-    hanging = Plugin(place="here", api_version=V1, command=script(tmp_path / "hang", "exec sleep 60"))
+    hanging = ExecPlugin(place="here", api_version=V1, command=script(tmp_path / "hang", "exec sleep 60"))
     with pytest.raises(InputError, match="did not answer in"):
         await FromPlugin(hanging).current()
 

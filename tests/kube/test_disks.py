@@ -8,7 +8,7 @@ import pytest
 from fairlead.kube.codec.disks import as_the_driver_says, attached, driver_of, exclusive, handle_of, plugin_of
 from fairlead.kube.objects.pod import PodVolume
 from fairlead.kube.objects.storage import PersistentVolume
-from fairlead.model.shape import Disk
+from fairlead.model.shape import PodDisk
 
 ZONE, OLD_ZONE = "topology.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/zone"
 OLD_REGION = "failure-domain.beta.kubernetes.io/region"
@@ -27,20 +27,20 @@ def volume(source: dict[str, Any], labels: dict[str, str] | None = None, *terms:
 
 GCE = {"gcePersistentDisk": {"pdName": "d"}}
 AWS = {"awsElasticBlockStore": {"volumeID": "vol-1"}}
-EXCLUSIVE: dict[str, tuple[dict[str, Any], Disk | None]] = {
-    "GCE": (GCE, Disk(kind="gce", name="d")),
+EXCLUSIVE: dict[str, tuple[dict[str, Any], PodDisk | None]] = {
+    "GCE": (GCE, PodDisk(kind="gce", name="d")),
     "GCE, to read": (
         {"gcePersistentDisk": {"pdName": "d", "readOnly": True}},
-        Disk(kind="gce", name="d", read_only=True),
+        PodDisk(kind="gce", name="d", read_only=True),
     ),
     "EBS, to read or not": (
         {"awsElasticBlockStore": {"volumeID": "vol-1", "readOnly": True}},
-        Disk(kind="aws", name="vol-1"),
+        PodDisk(kind="aws", name="vol-1"),
     ),
-    "iSCSI": ({"iscsi": {"iqn": "i", "lun": 3}}, Disk(kind="iscsi", name="i")),
+    "iSCSI": ({"iscsi": {"iqn": "i", "lun": 3}}, PodDisk(kind="iscsi", name="i")),
     "Ceph": (
         {"rbd": {"monitors": ["m2", "m1"], "image": "i"}},
-        Disk(kind="rbd", name="rbd/i", hosts=("m1", "m2")),
+        PodDisk(kind="rbd", name="rbd/i", hosts=("m1", "m2")),
     ),
     "Azure": ({"azureDisk": {"diskURI": "u"}}, None),
     "a claim": ({"persistentVolumeClaim": {"claimName": "c"}}, None),
@@ -56,14 +56,14 @@ def test_disks_that_pods_may_not_share(name: str) -> None:
 
 def test_clash_of_disks() -> None:
     """The same disk, unless both only read it; Ceph's only through a common monitor."""
-    wide, other = Disk(kind="rbd", name="a", hosts=("x", "y")), Disk(kind="rbd", name="a", hosts=("z",))
-    reader = Disk(kind="gce", name="d", read_only=True)
-    assert Disk(kind="gce", name="d").clashes(reader)
+    wide, other = PodDisk(kind="rbd", name="a", hosts=("x", "y")), PodDisk(kind="rbd", name="a", hosts=("z",))
+    reader = PodDisk(kind="gce", name="d", read_only=True)
+    assert PodDisk(kind="gce", name="d").clashes(reader)
     assert not reader.clashes(reader)
-    assert not reader.clashes(Disk(kind="iscsi", name="d"))
-    assert wide.clashes(Disk(kind="rbd", name="a", hosts=("y",)))
+    assert not reader.clashes(PodDisk(kind="iscsi", name="d"))
+    assert wide.clashes(PodDisk(kind="rbd", name="a", hosts=("y",)))
     assert not wide.clashes(other)
-    assert not Disk(kind="rbd", name="a", hosts=()).clashes(Disk(kind="rbd", name="a", hosts=()))
+    assert not PodDisk(kind="rbd", name="a", hosts=()).clashes(PodDisk(kind="rbd", name="a", hosts=()))
 
 
 HANDLES: dict[str, tuple[dict[str, Any], dict[str, str], str, str]] = {

@@ -411,9 +411,9 @@ def test_a_promise_ends_with_its_pods() -> None:
 
 def test_metrics_stay_few(monkeypatch: pytest.MonkeyPatch) -> None:
     """Of many queues only those farthest from their share have series, and those that go lose theirs."""
-    from fairlead.live.queue import measures
+    from fairlead.live.queue import metrics
 
-    monkeypatch.setattr(measures, "MOST", 2)
+    monkeypatch.setattr(metrics, "MOST", 2)
     registry = CollectorRegistry()
     shown = QueueMetrics(registry)
     jobs = [

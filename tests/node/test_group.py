@@ -13,7 +13,7 @@ from fairlead.model.columns import flags, ints
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, Resident, resident
 from fairlead.model.selectors import LabelSelector, Operator, Preference, Requirement, Term
-from fairlead.model.shape import Disk, Neighbour, Port, Shape, Spread
+from fairlead.model.shape import Neighbour, PodDisk, Port, Shape, Spread
 
 APPS, ZONES = ("web", "db"), ("a", "b", "c")
 NAMESPACES = {"shop": {"team": "x"}, "lab": {}}
@@ -44,10 +44,10 @@ spreads = st.builds(
     st.booleans(),
 )
 disks = st.one_of(
-    st.builds(Disk, kind=st.just("gce"), name=st.sampled_from("ab"), read_only=st.booleans()),
-    st.builds(Disk, kind=st.just("aws"), name=st.sampled_from("ab")),
+    st.builds(PodDisk, kind=st.just("gce"), name=st.sampled_from("ab"), read_only=st.booleans()),
+    st.builds(PodDisk, kind=st.just("aws"), name=st.sampled_from("ab")),
     st.builds(
-        Disk,
+        PodDisk,
         kind=st.just("rbd"),
         name=st.just("pool/a"),
         read_only=st.booleans(),
@@ -163,7 +163,7 @@ def refusals(shape: Shape, node: NodeRecord, nodes: list[NodeRecord], there: lis
             yield "spread"
 
 
-def share(one: Disk, two: Disk) -> bool:
+def share(one: PodDisk, two: PodDisk) -> bool:
     """Whether two disks are one that may not be on a node twice."""
     if (one.kind, one.name) != (two.kind, two.name) or (one.read_only and two.read_only):
         return False

@@ -17,7 +17,7 @@ from fairlead.web.patch import patched
 from fairlead.web.serve import LOOPBACK
 from fairlead.web.server import Shown, application
 from fairlead.web.source_files import FileSource
-from fairlead.web.stage import Stage
+from fairlead.web.stage import ViewStage
 from fairlead.web.views import VIEWS, Look
 from tests.web.looks import deployment, look_at, node
 
@@ -27,16 +27,16 @@ Client = TestClient[Any, Any]
 @asynccontextmanager
 async def served(look: Look, *, token: str = "", hosts: frozenset[str] | None = None) -> AsyncIterator[Client]:
     """A client of a server that shows the look."""
-    stage = Stage("test")
+    stage = ViewStage("test")
     await stage.show(look)
     async with TestClient(TestServer(application(Shown(stage), token=token, hosts=hosts))) as client:
         yield client
 
 
-def stage_of(client: Client) -> Stage:
+def stage_of(client: Client) -> ViewStage:
     """The stage behind a client."""
     app = client.server.app
-    stage: Stage = app[server.SHOWN].stage
+    stage: ViewStage = app[server.SHOWN].stage
     return stage
 
 
@@ -198,7 +198,7 @@ async def test_file_source_shows_nodes_then_the_plan_and_follows_changes(folder:
     shown: list[Look] = []
     turn = asyncio.Event()
 
-    class Kept(Stage):
+    class Kept(ViewStage):
         async def show(self, look: Look) -> None:
             shown.append(look)
 

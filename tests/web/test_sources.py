@@ -19,7 +19,7 @@ from fairlead.sim.run import run
 from fairlead.web.replay import Replay
 from fairlead.web.source_live import READ, Followed, LiveSource
 from fairlead.web.source_replay import ReplaySource
-from fairlead.web.stage import Stage
+from fairlead.web.stage import ViewStage
 from fairlead.web.views import VIEWS, Look
 from tests.sim.stories import told, workload
 from tests.web.looks import ROOT
@@ -38,7 +38,7 @@ def town(*nodes: str) -> FakeApi:
     return api
 
 
-class Watched(Stage):
+class Watched(ViewStage):
     """A stage that one can wait for."""
 
     async def until(self, wanted: Callable[[Look], bool]) -> Look:
@@ -182,7 +182,7 @@ def test_film_is_thinned_where_it_grows_too_large(monkeypatch: pytest.MonkeyPatc
 async def test_replay_shows_its_first_moment() -> None:
     """Before any other is asked for."""
     found, _ = replay(workloads=[workload("a", 2, at="1m")])
-    stage = Stage("test")
+    stage = ViewStage("test")
     await ReplaySource(found, "test").run(stage)
     assert VIEWS["overview"](stage.look)["replicas"]["asked"] == 0
     assert found.about()["policies"] == ["communism"]

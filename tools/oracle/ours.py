@@ -11,8 +11,8 @@ from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.live.cluster.cache import Cache, ClusterView
-from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.pod_sets import grouped
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.decide import decide
 from tools.oracle.draw import Draw
 from tools.oracle.history import history, in_order

@@ -55,7 +55,7 @@ def command(
         return EXIT_OK
     from fairlead.cli.plan import read
     from fairlead.engine.plan import plan
-    from fairlead.kube.manifests.answers import explain_answer
+    from fairlead.kube.manifests.records import explain_answer
 
     found, view = read(sources, strict=False, live=collected(kubeconfig, context) if cluster else ())
     lines = explain_answer(found, plan(view), what, why_not)

@@ -104,7 +104,7 @@ def command(
 
         draw(console(), decided, found)
     else:
-        from fairlead.kube.manifests.answers import plan_answer
+        from fairlead.kube.manifests.records import plan_answer
 
         record = plan_answer(decided, found)
         click.echo(json_text(record) if form == "json" else yaml_text(record))

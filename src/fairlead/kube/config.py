@@ -19,10 +19,10 @@ from fairlead.kube.credentials import (
     EXEC_VERSIONS,
     Credential,
     Credentials,
+    ExecPlugin,
     Fixed,
     FromFiles,
     FromPlugin,
-    Plugin,
     read_text,
 )
 from fairlead.kube.impersonation import Fields, impersonation
@@ -161,7 +161,7 @@ def _credentials(user: User, place: str, cluster: ClusterEntry, ca: str) -> Cred
     return Fixed(fixed)
 
 
-def _plugin(spec: Exec, place: str, cluster: ClusterEntry, ca: str) -> Plugin:
+def _plugin(spec: Exec, place: str, cluster: ClusterEntry, ca: str) -> ExecPlugin:
     if spec.api_version not in EXEC_VERSIONS:
         known = " or ".join(EXEC_VERSIONS)
         raise InputError(f"{place}.apiVersion", f"expected {known}, got {spec.api_version!r}")
@@ -169,7 +169,7 @@ def _plugin(spec: Exec, place: str, cluster: ClusterEntry, ca: str) -> Plugin:
         raise InputError(f"{place}.command", "the command of the credential plugin is missing")
     if spec.interactive_mode == "Always":
         raise InputError(f"{place}.interactiveMode", "plugins that need a terminal are not supported")
-    return Plugin(
+    return ExecPlugin(
         place=place,
         api_version=spec.api_version,
         command=spec.command,

@@ -91,7 +91,7 @@ class FromFiles:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Plugin:
+class ExecPlugin:
     """A credential plugin as the kubeconfig names it. `place` is where it is written, for messages."""
 
     place: str
@@ -119,7 +119,7 @@ class PluginAnswer(msgspec.Struct, rename="camel"):
 class FromPlugin:
     """Runs a credential plugin and keeps its answer until shortly before it expires."""
 
-    def __init__(self, plugin: Plugin, *, now: Callable[[], float] = time.time) -> None:
+    def __init__(self, plugin: ExecPlugin, *, now: Callable[[], float] = time.time) -> None:
         self.plugin = plugin
         self._now = now
         self._lock = asyncio.Lock()
@@ -151,7 +151,7 @@ class FromPlugin:
             raise InputError(self.plugin.place, f"the plugin's expirationTimestamp is not a time: {error}") from error
 
 
-async def run_plugin(plugin: Plugin) -> PluginStatus:
+async def run_plugin(plugin: ExecPlugin) -> PluginStatus:
     """One run of the plugin. Every way it can fail is an `InputError` that names the plugin and the reason."""
     name = plugin.command
     try:
@@ -181,7 +181,7 @@ async def run_plugin(plugin: Plugin) -> PluginStatus:
     return _status(plugin, out)
 
 
-def _status(plugin: Plugin, out: bytes) -> PluginStatus:
+def _status(plugin: ExecPlugin, out: bytes) -> PluginStatus:
     name = plugin.command
     try:
         answer = msgspec.json.decode(out, type=PluginAnswer)
@@ -201,7 +201,7 @@ def _status(plugin: Plugin, out: bytes) -> PluginStatus:
     return status
 
 
-def _environment(plugin: Plugin) -> dict[str, str]:
+def _environment(plugin: ExecPlugin) -> dict[str, str]:
     info: dict[str, object] = {
         "apiVersion": plugin.api_version,
         "kind": "ExecCredential",

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
-from fairlead.model.shape import Disk, Neighbour, Pairs, Port, Shape, content
+from fairlead.model.shape import Neighbour, Pairs, PodDisk, Port, Shape, content
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -25,7 +25,7 @@ class Resident:
     labels: Pairs = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
-    disks: tuple[Disk, ...] = ()
+    disks: tuple[PodDisk, ...] = ()
     _hash: int | None = field(default=None, init=False, repr=False, compare=False)
 
     def __hash__(self) -> int:

@@ -54,7 +54,7 @@ class Port:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Disk:
+class PodDisk:
     """A disk that replicas on one node may not share, or only if all of them only read it.
 
     Where it is reached through `hosts`, it is the same disk only if one of them is the same.
@@ -65,7 +65,7 @@ class Disk:
     read_only: bool = False
     hosts: tuple[str, ...] | None = None
 
-    def clashes(self, other: "Disk") -> bool:
+    def clashes(self, other: "PodDisk") -> bool:
         """Whether the two may not be on one node."""
         same = self.kind == other.kind and self.name == other.name
         if same and self.hosts is not None:
@@ -92,7 +92,7 @@ class Shape:
     near: tuple[Neighbour, ...] = ()
     far: tuple[Neighbour, ...] = ()
     ports: tuple[Port, ...] = ()
-    disks: tuple[Disk, ...] = ()
+    disks: tuple[PodDisk, ...] = ()
     features: tuple[str, ...] = ()
     """What the node must declare that it can do."""
     _hash: int | None = field(default=None, init=False, repr=False, compare=False)

@@ -23,7 +23,7 @@ from fairlead.model.selectors import tolerated
 from fairlead.model.shape import Shape
 from fairlead.sim.jobs import SimJob
 from fairlead.sim.policy import SimPolicy
-from fairlead.sim.turns import Turns
+from fairlead.sim.turns import SimTurns
 
 Spots = dict[str, dict[int, int]]
 """Tier of a part → row of a node → replicas."""
@@ -61,7 +61,7 @@ class ContestedTurn:
 class Contest:
     """Asks the queue level. `eligible` nodes of a shape are worked out once, as labels and taints do not change."""
 
-    def __init__(self, turns: Turns, policy: SimPolicy) -> None:
+    def __init__(self, turns: SimTurns, policy: SimPolicy) -> None:
         self._turns = turns
         self._policy = policy
         self._masks: dict[Shape, Bool] = {}

@@ -12,7 +12,7 @@ from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import PODS
 from fairlead.sim.cluster import SimCluster
-from fairlead.sim.turns import Turns
+from fairlead.sim.turns import SimTurns
 
 SAMPLES = 240
 MOST_SHARES = 24
@@ -66,7 +66,7 @@ class SimMeasures:
         self._lacking = 0
         self._waits: dict[str, dict[int, int]] = {}
 
-    def advance(self, now: int, cluster: SimCluster, turns: Turns, waiting: dict[str, int]) -> None:
+    def advance(self, now: int, cluster: SimCluster, turns: SimTurns, waiting: dict[str, int]) -> None:
         """The state has been what it is until `now`; `waiting` are replicas by namespace."""
         while self._next < now:
             self._sample(self._next, cluster, turns, waiting)
@@ -115,7 +115,7 @@ class SimMeasures:
                 everybody[wait] = everybody.get(wait, 0) + count
         return _waits(everybody)
 
-    def _sample(self, at: int, cluster: SimCluster, turns: Turns, waiting: dict[str, int]) -> None:
+    def _sample(self, at: int, cluster: SimCluster, turns: SimTurns, waiting: dict[str, int]) -> None:
         use = _node_use(cluster)
         column = cluster.state.column("cpu")
         whole = int(cluster.whole[column]) if column is not None else 0
@@ -134,7 +134,7 @@ class SimMeasures:
             if name != PODS and cluster.state.allocatable[:, column].any():
                 self.series.resources.setdefault(name, []).append(_part(cluster, column, cluster.used[column]))
 
-    def _sample_shares(self, cluster: SimCluster, turns: Turns) -> None:
+    def _sample_shares(self, cluster: SimCluster, turns: SimTurns) -> None:
         """What each queue and namespace has and deserves; one that comes later has had and deserved nothing before."""
         names, shares = self.series.resources, self.series.shares
         before = len(self.series.time_s) - 1
@@ -180,7 +180,7 @@ def _node_use(cluster: SimCluster) -> Int:
     return use
 
 
-def _fairness(cluster: SimCluster, turns: Turns, waiting: dict[str, int]) -> float:
+def _fairness(cluster: SimCluster, turns: SimTurns, waiting: dict[str, int]) -> float:
     held: dict[str, Int] = {}
     for (_, namespace), amounts in turns.held.items():
         held[namespace] = held.get(namespace, 0) + amounts

@@ -19,7 +19,7 @@ from fairlead.sim.film import Film
 from fairlead.sim.jobs import SimJob, needs_like
 from fairlead.sim.measure import Series, SimMeasures
 from fairlead.sim.policy import SimPolicy
-from fairlead.sim.turns import WINDOW, Turns
+from fairlead.sim.turns import WINDOW, SimTurns
 from fairlead.sim.waiting import Waiting
 
 ROUNDS = 4
@@ -66,7 +66,7 @@ class _Loop:
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
         self.cluster = SimCluster(story.nodes, story.population, policy, neighbourly=neighbourly)
-        self.turns = Turns(story.nodes.resources, story.queues, story.weights)
+        self.turns = SimTurns(story.nodes.resources, story.queues, story.weights)
         self.contest = Contest(self.turns, policy)
         self.measures = SimMeasures(story.until_ms, shared=film is not None)
         self.jobs: dict[str, SimJob] = {}

@@ -35,7 +35,7 @@ class Standing:
     deserved: Amounts
 
 
-class Turns:
+class SimTurns:
     """Keeps what is asked for and held, by queue and namespace."""
 
     def __init__(self, resources: tuple[str, ...], queues: Sequence[QueueEntry], weights: Mapping[str, int]) -> None:

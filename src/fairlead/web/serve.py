@@ -13,7 +13,7 @@ from aiohttp import web
 from fairlead.model.errors import InputError
 from fairlead.web.replay import Replay
 from fairlead.web.server import Shown, application
-from fairlead.web.stage import Stage
+from fairlead.web.stage import ViewStage
 
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
@@ -25,7 +25,7 @@ class Source(Protocol):
     def title(self) -> str: ...
     @property
     def live(self) -> bool: ...
-    async def run(self, stage: Stage) -> None: ...
+    async def run(self, stage: ViewStage) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ def address(listen: str, token: str) -> Address:
 
 async def serve(source: Source, where: Address, ready: Callable[[str], None], *, replay: Replay | None = None) -> None:
     """Serve until SIGINT or SIGTERM; `ready` is told the address of the page."""
-    stage = Stage(source.title)
+    stage = ViewStage(source.title)
     hosts = LOOPBACK | {where.host} if where.loopback else None
     app = application(Shown(stage, replay, live=source.live), token=where.token, hosts=hosts)
     runner = web.AppRunner(app, access_log=None, handler_cancellation=True, shutdown_timeout=1.0)

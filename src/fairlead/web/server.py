@@ -16,7 +16,7 @@ from fairlead.web.about import about_record
 from fairlead.web.guard import guard, harden
 from fairlead.web.lines import LineWriter, opened
 from fairlead.web.replay import Replay
-from fairlead.web.stage import News, Stage
+from fairlead.web.stage import News, ViewStage
 from fairlead.web.views import QUESTIONS, VIEWS, Look, Record, what_if
 
 BEAT_S = 15.0
@@ -31,7 +31,7 @@ COMPRESSED = 1024
 class Shown:
     """What one server shows: a stage, and a replay where the source is a scenario."""
 
-    stage: Stage
+    stage: ViewStage
     replay: Replay | None = None
     live: bool = False
     streams: int = 0
@@ -166,7 +166,7 @@ async def _stream(request: web.Request) -> web.StreamResponse:
         shown.streams -= 1
 
 
-def _seen(stage: Stage, views: Sequence[str]) -> dict[str, int]:
+def _seen(stage: ViewStage, views: Sequence[str]) -> dict[str, int]:
     """The views that a stream follows, with the revision that the reader has of each (0: none)."""
     seen = {}
     for each in views or ["overview"]:
@@ -176,7 +176,7 @@ def _seen(stage: Stage, views: Sequence[str]) -> dict[str, int]:
     return seen
 
 
-async def _follow(writer: LineWriter, stage: Stage, seen: dict[str, int]) -> None:
+async def _follow(writer: LineWriter, stage: ViewStage, seen: dict[str, int]) -> None:
     while True:
         revision = stage.revision
         for view in seen:

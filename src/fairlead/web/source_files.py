@@ -11,7 +11,7 @@ from fairlead.kube.manifests.load import SUFFIXES
 from fairlead.kube.manifests.view import viewed
 from fairlead.model.errors import InputError
 from fairlead.model.snapshot import Snapshot
-from fairlead.web.stage import Stage
+from fairlead.web.stage import ViewStage
 from fairlead.web.views import Look
 
 PAUSE_S = 1.0
@@ -31,7 +31,7 @@ class FileSource:
         self._sources = tuple(sources)
         self._sleep = sleep
 
-    async def run(self, stage: Stage) -> None:
+    async def run(self, stage: ViewStage) -> None:
         """Show the files, and again whenever they change."""
         seen = None
         while True:
@@ -41,7 +41,7 @@ class FileSource:
                 await self.show(stage)
             await self._sleep(PAUSE_S)
 
-    async def show(self, stage: Stage) -> None:
+    async def show(self, stage: ViewStage) -> None:
         """The nodes first, then the plan."""
         try:
             found, view = await asyncio.to_thread(self._read)

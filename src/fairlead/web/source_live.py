@@ -14,7 +14,7 @@ from fairlead.kube.manifests.catalogue import CLUSTER, KINDS, Catalogue
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.resources import ALL, NODES, Resource
 from fairlead.kube.watch import Reflector
-from fairlead.web.stage import Stage
+from fairlead.web.stage import ViewStage
 from fairlead.web.views import Look
 
 PAUSE_S = 0.5
@@ -55,7 +55,7 @@ class LiveSource:
         self._changed = asyncio.Event()
         self._reflectors: list[Reflector[Any]] = []
 
-    async def run(self, stage: Stage) -> None:
+    async def run(self, stage: ViewStage) -> None:
         """Follow until cancelled."""
         clients = [self._client(each.connection) for each in self._clusters]
         try:
@@ -78,7 +78,7 @@ class LiveSource:
         self._reflectors.append(reflector)
         return reflector
 
-    async def _show(self, stage: Stage) -> None:
+    async def _show(self, stage: ViewStage) -> None:
         await self._settled(stage, [each for each in self._reflectors if each.resource is NODES])
         await stage.show(await self._look())
         await self._settled(stage, self._reflectors)
@@ -93,14 +93,14 @@ class LiveSource:
             await self._news(stage)
             await self._sleep(pause)
 
-    async def _settled(self, stage: Stage, reflectors: Sequence[Reflector[Any]]) -> None:
+    async def _settled(self, stage: ViewStage, reflectors: Sequence[Reflector[Any]]) -> None:
         """Wait until each is listed or refused; what stands in the way meanwhile is shown."""
         while not all(each.synced.is_set() or _refused(each) for each in reflectors):
             if self._trouble() != stage.look.trouble:
                 await stage.show(replace(stage.look, trouble=self._trouble()))
             await self._sleep(PAUSE_S / 10)
 
-    async def _news(self, stage: Stage) -> None:
+    async def _news(self, stage: ViewStage) -> None:
         """Wait for a change, of the cluster or of the connection to it."""
         shown = stage.look.trouble
         while not self._changed.is_set() and self._trouble() == shown:

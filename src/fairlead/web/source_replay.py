@@ -1,7 +1,7 @@
 """A simulation as a source: nothing changes any more; the stage shows its first moment."""
 
 from fairlead.web.replay import Replay
-from fairlead.web.stage import Stage
+from fairlead.web.stage import ViewStage
 
 
 class ReplaySource:
@@ -13,6 +13,6 @@ class ReplaySource:
         self.title = title
         self._replay = replay
 
-    async def run(self, stage: Stage) -> None:
+    async def run(self, stage: ViewStage) -> None:
         """Show the first moment."""
         await stage.show(await self._replay.look("", 0))

@@ -32,7 +32,7 @@ class News:
     patch: Patch | None = None
 
 
-class Stage:
+class ViewStage:
     """One source as the page sees it. Memory: a record and a patch a view, and a bounded history.
 
     Records are made in threads, one at a time, so that the loop stays free.

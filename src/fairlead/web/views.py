@@ -7,8 +7,8 @@ from typing import Any
 from fairlead.engine.changes import Changes, changed
 from fairlead.engine.compare import beside
 from fairlead.engine.plan import Plan, plan
-from fairlead.kube.manifests.answers import explain_answer, left_out, plan_answer
 from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.manifests.records import explain_answer, left_out, plan_answer
 from fairlead.model.errors import InputError
 from fairlead.model.snapshot import Snapshot
 from fairlead.web.records.disks import disks_record

@@ -14,7 +14,7 @@ from fairlead.kube.objects.affinity import NodeSelector, NodeSelectorTerm
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import PodVolume
 from fairlead.kube.objects.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
-from fairlead.model.shape import Disk
+from fairlead.model.shape import PodDisk
 
 Attached = tuple[str, str]
 """A driver and what it calls the volume."""
@@ -26,7 +26,7 @@ MANAGED = "managed"
 
 
 @dataclass(frozen=True, slots=True)
-class Plugin:
+class DiskPlugin:
     """An in-tree plugin and the driver that does its work now. `zone` is the driver's label, where it has its own."""
 
     name: str
@@ -34,11 +34,11 @@ class Plugin:
     zone: str = ""
 
 
-GCE = Plugin("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone")
-AWS = Plugin("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone")
-AZURE = Plugin("kubernetes.io/azure-disk", "disk.csi.azure.com")
-CINDER = Plugin("kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone")
-PORTWORX = Plugin("kubernetes.io/portworx-volume", "pxd.portworx.com")
+GCE = DiskPlugin("kubernetes.io/gce-pd", "pd.csi.storage.gke.io", "topology.gke.io/zone")
+AWS = DiskPlugin("kubernetes.io/aws-ebs", "ebs.csi.aws.com", "topology.ebs.csi.aws.com/zone")
+AZURE = DiskPlugin("kubernetes.io/azure-disk", "disk.csi.azure.com")
+CINDER = DiskPlugin("kubernetes.io/cinder", "cinder.csi.openstack.org", "topology.cinder.csi.openstack.org/zone")
+PORTWORX = DiskPlugin("kubernetes.io/portworx-volume", "pxd.portworx.com")
 DRIVERS = {each.name: each.driver for each in (GCE, AWS, AZURE, CINDER, PORTWORX)}
 UNCOUNTED = frozenset({"kubernetes.io/vsphere-volume", "kubernetes.io/azure-file"})
 """Migrated as well, but kube-scheduler does not count their volumes."""
@@ -46,22 +46,22 @@ UNCOUNTED = frozenset({"kubernetes.io/vsphere-volume", "kubernetes.io/azure-file
 _EBS = re.compile(r"vol-[^/]*").fullmatch
 
 
-def exclusive(volumes: tuple[PodVolume, ...]) -> tuple[Disk, ...]:
+def exclusive(volumes: tuple[PodVolume, ...]) -> tuple[PodDisk, ...]:
     """The disks among a pod's volumes that pods on one node may not share, or only to read."""
     return tuple(sorted({disk for each in volumes if (disk := disk_of(each)) is not None}, key=repr))
 
 
-def disk_of(volume: PodVolume) -> Disk | None:
+def disk_of(volume: PodVolume) -> PodDisk | None:
     """The volume as a disk that others may not have on the same node; None for all other volumes."""
     if (gce := volume.gce_persistent_disk) is not None:
-        return Disk(kind="gce", name=gce.pd_name, read_only=gce.read_only)
+        return PodDisk(kind="gce", name=gce.pd_name, read_only=gce.read_only)
     if (aws := volume.aws_elastic_block_store) is not None:
-        return Disk(kind="aws", name=aws.volume_id)
+        return PodDisk(kind="aws", name=aws.volume_id)
     if (iscsi := volume.iscsi) is not None:
-        return Disk(kind="iscsi", name=iscsi.iqn, read_only=iscsi.read_only)
+        return PodDisk(kind="iscsi", name=iscsi.iqn, read_only=iscsi.read_only)
     if (rbd := volume.rbd) is not None:
         name = f"{rbd.pool}/{rbd.image}"
-        return Disk(kind="rbd", name=name, read_only=rbd.read_only, hosts=tuple(sorted(rbd.monitors)))
+        return PodDisk(kind="rbd", name=name, read_only=rbd.read_only, hosts=tuple(sorted(rbd.monitors)))
     return None
 
 
@@ -81,7 +81,7 @@ def attached(volumes: tuple[PodVolume, ...]) -> tuple[Attached, ...]:
     return tuple(sorted(found))
 
 
-def plugin_of(source: PodVolume | PersistentVolumeSpec) -> Plugin | None:
+def plugin_of(source: PodVolume | PersistentVolumeSpec) -> DiskPlugin | None:
     """The in-tree plugin of the volume; None where it has none that counts."""
     named = (
         (GCE, source.gce_persistent_disk),
@@ -111,7 +111,7 @@ def driver_of(provisioner: str) -> str:
     return "" if provisioner in UNCOUNTED else DRIVERS.get(provisioner, provisioner)
 
 
-def as_the_driver_says(volume: PersistentVolume, plugin: Plugin) -> PersistentVolume | None:
+def as_the_driver_says(volume: PersistentVolume, plugin: DiskPlugin) -> PersistentVolume | None:
     """The volume with zones under the driver's own label; None where the driver cannot have it."""
     if not handle_of(volume.spec, volume.metadata.labels):
         return None

@@ -7,7 +7,7 @@ from fairlead.kube.codec.shapes import RESTART_ALL, RESTARTS_ALL, USERS_ON_HOST_
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED
 from fairlead.model.amounts import CPU
 from fairlead.model.selectors import LabelSelector, Requirement, Term
-from fairlead.model.shape import Disk, Neighbour, Shape, Spread
+from fairlead.model.shape import Neighbour, PodDisk, Shape, Spread
 
 Spec = dict[str, Any]
 PODS = "pods"
@@ -47,7 +47,7 @@ def spec_of(shape: Shape, request: Iterable[tuple[str, int]]) -> Spec:
     return spec
 
 
-def _disk(disk: Disk) -> Spec:
+def _disk(disk: PodDisk) -> Spec:
     match disk.kind:
         case "gce":
             return {"gcePersistentDisk": {"pdName": disk.name, "readOnly": disk.read_only}}

@@ -13,8 +13,8 @@ from fairlead.kube.manifests.groups import ALONE, Neighbours
 from fairlead.kube.manifests.last_result import prior_of
 from fairlead.kube.manifests.placement import (
     MOST,
-    Claims,
     Knobs,
+    PlacementClaims,
     affinity_of,
     knobs_of,
     policy_of,
@@ -87,7 +87,7 @@ def binding_ask(
     who = name_of(binding)
     if not 0 <= spec.replicas <= MOST:
         raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 to 2^48")
-    claims = Claims(
+    claims = PlacementClaims(
         request=_request(spec.replica_requirements, f"{who}: spec.replicaRequirements"),
         whole=_whole_set(binding),
         evicting=frozenset(each.from_cluster for each in spec.graceful_eviction_tasks),
@@ -126,7 +126,7 @@ def _asked(
     workload: DivideWorkload,
     binding: ResourceBinding,
     clusters: Sequence[KarmadaCluster],
-    claims: Claims,
+    claims: PlacementClaims,
     knobs: Knobs,
     who: str,
 ) -> DivisionAsk:
@@ -179,7 +179,7 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     try:
         knobs = knobs_of(policy.metadata.annotations, who)
         binding = _bound(found, workload, policy)
-        claims = Claims(
+        claims = PlacementClaims(
             request=dict(workload.shape.request),
             evicting=frozenset(each.from_cluster for each in binding.spec.graceful_eviction_tasks),
             api=(binding.spec.resource.api_version, binding.spec.resource.kind),

@@ -26,7 +26,7 @@ ALONE = Neighbours()
 
 
 @dataclass(slots=True)
-class Groups:
+class GroupMembers:
     """Every group of every namespace with the clusters of each of its bindings. Kept by the caller."""
 
     _near: dict[Key, dict[Key, frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))

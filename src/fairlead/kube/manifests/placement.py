@@ -222,7 +222,7 @@ def unread_cluster(name: str) -> KarmadaCluster:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class PlacementClaims:
     """What a workload asks of a cluster besides its placement.
 
     `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
@@ -235,7 +235,7 @@ class Claims:
     neighbours: Neighbours = ALONE
 
 
-def barred_by(cluster: KarmadaCluster, claims: Claims) -> Reason | None:
+def barred_by(cluster: KarmadaCluster, claims: PlacementClaims) -> Reason | None:
     """Why nothing new of the workload may come to the cluster."""
     name, near = cluster.metadata.name, claims.neighbours.near
     if not serves(cluster, *claims.api):
@@ -274,7 +274,7 @@ def table_of(
     placement: KarmadaPlacement,
     knobs: Knobs,
     who: str,
-    claims: Claims,
+    claims: PlacementClaims,
 ) -> ClusterTable:
     """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported, and in
     modes that divide by room there is none, as in Karmada.
@@ -332,7 +332,7 @@ def _holds(cluster: KarmadaCluster, whole: Mapping[str, int]) -> bool:
 
 def readable(cluster: KarmadaCluster) -> None:
     """Raises what reading the cluster as a row raises."""
-    table_of([cluster], KarmadaPlacement(), Knobs(), cluster.metadata.name, Claims())
+    table_of([cluster], KarmadaPlacement(), Knobs(), cluster.metadata.name, PlacementClaims())
 
 
 def unreadable(cluster: KarmadaCluster) -> InputError | None:

@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.levels.disk.filters import Uses
 from fairlead.levels.disk.ledger import DiskLedger
 from fairlead.levels.disk.score import Field
-from fairlead.levels.disk.score_stats import Groups, ScoreGroup
+from fairlead.levels.disk.score_stats import ScoreGroup, ScoreGroups
 from fairlead.model.columns import Codes
 from fairlead.model.disks import DiskTable
 from fairlead.model.storage import AntiAffinity, Strictness
@@ -58,7 +58,7 @@ class GroupShelf:
         leaders = np.array(sorted(self._highest[group.total][0][1] for group in groups))
         usable = np.array([self._usable[node] for node in leaders], dtype=object)
         totals = np.array([self._totals[node] for node in leaders], dtype=object)
-        field = Field(usable, totals, self._alpha, self._size, Groups(groups))
+        field = Field(usable, totals, self._alpha, self._size, ScoreGroups(groups))
         node = int(leaders[field.best(np.arange(len(leaders)))])
         rows = np.array(self._fit_rows(node))
         if len(rows) == 1:

@@ -9,7 +9,7 @@ import numpy as np
 
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.layout import Layout
-from fairlead.levels.disk.stages import Evenness, Stage, across_nodes, inside_node
+from fairlead.levels.disk.stages import Evenness, LayoutStage, across_nodes, inside_node
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Int, frozen
 from fairlead.model.decision import Decision, Trace
@@ -134,7 +134,7 @@ class _Planner:
             self._apply(replica, found[1], "empty", before, found[0][0])
         return stay
 
-    def even(self, stage: Stage, name: str) -> None:
+    def even(self, stage: LayoutStage, name: str) -> None:
         """Moves between the bins of a stage until its score is down to the target, nothing helps or nothing is left."""
         assert self.goal.target is not None
         start = len(self.moves)
@@ -152,7 +152,7 @@ class _Planner:
         self._drop(len(self.moves) if reached else lowest)
         self._shorten(stage, name, start, len(self.moves) - start if reached else LONGEST + 1)
 
-    def _step(self, stage: Stage, now: Evenness) -> tuple[Evenness, int, int] | None:
+    def _step(self, stage: LayoutStage, now: Evenness) -> tuple[Evenness, int, int] | None:
         """The move that leaves the stage most even, the smaller replica among equals; None if none makes it more so."""
         usable = stage.usable()
         found = []
@@ -166,7 +166,7 @@ class _Planner:
         after, _, replica, row = min(found)
         return after, replica, row
 
-    def _movers(self, stage: Stage) -> list[int]:
+    def _movers(self, stage: LayoutStage) -> list[int]:
         """Replicas worth trying: all of them if they are few, else those in the bins with the least usable space."""
         layout = self.layout
         low = set(range(stage.bins))
@@ -205,7 +205,7 @@ class _Planner:
         while len(self.moves) > kept:
             self.layout.move(self._moved.pop(), self.moves.pop().source)
 
-    def _shorten(self, stage: Stage, name: str, start: int, below: int) -> None:
+    def _shorten(self, stage: LayoutStage, name: str, start: int, below: int) -> None:
         """Replace the moves since `start` by fewer than `below` that reach the target, if a search finds them."""
         greedy = list(zip(self._moved[start:], self.moves[start:], strict=True))
         self._drop(start)
@@ -215,7 +215,7 @@ class _Planner:
             self._apply(replica, row, name, before, before)
             self.moves[-1] = replace(self.moves[-1], after=stage.evenness()[0])
 
-    def _search(self, stage: Stage, length: int) -> list[tuple[int, int]] | None:
+    def _search(self, stage: LayoutStage, length: int) -> list[tuple[int, int]] | None:
         """The best of all sequences of that length that reach the target; None if there is none, or too many to try."""
         layout = self.layout
         movable = [replica for replica in range(len(layout.at)) if layout.movable(replica)]

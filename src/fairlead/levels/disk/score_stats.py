@@ -91,11 +91,11 @@ class Columns:
         return self._grouped.ratio_extremes
 
     @cached_property
-    def _grouped(self) -> "Groups":
+    def _grouped(self) -> "ScoreGroups":
         values: dict[int, list[int]] = {}
         for total, value in zip(self.totals.tolist(), self.usable.tolist(), strict=True):
             values.setdefault(total, []).append(value)
-        return Groups([group_of(total, own) for total, own in values.items()])
+        return ScoreGroups([group_of(total, own) for total, own in values.items()])
 
     def rounded_usable(self) -> Rounded:
         """Of u."""
@@ -127,7 +127,7 @@ def group_of(total: int, values: Sequence[int]) -> ScoreGroup:
     return ScoreGroup(total, len(ordered), sum(values), squares, ordered[-1], second, ordered[0])
 
 
-class Groups:
+class ScoreGroups:
     """A crowd given by its groups of equal total; O(groups), however many candidates there are."""
 
     def __init__(self, groups: Sequence[ScoreGroup]) -> None:

@@ -13,7 +13,7 @@ Evenness = tuple[Fraction, Fraction]
 """(score, variance over squared mean), compared in this order; lower is more even."""
 
 
-class Stage:
+class LayoutStage:
     """Bins that take part in one score: `bin_of[row]` is the bin of an open disk, −1 for disks outside."""
 
     def __init__(self, layout: Layout, bin_of: Int, bins: int) -> None:
@@ -68,16 +68,16 @@ class Stage:
         return sums
 
 
-def across_nodes(layout: Layout) -> Stage:
+def across_nodes(layout: Layout) -> LayoutStage:
     """The nodes that have an open disk, each with the usable bytes of its open disks."""
     nodes = np.unique(layout.disks.node_of[layout.open])
     bin_of = np.searchsorted(nodes, layout.disks.node_of)
-    return Stage(layout, np.where(layout.open, bin_of, -1), len(nodes))
+    return LayoutStage(layout, np.where(layout.open, bin_of, -1), len(nodes))
 
 
-def inside_node(layout: Layout, node: int) -> Stage:
+def inside_node(layout: Layout, node: int) -> LayoutStage:
     """The open disks of one node."""
     rows = np.flatnonzero(layout.open & (layout.disks.node_of == node))
     bin_of = np.full(len(layout.disks), -1, dtype=np.int64)
     bin_of[rows] = np.arange(len(rows))
-    return Stage(layout, bin_of, len(rows))
+    return LayoutStage(layout, bin_of, len(rows))

@@ -21,7 +21,7 @@ Amounts = tuple[Fraction, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Claims:
+class QueueClaims:
     """What water-filling needs to know of the queues, [queue, resource], sums of the queues below included."""
 
     request: Int
@@ -32,7 +32,7 @@ class Claims:
     """[queue]: open, with jobs in it or below it."""
 
 
-def deserved(tree: QueueTree, queues: QueueTable, claims: Claims, whole: Int) -> tuple[Amounts, ...]:
+def deserved(tree: QueueTree, queues: QueueTable, claims: QueueClaims, whole: Int) -> tuple[Amounts, ...]:
     """For each queue (and last the whole) the exact amounts it deserves."""
     zero = (Fraction(0),) * len(whole)
     result: list[Amounts] = [zero] * (len(queues) + 1)
@@ -48,7 +48,7 @@ def deserved(tree: QueueTree, queues: QueueTable, claims: Claims, whole: Int) ->
     return tuple(result)
 
 
-def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: Claims) -> list[Fraction]:
+def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: QueueClaims) -> list[Fraction]:
     """One resource of one parent divided among its children; what is kept for idle ones is theirs."""
     floors = claims.guarantee[rows, resource]
     active = claims.active[rows]

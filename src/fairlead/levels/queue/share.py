@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairlead.levels.queue import reasons
-from fairlead.levels.queue.deserved import Claims, deserved
+from fairlead.levels.queue.deserved import QueueClaims, deserved
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
 from fairlead.levels.queue.grants import admit
@@ -111,7 +111,7 @@ def _world(
     refused: dict[int, Finding],
 ) -> World:
     """The tables together with what every queue deserves."""
-    claims = Claims(
+    claims = QueueClaims(
         request=tree.upward(admit.by_queue(jobs, queues, admit.demands(jobs, refused)))[:-1],
         guarantee=guarantee,
         capability=queues.capability,

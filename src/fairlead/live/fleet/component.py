@@ -17,7 +17,7 @@ from fairlead.kube.changes import Change, Key
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
-from fairlead.kube.manifests.groups import Groups, groups_of
+from fairlead.kube.manifests.groups import GroupMembers, groups_of
 from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
 from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
@@ -35,7 +35,7 @@ from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import BindingVerdict, decide
 from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.fleet.shadow import Comparison
-from fairlead.live.fleet.turns import BACKOFF, Turns
+from fairlead.live.fleet.turns import BACKOFF, BindingTurns
 from fairlead.live.fleet.writer import BindingWriter, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.health import Content
@@ -86,8 +86,8 @@ class Fleet:
         self._client = client
         self._recorder = recorder
         self._now = monotonic
-        self._turns = Turns(monotonic, client.jitter)
-        self._groups = Groups()
+        self._turns = BindingTurns(monotonic, client.jitter)
+        self._groups = GroupMembers()
         self.comparison = Comparison()
         self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}

@@ -10,7 +10,7 @@ CONFLICTS = Backoff(first=0.05, cap=0.5)
 """Another writer was faster: the binding is decided on what it wrote, as soon as the watch shows it."""
 
 
-class Turns:
+class BindingTurns:
     """A binding has its turn if it is due, is not being written, and does not wait out a failure."""
 
     def __init__(self, monotonic: Callable[[], float], jitter: Jitter) -> None:

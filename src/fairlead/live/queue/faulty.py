@@ -30,7 +30,7 @@ class _Queue:
     error: Exception
 
 
-class Faulty:
+class FaultyJobs:
     """What takes part in turns: all jobs and queues of the books but those that were found to fail them."""
 
     def __init__(self, books: JobCache) -> None:

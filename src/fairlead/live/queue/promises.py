@@ -8,7 +8,7 @@ from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
-from fairlead.live.queue.faulty import Faulty
+from fairlead.live.queue.faulty import FaultyJobs
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
 from fairlead.model.columns import totals
@@ -38,7 +38,7 @@ class Promises:
         """The job that the last turn kept room for."""
         self._covers = covers
         self._held: dict[str, Promise] = {}
-        self.faulty = Faulty(books)
+        self.faulty = FaultyJobs(books)
         """Jobs and queues that make a turn fail."""
 
     @property

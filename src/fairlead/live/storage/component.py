@@ -32,7 +32,7 @@ from fairlead.live.runtime.reconcile_loop import Rounds
 from fairlead.live.storage import messages
 from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
 from fairlead.live.storage.decide import Outlook, StorageRules, advise, fits, outlook
-from fairlead.live.storage.faulty import Faulty, Found, guarded, reference
+from fairlead.live.storage.faulty import FaultyVolumes, Found, guarded, reference
 from fairlead.live.storage.metrics import StorageMetrics
 from fairlead.live.storage.notifier import VolumeNotifier
 from fairlead.live.storage.report import Report
@@ -107,7 +107,7 @@ class StorageKeeper:
         self._advice: Rebalance | None = None
         self._teller = VolumeNotifier(recorder)
         self.set_aside = SetAside(self.measures.registry, None if options.shadow else recorder)
-        self._faulty = Faulty(self.set_aside)
+        self._faulty = FaultyVolumes(self.set_aside)
         self._unusable: frozenset[str] = frozenset()
         where, told = options.namespace, self.set_aside.watched
         self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where, aside=told)

@@ -27,7 +27,7 @@ Thing = tuple[str, Any]
 Found = list[tuple[Thing, Exception]]
 
 
-class Faulty:
+class FaultyVolumes:
     """What takes part in a look: all objects but those that were found to fail one (docs/decisions/0201)."""
 
     def __init__(self, aside: Aside) -> None:

@@ -8,7 +8,7 @@ from fairlead.levels.node.constraints.labels import domains
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import ABSENT, NodeState
 from fairlead.model.population import Population, Resident
-from fairlead.model.shape import Disk, Neighbour, Shape
+from fairlead.model.shape import Neighbour, PodDisk, Shape
 
 
 def sees(wish: Neighbour, owner: str, namespace: str, labels: dict[str, str], population: Population) -> bool:
@@ -175,7 +175,7 @@ def shares_with_itself(shape: Shape) -> bool:
     return _share(shape.disks, shape.disks)
 
 
-def _share(theirs: tuple[Disk, ...], mine: tuple[Disk, ...]) -> bool:
+def _share(theirs: tuple[PodDisk, ...], mine: tuple[PodDisk, ...]) -> bool:
     return any(each.clashes(other) for each in mine for other in theirs)
 
 
