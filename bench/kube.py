@@ -23,7 +23,7 @@ from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed
-from fairlead.kube.http import HttpTransport
+from fairlead.kube.wire.http import HttpTransport
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.kube.responses import Page

@@ -140,7 +140,7 @@ def _unbound(plane: ControlPlane) -> int:
 async def post_bindings(kubeconfig: str) -> None:
     """List the waiting pods and the nodes, and post a binding for each, round the nodes; then stay to be measured."""
     from fairlead.kube.config import load
-    from fairlead.kube.http import connect
+    from fairlead.kube.wire.http import connect
     from fairlead.kube.objects.meta import Bare
     from fairlead.kube.resources import NODES
     from fairlead.kube.resources import PODS as PODS_RESOURCE

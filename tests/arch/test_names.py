@@ -6,6 +6,7 @@ from collections import defaultdict
 from pathlib import Path
 
 import fairlead
+from tools import import_graph
 
 SOURCE = Path(fairlead.__file__).parent
 DECISIONS = SOURCE.parent.parent / "docs" / "decisions"
@@ -49,3 +50,15 @@ def test_decisions_that_the_source_cites_exist() -> None:
     }
     assert cited
     assert {(number, place) for number, place in cited if number not in pages} == set()
+
+
+def test_the_import_graph_is_drawn_as_it_is() -> None:
+    """ARCHITECTURE.md shows the imports that the source has."""
+    text = import_graph.PAGE.read_text()
+    assert text == import_graph.page(text), "run: python -m tools.import_graph"
+
+
+def test_packages_import_one_another_in_one_direction() -> None:
+    """No package is below itself."""
+    graph = import_graph.imports()
+    assert [box for box in graph if box in import_graph.below(graph, box)] == []

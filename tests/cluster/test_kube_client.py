@@ -16,7 +16,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.config import load
 from fairlead.kube.errors import ApiError
 from fairlead.kube.events import Recorder
-from fairlead.kube.http import connect
+from fairlead.kube.wire.http import connect
 from fairlead.kube.lease import Elector, Terms, own_identity
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.patches import JsonPatch, update

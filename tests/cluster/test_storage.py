@@ -17,7 +17,7 @@ from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
 from fairlead.kube.config import load
-from fairlead.kube.http import connect
+from fairlead.kube.wire.http import connect
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from tests.cluster.longhorn import REAL, Longhorn, Running, deployed, install, keeper, uninstall

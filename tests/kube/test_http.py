@@ -17,7 +17,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed, FromFiles
 from fairlead.kube.errors import ApiError, UnreachableError
-from fairlead.kube.http import HttpTransport
+from fairlead.kube.wire.http import HttpTransport
 from fairlead.kube.resources import PODS
 from fairlead.kube.tls import tls_context
 from fairlead.kube.watch import Reflector
@@ -259,7 +259,7 @@ async def test_watch_lines_of_any_length_come_whole() -> None:
 
 async def test_watch_line_without_an_end_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     """A stream that never ends its line does not fill the memory."""
-    monkeypatch.setattr("fairlead.kube.http.MOST_LINE", 1000)
+    monkeypatch.setattr("fairlead.kube.wire.http.MOST_LINE", 1000)
 
     async def handler(request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse()
@@ -304,7 +304,7 @@ async def test_watch_refused_is_an_api_error() -> None:
 
 async def test_watch_without_end_is_bounded_by_its_own_timeout(monkeypatch: pytest.MonkeyPatch) -> None:
     """A server that forgets to end a watch does not hold us for ever."""
-    monkeypatch.setattr("fairlead.kube.http.STREAM_SLACK_SECONDS", 0.1)
+    monkeypatch.setattr("fairlead.kube.wire.http.STREAM_SLACK_SECONDS", 0.1)
 
     async def handler(request: web.Request) -> web.StreamResponse:
         answer = web.StreamResponse()

@@ -8,7 +8,7 @@ import yaml
 from aiohttp import web
 
 from fairlead.kube.config import load
-from fairlead.kube.http import HttpTransport
+from fairlead.kube.wire.http import HttpTransport
 from tests.kube.server import serving
 
 

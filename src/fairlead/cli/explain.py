@@ -72,7 +72,7 @@ def _print(lines: tuple[str, ...], output: str) -> None:
 def _live_pod(name: str, kubeconfig: str, context: str) -> tuple[str, ...]:
     """A pod of the live cluster, NAME in the namespace `default` or NAMESPACE/NAME."""
     from fairlead.kube.config import load
-    from fairlead.kube.http import connect
+    from fairlead.kube.wire.http import connect
     from fairlead.live.scheduler.explain_pod import look, sentences
 
     namespace, _, short = name.rpartition("/")

@@ -75,7 +75,7 @@ async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
     """What sharing reads, and whether the server knows queues."""
     from fairlead.kube import resources as kinds
     from fairlead.kube.config import load
-    from fairlead.kube.http import connect
+    from fairlead.kube.wire.http import connect
     from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.collect import collect
 

@@ -52,7 +52,7 @@ def command(
 
 async def _objects(kubeconfig: str, context: str, namespace: str) -> Any:
     from fairlead.kube.config import load
-    from fairlead.kube.http import connect
+    from fairlead.kube.wire.http import connect
     from fairlead.live.webhook.census_objects import read_objects
 
     client = connect(load(kubeconfig_path=kubeconfig, context=context))

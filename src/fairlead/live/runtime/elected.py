@@ -8,7 +8,7 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.events import Recorder
-from fairlead.kube.http import connect
+from fairlead.kube.wire.http import connect
 from fairlead.kube.lease import own_identity
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve

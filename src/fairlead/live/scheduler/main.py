@@ -12,7 +12,7 @@ import structlog
 
 from fairlead.kube.config import load
 from fairlead.kube.events import Recorder
-from fairlead.kube.http import connect
+from fairlead.kube.wire.http import connect
 from fairlead.kube.lease import own_identity
 from fairlead.live.runtime.pages import pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve

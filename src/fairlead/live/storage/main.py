@@ -9,7 +9,7 @@ from fairlead.kube.config import load
 from fairlead.kube.decode import convert
 from fairlead.kube.errors import AnswerError, ApiError
 from fairlead.kube.events import Recorder
-from fairlead.kube.http import connect
+from fairlead.kube.wire.http import connect
 from fairlead.kube.resources import (
     LONGHORN_NODES,
     LONGHORN_REPLICAS,

@@ -9,7 +9,7 @@ import structlog
 import uvloop
 
 from fairlead.kube.config import load
-from fairlead.kube.http import connect
+from fairlead.kube.wire.http import connect
 from fairlead.live.settings import Configuration
 from fairlead.live.webhook.component import Webhook
 
