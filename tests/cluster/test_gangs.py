@@ -12,7 +12,7 @@ from tools.controlplane.plane import ControlPlane
 
 from tests.cluster import volcano
 from tests.cluster.test_scheduler import scheduler
-from tests.cluster.test_scheduler_faults import deployed
+from tests.cluster.test_scheduler_faults import applied
 
 Nodes = Callable[..., list[str]]
 
@@ -122,14 +122,16 @@ def test_a_gang_that_was_begun_is_completed_after_a_kill(
     size, kills = 100, int(os.environ.get("FAIRLEAD_GANG_KILLS", "2"))
     kwok_nodes(10, cpu="11")
     midway = 0
-    for number in range(kills):
+    for number in range(10 * kills):
+        if midway == kills:
+            break  # a kill that comes after the last bind shows nothing: the next one may be in time
         volcano.make_gang(api, namespace, f"gang{number}", size)
         # A rival that would take the room of what is missing, were it not promised.
         volcano.make_gang(api, namespace, f"rival{number}", 11, 11)
         midway += kill_in_the_middle(api, kubeconfig, namespace, f"gang{number}", size)
         assert volcano.bound(api, namespace)[f"rival{number}"] in (0, 11)
         volcano.empty(api, namespace)
-    assert midway
+    assert midway == kills
 
 
 def test_queues_and_groups_that_change_under_running_jobs(
@@ -224,7 +226,7 @@ def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
             body = volcano.member("own", f"own-{number}", schedulingGroup={"podGroupName": "own"})
             del body["metadata"]["annotations"]
             api.create(pods, body)
-        with scheduler(deployed(plane), "--no-leader-election", "--no-events"):
+        with scheduler(applied(plane), "--no-leader-election", "--no-events"):
             api.wait("all told", lambda: all(volcano.told(api, "default", "own")), seconds=180)
             assert len(volcano.told(api, "default", "own")) == 3
             api.wait("the group told", lambda: standing() == ("False", "Unschedulable"), seconds=180)
