@@ -23,13 +23,13 @@ from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed
-from fairlead.kube.wire.http import HttpTransport
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.kube.responses import Page
 from fairlead.kube.tls import tls_context
 from fairlead.kube.transport import Response, Transport
 from fairlead.kube.watch import Reflector
+from fairlead.kube.wire.http import HttpTransport
 
 PODS_LISTED = 10_000
 EVENTS_SENT = 40_000

@@ -140,10 +140,10 @@ def _unbound(plane: ControlPlane) -> int:
 async def post_bindings(kubeconfig: str) -> None:
     """List the waiting pods and the nodes, and post a binding for each, round the nodes; then stay to be measured."""
     from fairlead.kube.config import load
-    from fairlead.kube.wire.http import connect
     from fairlead.kube.objects.meta import Bare
     from fairlead.kube.resources import NODES
     from fairlead.kube.resources import PODS as PODS_RESOURCE
+    from fairlead.kube.wire.http import connect
 
     client = connect(load(kubeconfig_path=kubeconfig))
     nodes = [each.metadata.name for each in (await client.list(NODES.of(Bare))).items]

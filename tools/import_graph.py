@@ -1,7 +1,7 @@
 """Draws the import graph of the packages into ARCHITECTURE.md.
 
-    python -m tools.import_graph            write it
-    python -m tools.import_graph --check    exit with 1 where the drawing is not current
+python -m tools.import_graph            write it
+python -m tools.import_graph --check    exit with 1 where the drawing is not current
 """
 
 import ast

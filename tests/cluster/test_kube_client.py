@@ -16,7 +16,6 @@ from fairlead.kube.client import Client
 from fairlead.kube.config import load
 from fairlead.kube.errors import ApiError
 from fairlead.kube.events import Recorder
-from fairlead.kube.wire.http import connect
 from fairlead.kube.lease import Elector, Terms, own_identity
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.patches import JsonPatch, update
@@ -31,6 +30,7 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.kube.watch import Reflector, WatchPace
+from fairlead.kube.wire.http import connect
 from tests.cluster.conftest import NodeMaker
 
 WIDGETS = Resource("fairlead.test", "v1", "widgets", "Widget", Bare)

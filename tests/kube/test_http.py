@@ -17,10 +17,10 @@ from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import Credential, Fixed, FromFiles
 from fairlead.kube.errors import ApiError, UnreachableError
-from fairlead.kube.wire.http import HttpTransport
 from fairlead.kube.resources import PODS
 from fairlead.kube.tls import tls_context
 from fairlead.kube.watch import Reflector
+from fairlead.kube.wire.http import HttpTransport
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
 from tests.kube.server import Handler, server_tls, serving

@@ -11,8 +11,8 @@ from aiohttp import web
 
 from fairlead.kube.config import Connection
 from fairlead.kube.errors import UnreachableError
-from fairlead.kube.wire.http import HttpTransport
 from fairlead.kube.proxies import Proxy, environment_proxy, proxy_of
+from fairlead.kube.wire.http import HttpTransport
 from tests.kube.authority import Authority
 from tests.kube.server import server_tls, serving
 from tests.kube.test_config import config, load, write

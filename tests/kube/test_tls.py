@@ -12,9 +12,9 @@ from aiohttp import web
 
 from fairlead.kube.config import Connection
 from fairlead.kube.credentials import REREAD_SECONDS, Credential, Fixed, FromFiles
-from fairlead.kube.wire.http import HttpTransport
 from fairlead.kube.tls import Trust, load_pair, tls_context
 from fairlead.kube.wire import dial as dialing
+from fairlead.kube.wire.http import HttpTransport
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
 from tests.kube.server import server_tls, serving

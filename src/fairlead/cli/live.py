@@ -31,8 +31,8 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 def collected(kubeconfig: str, context: str) -> "list[Manifest]":
     """The objects of the cluster that a plan reads; what is being read is told on a terminal."""
     from fairlead.kube.config import load
-    from fairlead.kube.wire.http import connect
     from fairlead.kube.manifests.collect import collect
+    from fairlead.kube.wire.http import connect
 
     def told(kind: str, count: int) -> None:
         if sys.stderr.isatty() and count:

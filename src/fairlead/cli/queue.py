@@ -75,9 +75,9 @@ async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
     """What sharing reads, and whether the server knows queues."""
     from fairlead.kube import resources as kinds
     from fairlead.kube.config import load
-    from fairlead.kube.wire.http import connect
     from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.collect import collect
+    from fairlead.kube.wire.http import connect
 
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:

@@ -9,11 +9,11 @@ from fairlead.engine.plan import plan
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.errors import ApiError
-from fairlead.kube.wire.http import connect
 from fairlead.kube.manifests.catalogue import CLUSTER, KINDS, Catalogue
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.resources import ALL, NODES, Resource
 from fairlead.kube.watch import Reflector
+from fairlead.kube.wire.http import connect
 from fairlead.web.stage import ViewStage
 from fairlead.web.views import Look
 

@@ -8,8 +8,8 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.events import Recorder
-from fairlead.kube.wire.http import connect
 from fairlead.kube.lease import own_identity
+from fairlead.kube.wire.http import connect
 from fairlead.live.runtime.health import Content
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.runtime.pulse import Pulse

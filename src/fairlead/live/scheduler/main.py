@@ -12,8 +12,8 @@ import structlog
 
 from fairlead.kube.config import load
 from fairlead.kube.events import Recorder
-from fairlead.kube.wire.http import connect
 from fairlead.kube.lease import own_identity
+from fairlead.kube.wire.http import connect
 from fairlead.live.runtime.pages import pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.runtime.pulse import Pulse

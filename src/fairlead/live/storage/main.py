@@ -9,7 +9,6 @@ from fairlead.kube.config import load
 from fairlead.kube.decode import convert
 from fairlead.kube.errors import AnswerError, ApiError
 from fairlead.kube.events import Recorder
-from fairlead.kube.wire.http import connect
 from fairlead.kube.resources import (
     LONGHORN_NODES,
     LONGHORN_REPLICAS,
@@ -17,6 +16,7 @@ from fairlead.kube.resources import (
     LONGHORN_VOLUMES,
     Resource,
 )
+from fairlead.kube.wire.http import connect
 from fairlead.live.runtime.elected import run_elected
 from fairlead.live.runtime.process import Process
 from fairlead.live.runtime.pulse import Pulse
