@@ -21,6 +21,7 @@ def test_keyboard_alone_reaches_a_node(shop: str, opened: Opened) -> None:
     expect(page.get_by_text("Skip to the content")).to_be_focused()
     page.keyboard.press("Enter")
     tiles = page.get_by_role("slider", name="cluster-map")
+    expect(tiles).to_be_visible()  # what is not there yet cannot be reached, and Tab goes on
     for _ in range(12):
         page.keyboard.press("Tab")
         if tiles.evaluate("each => each === document.activeElement"):
