@@ -28,7 +28,8 @@ $(STAMP): requirements.lock pyproject.toml
 
 demo: setup ## the plan of examples/shop, no cluster needed
 	@# Exit code 1 only says that some replicas wait, as they do in this example.
-	@$(BIN)/fairlead plan -f examples/shop || test $$? -eq 1
+	@$(BIN)/fairlead plan -f examples/shop -o table || test $$? -eq 1
+	@echo; echo "Next: $(BIN)/fairlead --help, or $(BIN)/fairlead explain -f examples/shop shop/web"
 
 BUNDLE := src/fairlead/web/static/app.js
 
