@@ -197,9 +197,11 @@ class Preemption:
 
     def _enough(self, claim: Claim, bites: list[Bite]) -> list[Bite] | None:
         """The shortest beginning that makes room, trimmed: without any part of it the gang would not fit."""
-        if not self._fits(claim, bites):
-            return None
-        low, high = 0, len(bites)
+        low, high = 0, 1
+        while not self._fits(claim, bites[:high]):
+            if high >= len(bites):
+                return None
+            low, high = high, min(2 * high, len(bites))
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._fits(claim, bites[:middle]) else (middle, high)

@@ -34,6 +34,11 @@ class Candidates:
         self.groups = groups
         self.limits = limits
         self.allowed = allowed
+        self.of_job: dict[int, list[int]] = {}
+        """By job the numbers of its groups that hold anything."""
+        for number, group in enumerate(groups):
+            if group.count:
+                self.of_job.setdefault(group.job, []).append(number)
         self.served = self._served()
         """Jobs by how well they are served, the best first: queue, namespace, job, the youngest; ties are equal."""
 
@@ -111,7 +116,7 @@ class _Tally:
 
     def rest(self, job: int, level: int) -> list[tuple[int, int]]:
         """All that is left of a job, if all of it may go, none of it with a higher priority; else nothing."""
-        numbers = [number for number, group in enumerate(self.all.groups) if group.job == job and group.count]
+        numbers = self.all.of_job[job]
         groups = [self.all.groups[number] for number in numbers]
         complete = all(self.all.limits[number] == self.all.groups[number].count for number in numbers)
         if not complete or max(group.priority for group in groups) != level or not self._surplus(numbers[0]):
