@@ -17,6 +17,7 @@ from fairlead.levels.queue import reasons
 from fairlead.live.cluster.turn_types import FairTurn, JobSource, LiveJob, Promise
 from fairlead.live.queue import status_loop
 from fairlead.live.queue.evictor import Evictor
+from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.queue.status import allocated, group_patch, native_patch, phase, queue_patch
@@ -215,6 +216,7 @@ class Office(Place4):
                 generation=lambda: self.generation,
                 look=self._look,
                 would=self._look,
+                gate=self._gate,
                 leaving=lambda: self.leaving,
                 nominated=lambda: [key for key, pod in self.pods.items() if pod.nominated],
             ),
@@ -238,6 +240,12 @@ class Office(Place4):
             (each["metadata"].get("namespace", ""), each["metadata"]["name"]): msgspec.convert(each, resource.shape)
             for each in found
         }
+
+    def _gate(self) -> Asking:
+        known = {(job.namespace, job.name) for job in self.jobs.values()}
+        podless = [key for key in self._all(POD_GROUPS) if key not in known]
+        jobs = [replace(live_job(min_member=1), namespace=key[0], name=key[1], queue="q") for key in podless]
+        return {"/".join((job.namespace, job.name)): (job, None) for job in jobs}
 
     def _look(self) -> FairTurn:
         self.looks += 1

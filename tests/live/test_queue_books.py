@@ -51,6 +51,15 @@ def test_a_group_may_come_after_its_pods_and_be_edited() -> None:
     assert (job(world, found.key).min_member, job(world, found.key).priority) == (2, 5)
 
 
+def test_what_volcanos_job_controller_writes_is_no_resource_of_its_own() -> None:
+    """Quota names beside the plain ones: the gang needs what its pods ask for, and nothing else."""
+    world = World(8)
+    names = {"cpu": "2", "memory": "1Gi", "requests.cpu": "2", "requests.memory": "1Gi"}
+    world.pods(2, "a", group="g")
+    world.group("g", 2, minResources={**names, "pods": "2", "count/pods": "2", "limits.cpu": "4"})
+    assert job(world, "PodGroup/ns/g").min_resources == {"cpu": 2000, "memory": 2**30, "pods": 2}
+
+
 def test_kinds_that_are_not_served_mean_nothing() -> None:
     """No PodGroups, no Queues: a pod that names them is like any other."""
     world = World(8)

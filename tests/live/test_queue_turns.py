@@ -385,7 +385,8 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
         ("part of a gang", False),
         ("too few", False),
         ("a task short", False),
-        ("minimum resources", False),
+        ("minimum resources", True),
+        ("more minimum resources", False),
         ("no group", False),
         ("unknown queue", False),
         ("bounded queue", False),
@@ -396,7 +397,11 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
 def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
     """Only where no bound, promise or incomplete gang speaks against it."""
     world = World(8)
-    spec = {"a task short": {"minTaskMember": {"x": 1}}, "minimum resources": {"minResources": {"cpu": "1"}}}
+    spec = {
+        "a task short": {"minTaskMember": {"x": 1}},
+        "minimum resources": {"minResources": {"cpu": "2", "count/pods": "2"}},
+        "more minimum resources": {"minResources": {"cpu": "3"}},
+    }
     if case not in ("plain", "no group"):
         world.group("g", 3 if case == "too few" else 2, **spec.get(case, {}))
     due = world.pods(2, "a", group="" if case == "plain" else "g", owner="web")

@@ -15,6 +15,7 @@ from fairlead.model.amounts import (
     is_bytes,
     nanos,
     parse,
+    plain_names,
     quantities,
     quantity,
 )
@@ -146,6 +147,13 @@ def test_quantity_is_canonical() -> None:
     assert quantity("cpu", 250) == "250m"
     assert bytes_text(0) == "0"
     assert bytes_text(1000) == "1000"
+
+
+def test_names_of_a_quota_become_the_names_of_nodes() -> None:
+    """Requests and the count of pods count under the plain name, which wins; limits and other counts go."""
+    quota = {"requests.cpu": "1", "requests.x.io/gpu": 2, "count/pods": 3, "limits.cpu": "4", "count/jobs.batch": 5}
+    assert plain_names(quota) == {"cpu": "1", "x.io/gpu": 2, "pods": 3}
+    assert plain_names({**quota, "cpu": "7", "pods": 8}) == {"cpu": "7", "x.io/gpu": 2, "pods": 8}
 
 
 def test_is_bytes_knows_quota_names() -> None:

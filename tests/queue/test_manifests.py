@@ -77,6 +77,23 @@ def test_pods_of_a_group_are_roles_by_task_request_and_nodes() -> None:
     assert tables.room.eligible.tolist() == [[True, True], [True, True], [False, True]]
 
 
+def test_quota_names_in_minimums_and_bounds_are_read_as_what_they_mean() -> None:
+    """What Volcano's job controller writes: the words of a ResourceQuota beside the plain ones."""
+    written = {"cpu": "2", "count/pods": "2", "pods": "2", "requests.cpu": "2", "limits.cpu": "9", "limits.memory": "1"}
+    queue = obj("Queue", "default", "scheduling.volcano.sh/v1beta1", spec={"capability": {"requests.cpu": "3500m"}})
+    tables = state(node("n1"), queue, group("g", minMember=2, minResources=written), pod("a", group="g"))
+    assert tables.jobs.resources == ("cpu", "pods")
+    assert tables.jobs.min_resources.tolist() == [[2000, 2]]
+    assert tables.queues.capability.tolist() == [[3500, UNSET]]
+
+
+def test_minimum_of_pods_is_met_where_nodes_do_not_limit_them() -> None:
+    """Otherwise no gang that Volcano made would ever start there."""
+    bare = obj("Node", "n1", status={"allocatable": {"cpu": "4"}})
+    tables = state(bare, group("g", minResources={"count/pods": "1"}), pod("a", group="g"))
+    assert tables.jobs.min_resources.tolist() == [[0, 0]]
+
+
 def test_minimum_of_a_task_without_pods_keeps_the_gang_waiting() -> None:
     """The master is not created yet."""
     tables = state(node("n1"), group("g", minMember=2, minTaskMember={"master": 1, "": 1}), pod("w", group="g"))

@@ -182,7 +182,9 @@ class QueueSettings(Section, frozen=True):
     With `preempt` jobs that may take room from others do so, where `evictions.allowed`; otherwise the log says what
     would be evicted. Room that was made is kept for `holdSeconds`. A gang that waits for `reserveAfterSeconds` gets a
     reservation (absent: none does). One that was begun and is not complete after `gangSeconds` is released. Status and
-    metrics are looked at every `statusSeconds`.
+    metrics are looked at every `statusSeconds`. With `createQueues` the queues `root` and `default` are created where
+    Queues are served. `admit` is the gate before the queue: `open` lets pods of every PodGroup be created at once,
+    `gated` only of those whose `minResources` their queue may hold or reclaim.
     """
 
     gang_seconds: Annotated[float, Meta(gt=0)] = 300.0
@@ -190,6 +192,8 @@ class QueueSettings(Section, frozen=True):
     hold_seconds: Annotated[float, Meta(gt=0)] = 300.0
     reserve_after_seconds: Annotated[int, Meta(ge=0)] | None = None
     status_seconds: Annotated[float, Meta(ge=0.1)] = 2.0
+    create_queues: bool = True
+    admit: Literal["open", "gated"] = "open"
 
 
 class StorageSettings(Section, frozen=True):

@@ -111,6 +111,20 @@ def bounded(values: Mapping[str, Quantity], most: int, path: str = "$") -> dict[
     return {name: min(exact(name, value, f"{path}.{name}"), most) for name, value in values.items()}
 
 
+def plain_names(values: Mapping[str, Quantity]) -> dict[str, Quantity]:
+    """A resource list whose names may be those of a ResourceQuota, by the names that nodes use (docs/decisions/0245).
+
+    `requests.X` is X and `count/pods` is `pods`, unless the plain name is there too. Limits and other counts are
+    nothing that a node offers and are left out.
+    """
+    plain: dict[str, Quantity] = {}
+    for name, value in values.items():
+        meant = "pods" if name == "count/pods" else name.removeprefix("requests.")
+        if not meant.startswith(("limits.", "count/")) and (meant == name or meant not in values):
+            plain[meant] = value
+    return plain
+
+
 def too_large(request: Iterable[tuple[str, int]]) -> str:
     """What of a request is beyond every target, as a sentence; empty where nothing is."""
     names = [name for name, value in request if value > LARGEST]

@@ -209,8 +209,12 @@ def _jobs(
     queue_row, namespace_row = lookup(queues), lookup(namespaces)
     roles = [role for row in rows for role in row.roles]
     request = np.array(_matrix([role.request for role in roles], resources, 0))
+    least = np.array(_matrix([row.min_resources for row in rows], resources, 0))
     if pods:
         request[:, resources.index(PODS)] = np.maximum(request[:, resources.index(PODS)], 1)
+    elif PODS in resources:
+        # Where the number of pods has no limit a minimum of pods is always met.
+        least[:, resources.index(PODS)] = 0
     return JobTable(
         names=distinct([row.name for row in rows], "$.jobs"),
         resources=tuple(resources),
@@ -220,7 +224,7 @@ def _jobs(
         priority=ints([row.priority for row in rows]),
         age=_ages(rows),
         min_member=ints([row.min_member for row in rows]),
-        min_resources=_matrix([row.min_resources for row in rows], resources, 0),
+        min_resources=ints(least),
         preempts=np.array([row.preempts for row in rows], dtype=np.bool_),
         since=ints([row.since for row in rows]),
         role_start=ints(np.cumsum([0, *(len(row.roles) for row in rows)])),

@@ -6,7 +6,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from fairlead.levels.queue.decay import decayed
-from fairlead.model.amounts import amounts
+from fairlead.model.amounts import amounts, plain_names
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state, weight_of
@@ -117,7 +117,7 @@ def _job(job: JobIn, path: str, name: str, default: str) -> QueuedJob:
         namespace=job.namespace,
         roles=_roles(job, path),
         min_member=job.min_member,
-        min_resources=amounts(job.min_resources, f"{path}.minResources"),
+        min_resources=amounts(plain_names(job.min_resources), f"{path}.minResources"),
         priority=job.priority,
         created=created,
         since=UNSET if since is None else int(since),

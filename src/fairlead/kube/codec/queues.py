@@ -10,7 +10,7 @@ import msgspec
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
-from fairlead.model.amounts import WHOLE, bounded
+from fairlead.model.amounts import WHOLE, Quantity, bounded, plain_names
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import QueueEntry, RunningReplicas, weight_of
@@ -105,6 +105,14 @@ def held_rows(pods: Iterable[tuple[str, str, Like]]) -> tuple[RunningReplicas, .
     )
 
 
+def bounds_of(written: Mapping[str, Quantity], place: str) -> dict[str, int]:
+    """Amounts of a Queue or a PodGroup, quota-style names read as what they mean. What cannot be read is `InputError`.
+
+    Volcano's job controller writes `minResources` in the words of a ResourceQuota beside the plain ones.
+    """
+    return bounded(plain_names(written), WHOLE, place)
+
+
 def namespace_weights(quotas: Iterable[ResourceQuota]) -> dict[str, int]:
     """The weight of every namespace that has a quota: its highest valid one."""
     written: dict[str, list[object]] = defaultdict(list)
@@ -147,7 +155,7 @@ def queue_row(queue: VolcanoQueue) -> QueueEntry:
         parent=spec.parent,
         open=queue.status.state in ("", "Open"),
         reclaimable=spec.reclaimable is not False,
-        capability=bounded(spec.capability, WHOLE, f"{place}capability"),
-        guarantee=bounded(spec.guarantee.resource, WHOLE, f"{place}guarantee.resource"),
-        deserved=bounded(spec.deserved, WHOLE, f"{place}deserved"),
+        capability=bounds_of(spec.capability, f"{place}capability"),
+        guarantee=bounds_of(spec.guarantee.resource, f"{place}guarantee.resource"),
+        deserved=bounds_of(spec.deserved, f"{place}deserved"),
     )

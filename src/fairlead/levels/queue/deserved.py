@@ -48,6 +48,24 @@ def deserved(tree: QueueTree, queues: QueueTable, claims: QueueClaims, whole: In
     return tuple(result)
 
 
+def contended(
+    tree: QueueTree, claims: QueueClaims, rights: Sequence[Amounts], counted: tuple[int, ...]
+) -> tuple[tuple[int, ...], ...]:
+    """For each queue (and last the whole) the resources of which it or a sibling deserves less than it asks for.
+
+    Of the others there is enough for everybody: what a queue lacks of them it lacks for want of something else. Where
+    there is enough of everything, all that count.
+    """
+    wanted = np.where(claims.capability == UNSET, claims.request, np.minimum(claims.request, claims.capability))
+    result = [counted] * (len(wanted) + 1)
+    for parent in (tree.whole, *tree.top_down):
+        rows = [row for row in tree.children[parent] if claims.active[row]]
+        scarce = tuple(r for r in counted if any(rights[row][r] < int(wanted[row, r]) for row in rows))
+        for row in rows:
+            result[row] = scarce or counted
+    return tuple(result)
+
+
 def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: QueueClaims) -> list[Fraction]:
     """One resource of one parent divided among its children; what is kept for idle ones is theirs."""
     floors = claims.guarantee[rows, resource]

@@ -65,6 +65,11 @@ ROOM_HELD = _reason(
     "queue {queue} holds {held} {resource} and deserves {fair}, but others hold the room; {left} are left",
     Cure.EVICTION,
 )
+ROOM_PROTECTED = _reason(
+    "RoomProtected",
+    "queue {queue} holds {held} {resource} and deserves {fair}; others hold the room and stay, for {rule}",
+    Cure.EVICTION,
+)
 ROOM_RESERVED = _reason(
     "RoomReserved", "{left} {resource} are left and kept for {job}, which has waited longest", Cure.ROOM
 )
@@ -98,6 +103,7 @@ REASONS: tuple[Reason, ...] = (
     NAMESPACE_SHARE,
     QUEUE_SHARE,
     ROOM_HELD,
+    ROOM_PROTECTED,
     ROOM_RESERVED,
     NODES_FULL,
     EVICTED,

@@ -30,6 +30,7 @@ class ShareFindings:
     gains: Mapping[int, Gain | None]
     unsearched: tuple[int, ...]
     """Jobs whose victims may not be the fewest."""
+    cursor: frozenset[str]
     reserved: int | None
     requested: Int
     """[job, resource]"""
@@ -101,6 +102,8 @@ class Sharing(Decision):
     victims: tuple[Victim, ...]
     gains: Mapping[str, Gain | None]
     """By what evictions make the allocation better, for each job that they make room for."""
+    cursor: frozenset[str]
+    """Jobs that victims were searched for before the budget was spent; empty where the search came to its end."""
     reserved: str | None
     """The gang that room is kept for."""
     spots: Mapping[int, Mapping[int, int]]
@@ -143,6 +146,7 @@ def sharing(state: State, outcome: ShareFindings) -> Sharing:
             if each.row != FRESH
         ),
         gains={jobs.names[job]: gain for job, gain in outcome.gains.items()},
+        cursor=outcome.cursor,
         reserved=jobs.names[outcome.reserved] if outcome.reserved is not None else None,
         spots={role: {n: c for n, c in spots.items() if c and n != UNSET} for role, spots in state.spots.items()},
         exact_deserved=state.world.deserved[:-1],

@@ -4,12 +4,13 @@ Phases: 1 which objects can be used, 2 what each queue deserves, 3 the reservati
 and reclaim, 6 what stops each job that waits, 7 the answer with its distance from the fluid share.
 """
 
+from collections.abc import Collection
 from dataclasses import dataclass
 
 import numpy as np
 
 from fairlead.levels.queue import reasons
-from fairlead.levels.queue.deserved import QueueClaims, deserved
+from fairlead.levels.queue.deserved import QueueClaims, contended, deserved
 from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
 from fairlead.levels.queue.grants import admit
@@ -36,12 +37,14 @@ NOT_SHARED = ("pods",)
 class SharePolicy:
     """Settings: whether room may be taken from others, and after how many seconds a waiting gang gets a reservation.
 
-    `patience` bounds the search for the fewest victims, see `victim_search.PATIENCE`.
+    `patience` bounds the search for the fewest victims, see `victim_search.PATIENCE`. `budget` is how many candidates
+    may be looked at for all jobs that wait, None for as many as there are (docs/decisions/0247).
     """
 
     preempt: bool = False
     reserve_after: int | None = None
     patience: int = PATIENCE
+    budget: int | None = None
 
 
 def share(
@@ -54,11 +57,13 @@ def share(
     running: RunningTable | None = None,
     policy: SharePolicy | None = None,
     now: int = 0,
+    tried: Collection[str] = (),
 ) -> Sharing:
     """Who may start how many replicas, given everything there is (`whole`, amounts by resource).
 
     `fits` is asked whether a gang fits nodes and is changed by what is granted; without it only sums count. `running`
-    tells the running replicas apart for eviction. `now` is in seconds, as `since` of the jobs.
+    tells the running replicas apart for eviction. `now` is in seconds, as `since` of the jobs. `tried` is the cursor
+    that the last answer within a budget returned: the search for victims goes on without those jobs.
     """
     policy = policy or SharePolicy()
     tree = build(queues)
@@ -80,10 +85,14 @@ def share(
     evictions: list[Eviction] = []
     gains: dict[int, Gain | None] = {}
     unsearched: tuple[int, ...] = ()
+    cursor: frozenset[str] = frozenset()
     if policy.preempt:
-        preemption = Preemption(state, fits, running if running is not None else running_of(jobs), policy.patience)
-        started = preemption.run(blocks)
+        table = running if running is not None else running_of(jobs)
+        preemption = Preemption(state, fits, table, policy.patience, policy.budget)
+        started = preemption.run(blocks, tried)
+        cursor = preemption.cursor
         evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
+        findings |= _protected(preemption, findings, started)
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(
         state,
@@ -93,6 +102,7 @@ def share(
             evictions=tuple(evictions),
             gains=gains,
             unsearched=unsearched,
+            cursor=cursor,
             reserved=reservation.job if reservation is not None else None,
             requested=requested,
             queue_fair=queue_fair,
@@ -118,14 +128,17 @@ def _world(
         active=admit.active(jobs, queues, tree),
     )
     keys = zip(jobs.queue.tolist(), jobs.namespace.tolist(), strict=True)
+    rights = deserved(tree, queues, claims, whole)
+    counted = tuple(r for r, name in enumerate(jobs.resources) if name not in NOT_SHARED)
     return World(
         jobs=jobs,
         queues=queues,
         namespaces=namespaces,
         tree=tree,
-        deserved=deserved(tree, queues, claims, whole),
+        deserved=rights,
         whole=tuple(whole.tolist()),
-        counted=tuple(r for r, name in enumerate(jobs.resources) if name not in NOT_SHARED),
+        counted=counted,
+        contended=contended(tree, claims, rights, counted),
         pairs={pair: row for row, pair in enumerate(dict.fromkeys(keys))},
     )
 
@@ -149,6 +162,18 @@ def _reservation(
         return None
     job = overdue(state, waiting, now, policy.reserve_after)
     return reserve(state, job, fits) if job is not None else None
+
+
+def _protected(preemption: Preemption, findings: dict[int, Finding], started: list[int]) -> dict[int, Finding]:
+    """What is to be said of jobs of queues that are short, where one rule keeps others from making room."""
+    members = preemption.state.members
+    short = [job for job, found in findings.items() if found.reason is reasons.ROOM_HELD and job not in started]
+    rules = {job: preemption.forbidden(job) for job in short if not members.ready(job)}
+    return {
+        job: because(reasons.ROOM_PROTECTED, **{**findings[job].details, "rule": rule})
+        for job, rule in rules.items()
+        if rule
+    }
 
 
 def _after(state: State, why: Why, started: list[int], evictions: list[Eviction]) -> dict[int, Finding]:

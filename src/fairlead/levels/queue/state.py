@@ -30,6 +30,8 @@ class World:
     deserved: tuple[Amounts, ...]
     whole: tuple[int, ...]
     counted: tuple[int, ...]
+    contended: tuple[tuple[int, ...], ...]
+    """By queue (and last the whole): the resources that decide who is short there, see `deserved.contended`."""
     pairs: dict[tuple[int, int], int]
     """(queue, namespace) → row; every pair that has a job."""
 

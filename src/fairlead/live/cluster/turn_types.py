@@ -58,6 +58,8 @@ class LiveJob:
     created: float = 0.0
     since: int = UNSET
     preempts: bool = True
+    held_back: bool = False
+    """A PodGroup whose pods are not to be created yet."""
     succeeded: int = 0
     failed: int = 0
 
@@ -128,3 +130,5 @@ class FairTurn:
     """Gangs that were begun, could not be completed in time, and are given up."""
     void: tuple[str, ...] = ()
     """The keys of jobs whose intent counts no longer: nothing of it is bound, and not all of it fits."""
+    at: float = 0.0
+    """When it began, in seconds of this instance's own clock."""

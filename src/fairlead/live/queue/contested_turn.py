@@ -85,6 +85,7 @@ class _Turn:
             running=state.running if budgets is not None else None,
             policy=fair.policy,
             now=int(self.now),
+            tried=fair.tried,
         )
         fair.reserved = shared.reserved or ""
         evictions = list(self._victims(shared, jobs, state.running))
@@ -99,6 +100,7 @@ class _Turn:
             reserved=shared.reserved or "",
             released=tuple(self.jobs[number] for number in released),
             void=tuple(self.void),
+            at=self.moment,
         )
         return turn, self._outcomes(turn)
 

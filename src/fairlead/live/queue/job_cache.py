@@ -105,6 +105,12 @@ class JobCache:
             if entry.key not in leave_out
         ]
 
+    def podless(self) -> list[LiveJob]:
+        """A job for each of Volcano's PodGroups of which no pod is known."""
+        groups = (group for group in self.groups if group[0] is JobSource.GROUP)
+        made = (JobEntry("/".join(group), *group) for group in groups if "/".join(group) not in self.entries)
+        return [entry.live(self._group(entry), self._queue(entry), self._rules) for entry in made]
+
     def job(self, key: str) -> LiveJob | None:
         """One job as it is now."""
         entry = self.entries.get(key)

@@ -4,10 +4,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
-from fairlead.kube.codec.queues import DEFAULT
+from fairlead.kube.codec.queues import DEFAULT, bounds_of
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup
 from fairlead.kube.timestamps import seconds
-from fairlead.model.amounts import WHOLE, bounded
 from fairlead.model.errors import InputError
 
 INTENT = "fairlead.io/intent"
@@ -39,7 +38,7 @@ def group_of(found: PodGroup) -> GangSpec:
         queue=spec.queue or DEFAULT,
         min_member=1 if spec.min_member is None else spec.min_member,
         min_tasks=spec.min_task_member,
-        min_resources=bounded(spec.min_resources, WHOLE, "spec.minResources"),
+        min_resources=bounds_of(spec.min_resources, "spec.minResources"),
         priority_class=spec.priority_class_name,
         created=moment(meta.creation_timestamp),
         intent=meta.annotations.get(INTENT, ""),

@@ -13,7 +13,7 @@ from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import QueueState, queue_state
+from fairlead.model.queuestate import PODS, QueueState, queue_state
 
 DEADLINE = 300.0
 """Seconds after which a gang that is not complete is released."""
@@ -36,6 +36,8 @@ class Promises:
         """Pods that are to go; their jobs get nothing until they have gone."""
         self.reserved = ""
         """The job that the last turn kept room for."""
+        self.tried: frozenset[str] = frozenset()
+        """Jobs that turns within a budget searched victims for already, see `Sharing.cursor`."""
         self._covers = covers
         self._held: dict[str, Promise] = {}
         self.faulty = FaultyJobs(books)
@@ -84,7 +86,7 @@ class Promises:
     def _whole(self, key: str, count: int) -> bool:
         """Whether these are all the pods that a gang waits for, and enough of them."""
         job = self.books.job(key)
-        if job is None or job.waiting != count or job.min_resources or self.books.astray(key):
+        if job is None or job.waiting != count or not _asks_for_its_minimum(job) or self.books.astray(key):
             return False
         tasks: Counter[str] = Counter()
         for role in job.roles:
@@ -154,6 +156,16 @@ class Promises:
     def cover(self, pod: PodRecord) -> Cover | None:
         """The disruption budget over a pod."""
         return self._covers(pod)
+
+
+def _asks_for_its_minimum(job: LiveJob) -> bool:
+    """Whether pods of the job ask for as much as must be free before it starts: if all fit, that is free too."""
+    sums: Counter[str] = Counter()
+    for role in job.roles:
+        pods = [*role.waiting, *(pod for pod, _ in role.running)]
+        sums.update({name: amount * len(pods) for name, amount in pods[0].shape.request})
+        sums[PODS] += len(pods)
+    return all(sums[name] >= amount for name, amount in job.min_resources.items())
 
 
 def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:

@@ -1,8 +1,8 @@
 """What is written on PodGroups and Queues, as pure values: phases, conditions and counts that Volcano's tools know.
 
-A PodGroup is `Inqueue` while it waits (there is no gate before the queue: controllers may create its pods at once),
-`Running` once its gang is on nodes, `Unknown` while only a part of the gang is, `Completed` when nothing of it is
-left to run, and `Pending` where it cannot start before somebody edits something.
+A PodGroup is `Inqueue` while it waits and its pods may be created (docs/decisions/0249), `Running` once its gang is on
+nodes, `Unknown` while only a part of the gang is, `Completed` when nothing of it is left to run, and `Pending` where
+the gate holds it back or it cannot start before an edit.
 """
 
 from collections import Counter, defaultdict
@@ -35,7 +35,8 @@ def phase(job: LiveJob, finding: Finding | None) -> str:
         return RUNNING
     if running:
         return UNKNOWN
-    return PENDING if finding is not None and finding.reason.cure is Cure.EDIT else INQUEUE
+    shut = finding is not None and finding.reason.cure is Cure.EDIT
+    return PENDING if shut or job.held_back else INQUEUE
 
 
 def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str) -> dict[str, Any] | None:
@@ -96,6 +97,8 @@ def _standing(job: LiveJob, finding: Finding | None, now_in: str) -> tuple[bool,
         more = f"{job.waiting} more wait: {finding.sentence}" if job.waiting and finding is not None else ""
         return True, READY, more
     there = job.waiting + job.running
+    if job.held_back and finding is not None:
+        return False, NOT_ENOUGH_RESOURCES, f"{finding.sentence} ({finding.code})"
     if there < job.min_member:
         return False, NOT_ENOUGH_TASKS, f"{there} pods exist, {job.min_member} start together"
     why = finding.sentence if finding is not None else "its turn has not come yet"

@@ -11,7 +11,6 @@ import structlog
 
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
-from fairlead.kube.codec.queues import DEFAULT
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
@@ -19,6 +18,7 @@ from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import FairTurn, JobSource, LiveJob, Promise
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
+from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.runtime.aside import WRITING, Aside
@@ -57,6 +57,8 @@ class Sight:
     """How everybody stands, without granting anything."""
     would: Callable[[], FairTurn]
     """A turn with evictions that nobody acts on."""
+    gate: Callable[[], Asking]
+    """PodGroups without pods."""
     leaving: Callable[[], int]
     """How many of our pods are on their way out."""
     nominated: Callable[[], Iterable[Key]]
@@ -109,6 +111,7 @@ class StatusLoop:
         self._round = 0
         self._calm_since: float | None = None
         self._turn: FairTurn | None = None
+        self._asking: Asking = {}
         self._found: dict[str, Finding] = {}
 
     def took_turn(self, turn: FairTurn) -> None:
@@ -178,7 +181,7 @@ class StatusLoop:
         """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
         start = self._now()
         self._seen = self._sight.generation()
-        self._turn = self._sight.look()
+        self._turn, self._asking = self._sight.look(), self._sight.gate()
         self._measures.show(self._turn.sharing)
         if self._tells_evictions and self._turn.sharing.unplaced:
             self._evictor.would(self._sight.would())
@@ -188,9 +191,9 @@ class StatusLoop:
         """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
         self._round += 1
         jobs = self._by_group(turn, JobSource.GROUP)
-        groups = [
-            (key, group, *(jobs.get(key) or (_empty(key, group), None))) for key, group in self._sight.groups().items()
-        ]
+        jobs |= {(job.namespace, job.name): (job, finding) for job, finding in self._asking.values()}
+        # What is new since the last look is written after the next one.
+        groups = [(key, group, *jobs[key]) for key, group in self._sight.groups().items() if key in jobs]
         work = [*self._group_writes(groups), *self._native_writes(turn), *self._queue_writes(turn, groups)]
         work.sort(key=lambda each: self._written.get(each[0], 0))
         self._unwritten = len(work) > MOST_WRITES
@@ -260,17 +263,3 @@ class StatusLoop:
             phases[job.queue][status.phase(job, finding)] += 1
         for name, queue in queues.items():
             yield from self._made(QUEUES, ("", name), partial(status.queue_patch, queue, held[name], phases[name]))
-
-
-def _empty(key: Key, group: PodGroup) -> LiveJob:
-    """The job of a PodGroup without pods."""
-    least = group.spec.min_member
-    return LiveJob(
-        key=f"{JobSource.GROUP}/{key[0]}/{key[1]}",
-        source=JobSource.GROUP,
-        namespace=key[0],
-        name=key[1],
-        queue=group.spec.queue or DEFAULT,
-        roles=(),
-        min_member=1 if least is None else least,
-    )

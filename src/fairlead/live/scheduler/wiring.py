@@ -12,15 +12,15 @@ from fairlead.live.cluster.records import Key
 from fairlead.live.cluster.turn_types import FairTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.evictor import Evictor
+from fairlead.live.queue.gate import at_the_gate
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
+from fairlead.live.queue.search_budget import FIRST, SearchBudget
+from fairlead.live.queue.standard_queues import StandardQueues
 from fairlead.live.queue.status_loop import Sight, StatusLoop
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.scheduler.component import Scheduler
 from fairlead.live.settings import Configuration
-
-PATIENCE = 5_000
-"""A turn searches for the fewest victims no longer than about a tenth of a second: watches and binds wait for it."""
 
 
 class QueueWiring:
@@ -41,11 +41,13 @@ class QueueWiring:
         allowed = configuration.evictions.allowed
         self._scheduler = scheduler
         self._wall = wall
+        self._now = monotonic
         scheduler.fair.policy = SharePolicy(
             preempt=settings.preempt and (allowed or shadow),
             reserve_after=settings.reserve_after_seconds,
-            patience=PATIENCE,
+            budget=FIRST,
         )
+        self._search = SearchBudget(scheduler.fair, lambda: scheduler.books.generation)
         measures = QueueMetrics(scheduler.measures.registry)
         evictions = Evictions(
             client,
@@ -78,6 +80,13 @@ class QueueWiring:
                 generation=lambda: scheduler.books.generation,
                 look=lambda: scheduler.fair.look(scheduler.cache.view().nodes, wall()),
                 would=self._would,
+                gate=lambda: at_the_gate(
+                    scheduler.fair,
+                    scheduler.cache.view().nodes,
+                    scheduler.objects(POD_GROUPS),
+                    wall(),
+                    gated=settings.admit == "gated",
+                ),
                 leaving=lambda: len(scheduler.books.leaving),
                 nominated=self._nominated,
             ),
@@ -95,6 +104,13 @@ class QueueWiring:
             aside=scheduler.aside,
             pulse=scheduler.pulse,
         )
+        self._standard = StandardQueues(
+            client,
+            lambda: scheduler.objects(QUEUES) if scheduler.books.served(QUEUES) else None,
+            clock=monotonic,
+            acts=lambda: settings.create_queues and not shadow and leads() and scheduler.synced,
+            period=settings.status_seconds,
+        )
         scheduler.on_turn = self._took_turn
 
     async def run(self) -> None:
@@ -102,12 +118,15 @@ class QueueWiring:
         async with asyncio.TaskGroup() as group:
             group.create_task(self._evictor.run())
             group.create_task(self._upkeep.run())
+            group.create_task(self._standard.run())
 
     def lost(self) -> None:
         """This instance leads no longer: evictions that have not begun are given up."""
         self._evictor.lost()
 
     def _took_turn(self, turn: FairTurn) -> None:
+        if self._search.took_turn(turn.sharing.cursor, self._now() - turn.at):
+            self._scheduler.stir()
         self._upkeep.took_turn(turn)
         self._evictor.took_turn(turn)
 

@@ -2,12 +2,13 @@
 
 Only replicas of the preemptor's priority and above count; what is below may be taken from at will. Of two
 allocations the better one has, in this order: the queues' shares more even from the bottom (a share above 1 counts as
-1), then the smaller shortfalls; the namespaces' weighted shares more even from the bottom; the jobs' shares likewise;
-more replicas. "More even from the bottom" compares the sorted shares, lowest first; the first difference decides.
+1), then the smaller shortfalls of what is contended; the namespaces' weighted shares more even from the bottom; the
+jobs' shares likewise; more replicas. "More even from the bottom" compares the sorted shares, lowest first; the first
+difference decides.
 Every grant makes an allocation better too, and there are finitely many allocations, so a fixed point is reached.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -48,9 +49,10 @@ class Gain:
 class AllocationView:
     """The allocation of replicas of some priority and above: by queue, by namespace in a queue, by job."""
 
-    def __init__(self, state: State, held: Mapping[int, list[int]]) -> None:
-        """`held`: amounts by job."""
+    def __init__(self, state: State, held: Mapping[int, list[int]], lacking: Collection[int]) -> None:
+        """`held`: amounts by job; `lacking`: the resources that the preemptor cannot have without an eviction."""
         self.state = state
+        self.lacking = lacking
         self.jobs = held
         width = len(state.world.whole)
         self.pairs = [[0] * width for _ in state.world.pairs]
@@ -87,8 +89,8 @@ class AllocationView:
     def _fair(self, change: AllocationChange, winner: int, loser: int) -> bool:
         """Whether the loser, of equal priority, is still better off than the winner was, where the two part.
 
-        Between queues: its branch lacks less of what it deserves. Between namespaces of a queue: it has the higher
-        weighted share. Inside a namespace: the job has.
+        Between queues: its branch is short of less of something that the winner lacks. Between namespaces of a queue:
+        it has the higher weighted share. Inside a namespace: the job has.
         """
         state = self.state
         mine, theirs = state.ledger.paths[state.queue_of[winner]], state.ledger.paths[state.queue_of[loser]]
@@ -96,7 +98,10 @@ class AllocationView:
             common = next(row for row in mine if row in theirs)
             branch, other = mine[mine.index(common) - 1], theirs[theirs.index(common) - 1]
             keeps = self._after(change, self.queues[other], lambda job: other in _path(state, job))
-            return self._deficit(keeps, other) < self._deficit(self.queues[branch], branch)
+            # What there is enough of for everybody says nothing (docs/decisions/0246).
+            counts = [r for r in state.world.contended[branch] if r in self.lacking] or self.lacking
+            had = self.queues[branch]
+            return any(self._short(keeps, other, r) < self._short(had, branch, r) for r in counts)
         pair, there = state.pair_of[winner], state.pair_of[loser]
         if pair != there:
             keeps = self._after(change, self.pairs[there], lambda job: state.pair_of[job] == there)
@@ -149,16 +154,14 @@ class AllocationView:
         return min(ONE, self.state.queue_measures[row].share(amounts))
 
     def _deficit(self, amounts: list[int], row: int) -> Fraction:
-        """The part of the whole that the queue is short of what it deserves."""
+        """The largest part of the whole that the queue is short of, among the resources that are contended there."""
+        return max((self._short(amounts, row, r) for r in self.state.world.contended[row]), default=Fraction(0))
+
+    def _short(self, amounts: list[int], row: int, resource: int) -> Fraction:
+        """The part of the whole of one resource that the queue is short of what it deserves."""
         world = self.state.world
-        return max(
-            (
-                max(Fraction(0), world.deserved[row][r] - amounts[r]) / world.whole[r]
-                for r in world.counted
-                if world.whole[r]
-            ),
-            default=Fraction(0),
-        )
+        lack = max(Fraction(0), world.deserved[row][resource] - amounts[resource])
+        return lack / world.whole[resource] if world.whole[resource] else Fraction(0)
 
     def _pair(self, amounts: list[int], pair: int) -> Fraction:
         return self.state.pair_measures[pair].share(amounts)

@@ -5,21 +5,23 @@ keeps its gang or is taken as a whole. They are tried cheapest first, the choice
 and only then is it asked whether the allocation becomes better (`potential`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from fairlead.levels.queue.fits import Emptied, Fits
 from fairlead.levels.queue.grants.gang import GangStep, step_of
 from fairlead.levels.queue.grants.grant import Block
 from fairlead.levels.queue.preemption.potential import AllocationChange, AllocationView, Gain
 from fairlead.levels.queue.preemption.victim_order import Bite, Candidates, cheapest, cost, largest, merged
-from fairlead.levels.queue.preemption.victim_search import Fewest
-from fairlead.levels.queue.preemption.victims import FRESH, Claim, VictimGroup, groups_of, votes
+from fairlead.levels.queue.preemption.victim_search import ASKING, Fewest
+from fairlead.levels.queue.preemption.victims import FORBIDS, FRESH, Claim, Rule, VictimGroup, groups_of, votes
 from fairlead.levels.queue.state import State
 from fairlead.model.jobs import RunningTable
 
 Moves = Mapping[int, tuple[int, Mapping[int, int]]]
 """By role: its job, and how many of its replicas on which node."""
+NONE: tuple[Rule | None, str] = (None, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -39,7 +41,9 @@ class Eviction:
 class Preemption:
     """One pass over the jobs that wait."""
 
-    def __init__(self, state: State, fits: Fits | None, running: RunningTable, patience: int) -> None:
+    def __init__(
+        self, state: State, fits: Fits | None, running: RunningTable, patience: int, budget: int | None = None
+    ) -> None:
         self.state = state
         self.fits = fits
         self.allowed: list[int] = running.allowed.tolist()
@@ -50,12 +54,33 @@ class Preemption:
         self.unsearched: list[int] = []
         """Jobs whose victims may not be the fewest: the search for them was too long."""
         self.patience = patience
+        self.budget = budget
+        self.spent = 0
+        """Candidates looked at: groups of running replicas, once for each question about them."""
+        self.cursor: frozenset[str] = frozenset()
+        """Jobs that were tried, while others are left for which the budget did not last."""
+        self._forbidden: dict[tuple[int, int, tuple[int, ...]], str] = {}
 
-    def run(self, blocks: dict[int, Block]) -> list[int]:
-        """Try every blocked job that is not ready, in order; those that started."""
+    def run(self, blocks: dict[int, Block], tried: Collection[str] = ()) -> list[int]:
+        """Try every blocked job that is not ready and not tried before, in order; those that started.
+
+        With a budget at least one is tried, so the search comes to its end after some decisions. Where all were tried
+        before, it begins again.
+        """
         state, jobs = self.state, self.state.world.jobs
         starving = [job for job in blocks if jobs.preempts[job] and not state.members.ready(job)]
-        return [job for job in sorted(starving, key=state.job_key) if self._ever(job) and self._attempt(job)]
+        before = {job for job in starving if jobs.names[job] in tried}
+        if len(before) == len(starving):
+            before = set()
+        started: list[int] = []
+        for job in sorted(set(starving) - before, key=state.job_key):
+            if self.spent and self.budget is not None and self.spent >= self.budget:
+                self.cursor = frozenset(jobs.names[each] for each in before)
+                break
+            before.add(job)
+            if self._ever(job) and self._attempt(job):
+                started.append(job)
+        return started
 
     def _ever(self, job: int) -> bool:
         """Whether evictions could help at all: every role of the next step might find a node if nobody were there."""
@@ -64,20 +89,24 @@ class Preemption:
             return True
         return all(self.fits.ever(role) for role, _ in step.roles)
 
-    def _attempt(self, job: int) -> bool:
-        state = self.state
+    def _claim(self, job: int) -> Claim:
+        state, queue = self.state, self.state.queue_of[job]
         step = state.members.step(job)
         assert step is not None  # a blocked job has pending replicas
-        queue = state.queue_of[job]
-        claim = Claim(job, queue, int(state.world.jobs.priority[job]), step, self._lacking(queue, step))
+        return Claim(job, queue, int(state.world.jobs.priority[job]), step, self._lacking(queue, step))
+
+    def _attempt(self, job: int) -> bool:
+        state, claim = self.state, self._claim(job)
+        queue = claim.queue
+        self.spent += len(self.groups)
         limits = votes(state, claim, self.groups, self.allowed)
-        standing = self._standing(claim.priority)
+        standing = self._standing(claim)
         inside = [limit if state.queue_of[g.job] == queue else 0 for g, limit in zip(self.groups, limits, strict=True)]
         outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
         # Inside the queue, outside it, both; what is nobody or has been tried is left out.
         for scope in (inside, outside, limits) if any(inside) and any(outside) else (limits,):
             choices, complete = self._choices(claim, scope) if self._hopeful(claim, scope, standing) else ([], True)
-            for chosen in choices:
+            for chosen in chain(choices, self._rights_kept(claim, scope) if choices else ()):
                 change = self._change(claim, chosen)
                 if standing.better(change, job):
                     self.gains[job] = standing.gain(change)
@@ -95,11 +124,28 @@ class Preemption:
                 fair[group.job] = standing.may_lose(claim.job, group.job)
             if limit and (group.priority < claim.priority or fair[group.job]):
                 going.append((group, limit))
+        return any(limits) and self._room_without(claim, going)
+
+    def _room_without(self, claim: Claim, going: Iterable[tuple[VictimGroup, int]]) -> bool:
+        """Whether there would be room in sum if these went."""
         moves = _by_role(going)
         self._count(moves, -1)
         room = self.state.ledger.lack(claim.queue, claim.step.need) is None
         self._count(moves, 1)
-        return room and any(limits)
+        return room
+
+    def forbidden(self, job: int) -> str:
+        """The rule that alone keeps others from making room for a job, in words; empty where none does."""
+        claim = self._claim(job)
+        at = claim.queue, claim.priority, claim.lacking
+        if at not in self._forbidden:
+            self._forbidden[at] = next((words for rule, words in (NONE, *FORBIDS) if self._frees(claim, rule)), "")
+        return self._forbidden[at]
+
+    def _frees(self, claim: Claim, rule: Rule | None) -> bool:
+        """Whether there would be room in sum if everything went that the rules let go, but for one of them."""
+        limits = votes(self.state, claim, self.groups, self.allowed, rule)
+        return self._room_without(claim, [each for each in zip(self.groups, limits, strict=True) if each[1]])
 
     def _lacking(self, queue: int, step: GangStep) -> tuple[int, ...]:
         """The resources that are short in sum; where none is (a queue's bound, or nodes), all that are needed."""
@@ -111,16 +157,16 @@ class Preemption:
                 short.append(resource)
         return tuple(short or needed)
 
-    def _standing(self, least: int) -> AllocationView:
-        """What everybody holds in replicas of this priority and above."""
+    def _standing(self, claim: Claim) -> AllocationView:
+        """What everybody holds in replicas of the claimant's priority and above."""
         held: dict[int, list[int]] = {}
         requests = self.state.members.requests
         for group in self.groups:
-            if group.priority >= least and group.count:
+            if group.priority >= claim.priority and group.count:
                 sums = held.setdefault(group.job, [0] * len(requests[group.role]))
                 for resource, amount in enumerate(requests[group.role]):
                     sums[resource] += amount * group.count
-        return AllocationView(self.state, held)
+        return AllocationView(self.state, held, claim.lacking)
 
     def _choices(self, claim: Claim, limits: list[int]) -> tuple[list[list[Bite]], bool]:
         """Choices that make room, the cheapest first: the one that a search finds, then those found in two orders.
@@ -132,17 +178,30 @@ class Preemption:
         tried = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
         found = [choice for choice in tried if choice is not None]
         excess = self.state.ledger.excess(claim.queue, claim.step.need)
-        search = Fewest(candidates, lambda bites: self._fits(claim, bites), excess, self.patience)
+        search = Fewest(candidates, lambda bites: self._fits(claim, bites), excess, self._patience())
         best, complete = search.run(found)
         self.patience -= search.moved
         others = sorted((choice for choice in found if choice is not best), key=cost)
         return ([best, *others] if best is not None else []), complete
 
+    def _rights_kept(self, claim: Claim, limits: list[int]) -> Iterator[list[Bite]]:
+        """A choice that leaves every other queue its right: for a queue that is short it is always better."""
+        candidates = Candidates(self.state, claim, self.groups, limits, self.allowed)
+        found = self._enough(claim, candidates.bites(cheapest, rights_kept=True))
+        if found is not None:
+            yield found
+
+    def _patience(self) -> int:
+        """What is left for the search for the fewest."""
+        return self.patience if self.budget is None else max(0, min(self.patience, self.budget - self.spent))
+
     def _enough(self, claim: Claim, bites: list[Bite]) -> list[Bite] | None:
         """The shortest beginning that makes room, trimmed: without any part of it the gang would not fit."""
-        if not self._fits(claim, bites):
-            return None
-        low, high = 0, len(bites)
+        low, high = 0, 1
+        while not self._fits(claim, bites[:high]):
+            if high >= len(bites):
+                return None
+            low, high = high, min(2 * high, len(bites))
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._fits(claim, bites[:middle]) else (middle, high)
@@ -172,11 +231,13 @@ class Preemption:
     def _fits(self, claim: Claim, bites: Sequence[Bite]) -> bool:
         """Whether the gang finds room once these are gone; nodes are asked only where there is room in sum."""
         moves = _by_role(part for bite in bites for part in bite.parts)
+        self.spent += sum(len(spots) for _, spots in moves.values())
         self._count(moves, -1)
         fits = self.state.ledger.lack(claim.queue, claim.step.need) is None
         self._count(moves, 1)
         if not fits or self.fits is None:
             return fits
+        self.spent += ASKING
         for role, (_, spots) in moves.items():
             self.fits.give(role, spots)
         placed = sum(self.fits.room(dict(claim.step.roles)).values())

@@ -34,6 +34,11 @@ class Candidates:
         self.groups = groups
         self.limits = limits
         self.allowed = allowed
+        self.of_job: dict[int, list[int]] = {}
+        """By job the numbers of its groups that hold anything."""
+        for number, group in enumerate(groups):
+            if group.count:
+                self.of_job.setdefault(group.job, []).append(number)
         self.served = self._served()
         """Jobs by how well they are served, the best first: queue, namespace, job, the youngest; ties are equal."""
 
@@ -54,9 +59,12 @@ class Candidates:
             -int(state.world.jobs.age[job]),
         )
 
-    def bites(self, key: Callable[["Candidates", int], Key]) -> list[Bite]:
-        """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs."""
-        tally = _Tally(self)
+    def bites(self, key: Callable[["Candidates", int], Key], *, rights_kept: bool = False) -> list[Bite]:
+        """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs.
+
+        The last bite from a queue may take it below its right, unless `rights_kept`.
+        """
+        tally = _Tally(self, rights_kept)
         order = sorted((number for number, limit in enumerate(self.limits) if limit), key=lambda n: key(self, n))
         bites: list[Bite] = []
         for level in sorted({self.groups[number].priority for number in order}):
@@ -91,8 +99,9 @@ def largest(candidates: Candidates, number: int) -> Key:
 class _Tally:
     """What is left to take while bites are laid out: of groups, above gangs, from queues, of budgets."""
 
-    def __init__(self, candidates: Candidates) -> None:
+    def __init__(self, candidates: Candidates, rights_kept: bool) -> None:
         self.all = candidates
+        self.rights_kept = rights_kept
         self.left = list(candidates.limits)
         members = candidates.state.members
         self.above = {group.job: members.count(group.job) - members.minimum(group.job) for group in candidates.groups}
@@ -107,7 +116,7 @@ class _Tally:
 
     def rest(self, job: int, level: int) -> list[tuple[int, int]]:
         """All that is left of a job, if all of it may go, none of it with a higher priority; else nothing."""
-        numbers = [number for number, group in enumerate(self.all.groups) if group.job == job and group.count]
+        numbers = self.all.of_job[job]
         groups = [self.all.groups[number] for number in numbers]
         complete = all(self.all.limits[number] == self.all.groups[number].count for number in numbers)
         if not complete or max(group.priority for group in groups) != level or not self._surplus(numbers[0]):
@@ -119,7 +128,17 @@ class _Tally:
             if budget >= 0:
                 budgets[budget] = budgets.get(budget, 0) + count
         within = all(self.spent[row] + count <= self.all.allowed[row] for row, count in budgets.items())
-        return parts if within else []
+        return parts if parts and within and self._allowed(parts) else []
+
+    def _allowed(self, parts: Sequence[tuple[int, int]]) -> bool:
+        """Whether the queue's branch keeps its right of what is lacking, where it has to."""
+        state, claim = self.all.state, self.all.claim
+        group = self.all.groups[parts[0][0]]
+        if not self.rights_kept or state.queue_of[group.job] == claim.queue:
+            return True
+        gone = self._gone(group)
+        frees = {r: sum(self.all.request(number)[r] * count for number, count in parts) for r in claim.lacking}
+        return all(gone[r] + frees[r] <= surplus for r, surplus in over(state, claim, state.queue_of[group.job]))
 
     def take(self, parts: Sequence[tuple[int, int]], *, whole: bool) -> Bite:
         """Lay out a bite and count it."""
@@ -140,16 +159,20 @@ class _Tally:
         queue = state.queue_of[self.all.groups[number].job]
         if queue == claim.queue:
             return self.all.groups[number].count
-        gone = self.gone.get(self._branch(self.all.groups[number]), [0] * len(state.world.whole))
+        gone = self._gone(self.all.groups[number])
         request = self.all.request(number)
         return max(
             (
-                -(-(surplus - gone[r]) // request[r])
+                (surplus - gone[r]) // request[r] if self.rights_kept else -(-(surplus - gone[r]) // request[r])
                 for r, surplus in over(state, claim, queue)
                 if request[r] and surplus > gone[r]
             ),
             default=0,
         )
+
+    def _gone(self, group: VictimGroup) -> list[int]:
+        """What is laid out already of the group's branch."""
+        return self.gone.get(self._branch(group), [0] * len(self.all.state.world.whole))
 
     def _branch(self, group: VictimGroup) -> int:
         """Whose right it is that a group counts against; the claimant's own queue is its own branch."""

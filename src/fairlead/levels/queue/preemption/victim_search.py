@@ -87,12 +87,9 @@ class Fewest:
 
     def _items(self) -> list[Item]:
         """Everything that may be taken."""
-        members, by_job = self.all.state.members, dict[int, list[int]]()
-        for number, group in enumerate(self.all.groups):
-            if group.count:
-                by_job.setdefault(group.job, []).append(number)
+        members = self.all.state.members
         items: list[Item] = []
-        for job, numbers in by_job.items():
+        for job, numbers in self.all.of_job.items():
             above = members.count(job) - members.minimum(job)
             for number in numbers:
                 if (most := min(self.all.limits[number], above)) > 0:

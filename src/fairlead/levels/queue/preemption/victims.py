@@ -64,10 +64,14 @@ def groups_of(state: State, running: RunningTable, fresh: Sequence[tuple[int, in
     return groups
 
 
-def votes(state: State, claim: Claim, groups: Sequence[VictimGroup], allowed: Sequence[int]) -> list[int]:
-    """How many replicas of each group all rules let go together."""
+def votes(
+    state: State, claim: Claim, groups: Sequence[VictimGroup], allowed: Sequence[int], without: Rule | None = None
+) -> list[int]:
+    """How many replicas of each group all rules let go together, all but one where that is given."""
     result = [group.count if group.job != claim.job else 0 for group in groups]
     for rule in RULES:
+        if rule is without:
+            continue
         vote = rule(state, claim, groups, allowed)
         if vote is not None:
             result = [min(before, now) for before, now in zip(result, vote, strict=True)]
@@ -134,3 +138,11 @@ def over(state: State, claim: Claim, queue: int) -> tuple[tuple[int, int], ...]:
 
 
 RULES: tuple[Rule, ...] = (conformance, preemptable, priority, budgets, deserved)
+
+FORBIDS: tuple[tuple[Rule, str], ...] = (
+    (priority, "their priority is higher"),
+    (budgets, "disruption budgets allow no more"),
+    (preemptable, "they are marked as not preemptable"),
+    (conformance, "they belong to the system"),
+)
+"""What is said of the rule that alone keeps others from making room."""

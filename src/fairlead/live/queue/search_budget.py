@@ -1,0 +1,40 @@
+"""Turns that stay short: how far each one searches for victims, and where the next goes on (docs/decisions/0247)."""
+
+from collections.abc import Callable
+from dataclasses import replace
+
+from fairlead.live.queue.promises import Promises
+
+TURN = 0.1
+"""Seconds that a turn should take: watches and binds wait for it."""
+FIRST, LEAST, MOST = 20_000, 8_000, 1_000_000
+"""Candidates for the first turn, and for any: at about 10 µs each, the least is a tenth of a second too."""
+
+
+class SearchBudget:
+    """Sizes the budget of each turn by the time that the last one took. `generation` counts changes of the books."""
+
+    def __init__(self, fair: Promises, generation: Callable[[], int]) -> None:
+        self._fair = fair
+        self._generation = generation
+        self._began = generation()
+        """What the books were when the search began."""
+
+    def took_turn(self, cursor: frozenset[str], seconds: float) -> bool:
+        """Note what a turn left open; whether the search has to go on although nothing happened since."""
+        fair, before = self._fair, self._fair.tried
+        fair.tried = cursor
+        if not fair.policy.preempt:
+            return False
+        if cursor or seconds > TURN:
+            self._resize(seconds)
+        changed = self._generation() != self._began
+        if not before or not cursor:
+            self._began = self._generation()
+        # Jobs that were tried before a change may find victims after it.
+        return bool(cursor) or (bool(before) and changed)
+
+    def _resize(self, seconds: float) -> None:
+        now = self._fair.policy.budget or FIRST
+        wanted = int(now * min(2.0, max(0.25, TURN / max(seconds, 1e-6))))
+        self._fair.policy = replace(self._fair.policy, budget=min(MOST, max(LEAST, wanted)))

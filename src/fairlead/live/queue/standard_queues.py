@@ -1,0 +1,76 @@
+"""The queues `root` and `default`, created where Queues are served and nobody made them (docs/decisions/0248)."""
+
+import asyncio
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import structlog
+
+from fairlead.kube.client import Client
+from fairlead.kube.codec.queues import DEFAULT, ROOT
+from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.objects.volcano import VolcanoQueue
+from fairlead.kube.resources import QUEUES
+from fairlead.live.cluster.records import Key
+
+STANDARD: Mapping[str, dict[str, Any]] = {
+    ROOT: {"weight": 1, "reclaimable": False},
+    DEFAULT: {"weight": 1, "reclaimable": True},
+}
+"""Their specs, as vc-scheduler writes them."""
+REST = 60.0
+"""Seconds before a queue that could not be created is tried again."""
+
+log = structlog.get_logger("queue")
+
+
+class StandardQueues:
+    """Without them Volcano's controllers go in circles and its Jobs have no status. Their status is upkeep's.
+
+    `queues` are those that the server has, None while it does not serve them; `acts`: whether this instance leads and
+    may create them; time is that of `clock`.
+    """
+
+    def __init__(
+        self,
+        client: Client,
+        queues: Callable[[], Mapping[Key, VolcanoQueue] | None],
+        *,
+        clock: Callable[[], float],
+        acts: Callable[[], bool],
+        period: float,
+    ) -> None:
+        self._client = client
+        self._queues = queues
+        self._clock = clock
+        self._acts = acts
+        self._period = period
+        self._rests: dict[str, float] = {}
+
+    async def run(self) -> None:
+        """Look for them until cancelled."""
+        while True:
+            await asyncio.sleep(self._period)
+            await self.round()
+
+    async def round(self) -> None:
+        """Create those that are missing."""
+        queues = self._queues()
+        if queues is None or not self._acts():
+            return
+        for name, spec in STANDARD.items():
+            if ("", name) not in queues and self._clock() >= self._rests.get(name, 0.0):
+                # The watch may be late, and a queue that cannot be read is there all the same.
+                self._rests[name] = self._clock() + REST
+                await self._create(name, spec)
+
+    async def _create(self, name: str, spec: dict[str, Any]) -> None:
+        try:
+            await self._client.create(QUEUES.raw, {"metadata": {"name": name}, "spec": spec})
+        except ApiError as error:
+            if not error.already_exists:
+                log.warning("queue not created", queue=name, why=str(error))
+        except KubeError as error:
+            log.warning("queue not created", queue=name, why=str(error))
+        else:
+            log.info("queue created", queue=name)
