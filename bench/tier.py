@@ -6,10 +6,10 @@ from typing import Any
 import msgspec
 
 from bench.measure import CPU, Report, ratio, side_by_side
+from fairlead.kube.admission import admit
 from fairlead.kube.admission.review import allow, decode
 from fairlead.kube.admission.rules import TierRules
 from fairlead.levels.tier.split import Policy, split
-from fairlead.live.webhook import admit
 from fairlead.live.webhook.ledger import Attempt, Knowledge, Listing, SlotLedger
 from fairlead.model.owners import HeldSlots, Owner, OwnerKind
 

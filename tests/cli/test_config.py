@@ -7,8 +7,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from fairlead.cli.main import cli
-from fairlead.live.settings import DEFAULTS, TierSettings, read_configuration, read_tier
 from fairlead.model.errors import InputError
+from fairlead.settings import DEFAULTS, TierSettings, read_configuration, read_tier
 
 HEAD = "apiVersion: fairlead.io/v1alpha1\nkind: Configuration\n"
 CLOUD = """

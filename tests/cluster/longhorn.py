@@ -14,7 +14,7 @@ import msgspec
 import yaml
 from tools.controlplane.api import Api, ApiError
 
-from fairlead.kube.manifests.disk import StorageManifests, storage
+from fairlead.kube.codec.longhorn import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from tests.cluster.karmada import define
 from tests.live.longhorn_objects import Object, counted, place

@@ -135,7 +135,7 @@ START = """
 import sys
 import msgspec
 from pathlib import Path
-from fairlead.live.settings import read_configuration
+from fairlead.settings import read_configuration
 from fairlead.live.webhook.main import start
 
 kubeconfig, config, lapse = sys.argv[1:]

@@ -6,12 +6,13 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.kube.manifests import last_result
+from fairlead.kube.codec import last_result
+from fairlead.kube.codec.decided import APPLIED
+from fairlead.kube.codec.fleet import binding_ask
+from fairlead.kube.codec.placement import unreadable
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
-from fairlead.kube.manifests.decided import APPLIED
-from fairlead.kube.manifests.fleet import binding_ask, division_ask, policy_for
+from fairlead.kube.manifests.fleet import division_ask, policy_for
 from fairlead.kube.manifests.load import parse_manifests
-from fairlead.kube.manifests.placement import unreadable
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.division import DivisionAsk, Mode, PriorDivision, Reschedule, Sticky

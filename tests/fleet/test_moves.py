@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from fairlead.kube.manifests.decided import APPLIED, applied_text, running
+from fairlead.kube.codec.decided import APPLIED, applied_text, running
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.divide import divide
 from fairlead.live.fleet.decide import decide

@@ -5,7 +5,7 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.kube.manifests.disk import StorageManifests, storage
+from fairlead.kube.codec.longhorn import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.model.disks import Closed

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube import timestamps
+from fairlead.kube.codec.fleet import placement_of
 from fairlead.kube.decode import decode, drop_nulls
 from fairlead.kube.errors import AnswerError
-from fairlead.kube.manifests.fleet import placement_of
 from fairlead.kube.objects.meta import ApiShape
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.workloads import Deployment

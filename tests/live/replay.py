@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+from fairlead.kube.codec.decided import APPLIED
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.manifests.decided import APPLIED
 from fairlead.kube.resources import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, Resource
 from fairlead.kube.transport import Response
 

@@ -6,7 +6,7 @@ import msgspec
 import pytest
 import yaml
 
-from fairlead.live.settings import DEFAULTS, read_configuration
+from fairlead.settings import DEFAULTS, read_configuration
 from tests.deploys import DEPLOY, deployed, listed
 
 CERT_MANAGER = DEPLOY / "webhook-cert-manager"

@@ -13,7 +13,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CONFIG_MAPS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
-from fairlead.live.settings import read_configuration
+from fairlead.settings import read_configuration
 from tests.kube.virtual import run
 
 START = "1970-01-01T00:16:40Z"

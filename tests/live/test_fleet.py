@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 from fairlead.kube.client import Client
+from fairlead.kube.codec.decided import APPLIED
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.manifests.decided import APPLIED
 from fairlead.kube.resources import (
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,

@@ -7,8 +7,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.kube.manifests.decided import ANNOTATION, APPLIED, is_applied, running
-from fairlead.kube.manifests.fleet import binding_ask
+from fairlead.kube.codec.decided import ANNOTATION, APPLIED, is_applied, running
+from fairlead.kube.codec.fleet import binding_ask
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.batch import divide_all, narrowed
 from fairlead.levels.fleet.divide import divide

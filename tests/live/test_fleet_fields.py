@@ -5,8 +5,8 @@ from typing import Any
 
 import pytest
 
+from fairlead.kube.codec.decided import running
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.manifests.decided import running
 from fairlead.kube.objects.karmada import KarmadaCluster
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide

@@ -9,9 +9,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from structlog.testing import capture_logs
 
+from fairlead.kube.codec.decided import ANNOTATION
 from fairlead.kube.decode import decode
 from fairlead.kube.errors import AnswerError
-from fairlead.kube.manifests.decided import ANNOTATION
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.live.fleet import decide as module
 from fairlead.live.fleet import messages, report

@@ -12,7 +12,7 @@ import pytest
 
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
-from fairlead.kube.manifests.decided import APPLIED
+from fairlead.kube.codec.decided import APPLIED
 from fairlead.live.fleet.component import Fleet, FleetOptions
 from tests.kube.virtual import run
 from tests.live import replay

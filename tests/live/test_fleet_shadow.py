@@ -4,8 +4,8 @@ import asyncio
 import json
 from typing import Any
 
+from fairlead.kube.codec.decided import APPLIED
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.manifests.decided import APPLIED
 from fairlead.kube.resources import RESOURCE_BINDINGS
 from tests.live.test_fleet import Stage, binding, play
 

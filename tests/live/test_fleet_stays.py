@@ -6,8 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.kube.codec.decided import running
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.manifests.decided import running
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide

@@ -23,7 +23,7 @@ from fairlead.kube.transport import Response
 from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
-from fairlead.live.settings import read_configuration
+from fairlead.settings import read_configuration
 from tests.kube.virtual import run
 
 GANG_SECONDS = 60.0

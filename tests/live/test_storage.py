@@ -8,10 +8,10 @@ import msgspec
 import pytest
 
 from fairlead.kube.client import Client
+from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.errors import ApiError
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.manifests.disk import storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.resources import (
     EVENTS,

@@ -14,7 +14,6 @@ from fairlead.kube.changes import Change
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornVolume
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import balance
-from fairlead.live.settings import DEFAULTS, read_configuration
 from fairlead.live.storage import messages
 from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
 from fairlead.live.storage.decide import StorageRules, advise, outlook
@@ -25,6 +24,7 @@ from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.storage import HeldReplica, StorageVolume
+from fairlead.settings import DEFAULTS, read_configuration
 from tests.deploys import DEPLOY, deployed
 from tests.live.longhorn_objects import counted, node, replica, volume
 

@@ -22,7 +22,7 @@ from fairlead.kube.transport import Query, Response
 from fairlead.live.runtime.process import run_until
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
-from fairlead.live.settings import DEFAULTS
+from fairlead.settings import DEFAULTS
 from tests.kube.virtual import run
 
 NAMES = ("a", "b")

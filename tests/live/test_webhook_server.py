@@ -15,15 +15,15 @@ import aiohttp
 import pytest
 
 from fairlead.kube.admission.review import ReviewRequest, allow
+from fairlead.kube.admission.validate import validate
 from fairlead.kube.errors import UnreachableError
 from fairlead.kube.tls import load_pair
-from fairlead.live.settings import read_configuration
 from fairlead.live.webhook.certificates import Pair, issue, issue_user, make_authority
 from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.server import MOST_BYTES, AdmissionServer
 from fairlead.live.webhook.tls import Certificate, Files
-from fairlead.live.webhook.validate import validate
 from fairlead.model.errors import InputError
+from fairlead.settings import read_configuration
 from tests.live.cluster_of_pods import Process
 from tests.live.fuzz import fuzzed
 from tests.tier.pods import pod, reference, review, web_pod, workload

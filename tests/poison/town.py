@@ -21,12 +21,12 @@ from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler import component as scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
-from fairlead.live.settings import DEFAULTS
 from fairlead.live.storage import component as storage
 from fairlead.live.webhook.janitor import Janitor
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
+from fairlead.settings import DEFAULTS
 from tests.live import longhorn_objects as longhorn
 from tests.poison.objects import Made, Object, cluster, node
 from tests.poison.sight import Sight

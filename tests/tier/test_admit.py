@@ -5,15 +5,15 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.admission import admit
 from fairlead.kube.admission.review import ReviewRequest, decode, patch_of
 from fairlead.kube.admission.rules import TierRules, pin_of, requires_on_demand
+from fairlead.kube.admission.validate import validate
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Policy as TierPolicy
 from fairlead.levels.tier.split import Split, TierVerdict, split
-from fairlead.live.webhook import admit
-from fairlead.live.webhook.validate import validate
 from fairlead.model.errors import InputError
 from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 from tests.tier.pods import pod, reference, review, web_pod, workload

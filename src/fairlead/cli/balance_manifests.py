@@ -11,7 +11,7 @@ import click
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
-    from fairlead.kube.manifests.disk import StorageManifests
+    from fairlead.kube.codec.longhorn import StorageManifests
     from fairlead.levels.disk.balance import Balance
     from fairlead.levels.disk.rebalance import Goal, Rebalance
 
@@ -65,8 +65,8 @@ def asked_for(
     evacuate: Sequence[str],
 ) -> BalanceManifests:
     """The objects of a file or directory, and the options; what cannot be used is told on standard error."""
+    from fairlead.kube.codec.longhorn import storage
     from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.disk import storage
     from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 

@@ -33,7 +33,7 @@ def check(source: str, output: str | None) -> None:
     """Read a configuration as the components do; a mistake is told with its place and the exit code is 2."""
     import msgspec
 
-    from fairlead.live.settings import read_configuration
+    from fairlead.settings import read_configuration
 
     configuration = read_configuration(verb.read(source), source)
     if output is None:

@@ -76,7 +76,7 @@ def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"
 
 
 def _bindings(found: "Catalogue") -> list["DivisionAsk | InputError"]:
-    from fairlead.kube.manifests.fleet import binding_ask
+    from fairlead.kube.codec.fleet import binding_ask
     from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 
     asks: list[DivisionAsk | InputError] = []

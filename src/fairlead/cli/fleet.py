@@ -44,7 +44,7 @@ def command(
     from fairlead.live.fleet.component import FleetOptions
     from fairlead.live.fleet.main import run
     from fairlead.live.runtime.process import Process
-    from fairlead.live.settings import DEFAULTS, read_configuration
+    from fairlead.settings import DEFAULTS, read_configuration
 
     settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
     options = FleetOptions(name=settings.name, shadow=shadow or settings.shadow)

@@ -62,7 +62,7 @@ def command(
     from fairlead.live.runtime.process import Process
     from fairlead.live.scheduler.component import Options
     from fairlead.live.scheduler.main import run
-    from fairlead.live.settings import DEFAULTS, read_configuration
+    from fairlead.settings import DEFAULTS, read_configuration
 
     configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
     settings = configuration.scheduler

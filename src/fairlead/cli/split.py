@@ -11,11 +11,11 @@ from fairlead.cli.output import json_text, output_option
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from fairlead.kube.admission.admit import Asking
     from fairlead.kube.admission.review import Review, ReviewRequest
     from fairlead.kube.manifests.tier import Existing
     from fairlead.levels.tier.split import Split
-    from fairlead.live.settings import TierSettings
-    from fairlead.live.webhook.admit import Asking
+    from fairlead.settings import TierSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +40,8 @@ class _Splitting:
         self.explain = explain
 
     def solve(self, review: "Review", /) -> Any:
-        from fairlead.live.webhook import admit
-        from fairlead.live.webhook.validate import KINDS, validate
+        from fairlead.kube.admission import admit
+        from fairlead.kube.admission.validate import KINDS, validate
 
         request, rules = review.request, self.tier.rules()
         if _kind(request) in KINDS:
@@ -60,8 +60,8 @@ class _Splitting:
         return answered.review
 
     def _decide(self, asking: "Asking") -> "Split":
+        from fairlead.kube.admission.admit import holds_slot, resolve
         from fairlead.levels.tier.split import Split, split
-        from fairlead.live.webhook.admit import holds_slot, resolve
         from fairlead.model.owners import HeldSlots
 
         steps = resolve(asking)
@@ -115,7 +115,7 @@ def _kind(request: "ReviewRequest") -> str:
 
 
 def _tier(config: str | None) -> "TierSettings":
-    from fairlead.live.settings import DEFAULTS, read_tier
+    from fairlead.settings import DEFAULTS, read_tier
 
     return read_tier(verb.read(config), config) if config else DEFAULTS.tier
 

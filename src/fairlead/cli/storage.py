@@ -14,9 +14,9 @@ from fairlead.cli.output import chosen, console, json_text, output_option, yaml_
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from fairlead.live.settings import StorageSettings
     from fairlead.live.storage.component import StorageOptions
     from fairlead.live.storage.report import Report
+    from fairlead.settings import StorageSettings
 
 MOST = 40
 """Replicas, volumes or errors told one by one."""
@@ -63,7 +63,7 @@ def command(
     Without --act nothing is written but Events. With it, Replicas without a node get a node and a disk. Two instances
     may run: one leads by a Lease, the other follows and takes over. SIGTERM finishes the writes under way.
     """
-    from fairlead.live.settings import DEFAULTS, read_configuration
+    from fairlead.settings import DEFAULTS, read_configuration
 
     settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).storage
     options = _options(settings, longhorn_namespace, act=act, shadow=shadow)

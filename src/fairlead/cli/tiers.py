@@ -36,8 +36,8 @@ def command(
     """Show where the replicas of each workload run, and the share of them off on-demand nodes."""
     import asyncio
 
-    from fairlead.live.settings import DEFAULTS, read_configuration
     from fairlead.live.webhook.census import census
+    from fairlead.settings import DEFAULTS, read_configuration
 
     tier = (read_configuration(verb.read(config), config) if config else DEFAULTS).tier
     objects = asyncio.run(_objects(kubeconfig, context, namespace))

@@ -27,8 +27,8 @@ def command(config: str | None, kubeconfig: str, context: str, listen: str | Non
     """Give new pods their tier, exactly counted, with as many replicas of this process as you like."""
     import msgspec
 
-    from fairlead.live.settings import DEFAULTS, read_configuration
     from fairlead.live.webhook.main import start
+    from fairlead.settings import DEFAULTS, read_configuration
 
     configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
     addresses = {name: value for name, value in (("listen", listen), ("health", health)) if value is not None}

@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from fairlead.kube.errors import AnswerError
+from fairlead.text.mistakes import mistake
 
 T = TypeVar("T")
 
@@ -45,7 +46,7 @@ def convert(raw: Any, shape: type[T], what: str) -> T:
     try:
         return msgspec.convert(drop_nulls(raw), shape)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise AnswerError(f"{what}: unexpected answer: {error}") from error
+        raise AnswerError(f"{what}: unexpected answer: {mistake(error)}") from error
 
 
 def shallow(body: bytes) -> bytes:
@@ -83,4 +84,4 @@ def _without_nulls(body: bytes, shape: type[T], what: str, first: msgspec.Valida
     try:
         return msgspec.convert(drop_nulls(msgspec.json.decode(body)), shape)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
-        raise AnswerError(f"{what}: unexpected answer: {first}") from first
+        raise AnswerError(f"{what}: unexpected answer: {mistake(first)}") from first

@@ -10,6 +10,7 @@ import yaml
 
 from fairlead.kube.credentials import read_text
 from fairlead.model.errors import InputError
+from fairlead.text.mistakes import mistake
 
 MAX_CHARS = 4 * 2**20
 
@@ -177,7 +178,7 @@ def parse(text: str, place: str) -> File:
     try:
         file = msgspec.convert(_present(plain, {}), File)
     except (msgspec.ValidationError, RecursionError) as error:
-        raise InputError(place, f"not a kubeconfig: {error}") from error
+        raise mistake(error, f"{place}: not a kubeconfig") from error
     if file.kind != "Config":
         raise InputError(f"{place}: kind", f"expected Config, got {file.kind!r}")
     return file

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairlead.model.errors import InputError
+from fairlead.text.mistakes import words
 
 T = TypeVar("T")
 
@@ -98,14 +99,6 @@ def strict(value: Any, kind: type[T]) -> T:
     """The value as `kind`; unknown fields and wrong types are bad input, told with the JSON path."""
     try:
         return msgspec.convert(value, kind)
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        raise InputError(path.rstrip("`") or "$", _plain(message)) from None
-    except RecursionError:
-        raise InputError("$", "nested too deeply") from None
-
-
-def _plain(message: str) -> str:
-    """msgspec's sentence with the quotes of our own messages."""
-    message = message.replace("`", "")
-    return message[0].lower() + message[1:]
+    except (msgspec.ValidationError, RecursionError) as error:
+        message, path = words(error)
+        raise InputError(path, message) from None

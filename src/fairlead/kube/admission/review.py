@@ -8,6 +8,7 @@ import msgspec
 
 from fairlead.kube.objects.meta import ApiShape
 from fairlead.model.errors import InputError
+from fairlead.text.mistakes import words
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -58,8 +59,8 @@ def decode(raw: bytes) -> Review:
     try:
         return _DECODER.decode(raw)
     except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        raise InputError(path.rstrip("`") or "$", message) from None
+        message, path = words(error)
+        raise InputError(path, message) from None
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError("$", f"is not JSON: {error}") from None
 

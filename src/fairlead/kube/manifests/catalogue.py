@@ -12,6 +12,7 @@ from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
+from fairlead.text.mistakes import mistake
 
 T = TypeVar("T")
 
@@ -132,7 +133,4 @@ def _decode(manifest: Manifest, kind: type[Any]) -> Any:
     try:
         return msgspec.convert(drop_nulls(manifest.value), kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        message, _, path = str(error).partition(" - at `$.")
-        name = f"{manifest.kind} {manifest.name}"
-        place = f": {path.rstrip('`')}" if path else ""
-        raise InputError(f"{manifest.place}: {name}{place}", message.replace("`", "")) from None
+        raise mistake(error, f"{manifest.place}: {manifest.kind} {manifest.name}") from None

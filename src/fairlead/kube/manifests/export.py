@@ -12,8 +12,8 @@ import numpy as np
 from fairlead.engine.plan import Divided, Plan
 from fairlead.engine.site import Path, SitePlan
 from fairlead.kube.admission.rules import TierRules, requires_on_demand
+from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue
-from fairlead.kube.manifests.disk import storage
 from fairlead.kube.manifests.workloads import owner_key, replica_set_owners
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume

@@ -6,11 +6,11 @@ from typing import TypeVar
 import numpy as np
 
 from fairlead.kube.admission.rules import TierRules
+from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
-from fairlead.kube.manifests.disk import storage
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
 from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume

@@ -11,6 +11,7 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents
+from fairlead.text.mistakes import mistake
 
 KINDS: dict[str, type[TieredWorkload | Pod]] = {
     "Deployment": TieredWorkload,
@@ -80,9 +81,8 @@ def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
         return
     try:
         typed = msgspec.convert(drop_nulls(value), KINDS[kind])
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `")
-        raise InputError(f"{place}: {path.rstrip('`') or '$'}", message) from None
+    except (msgspec.ValidationError, RecursionError) as error:
+        raise mistake(error, place) from None
     if isinstance(typed, Pod):
         existing.pods.append(typed)
     else:

@@ -15,11 +15,11 @@ from prometheus_client import CollectorRegistry
 
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.client import Client
+from fairlead.kube.codec.groups import GroupMembers, groups_of
+from fairlead.kube.codec.placement import ANNOTATION as KNOBS
+from fairlead.kube.codec.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
-from fairlead.kube.manifests.groups import GroupMembers, groups_of
-from fairlead.kube.manifests.placement import ANNOTATION as KNOBS
-from fairlead.kube.manifests.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (

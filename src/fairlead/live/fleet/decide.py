@@ -6,12 +6,12 @@ from typing import Any, ParamSpec, TypeVar
 
 import structlog
 
-from fairlead.kube.manifests import last_result
-from fairlead.kube.manifests.decided import ANNOTATION, is_applied, is_workload, mark, running
-from fairlead.kube.manifests.fleet import binding_ask, knobs_for, wants_fresh
-from fairlead.kube.manifests.groups import ALONE, Neighbours
-from fairlead.kube.manifests.placement import Knobs
-from fairlead.kube.manifests.unread import unread
+from fairlead.kube.codec import last_result
+from fairlead.kube.codec.decided import ANNOTATION, is_applied, is_workload, mark, running
+from fairlead.kube.codec.fleet import binding_ask, knobs_for, wants_fresh
+from fairlead.kube.codec.groups import ALONE, Neighbours
+from fairlead.kube.codec.placement import Knobs
+from fairlead.kube.codec.unread import unread
 from fairlead.kube.objects.karmada import KarmadaCluster, KarmadaPlacement, ResourceBinding
 from fairlead.kube.objects.meta import Condition
 from fairlead.levels.fleet import reasons

@@ -4,8 +4,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from fairlead.kube import timestamps
-from fairlead.kube.manifests import last_result
-from fairlead.kube.manifests.decided import ANNOTATION, APPLIED, applied_text, is_applied, running
+from fairlead.kube.codec import last_result
+from fairlead.kube.codec.decided import ANNOTATION, APPLIED, applied_text, is_applied, running
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
 from fairlead.live.fleet.decide import SCHEDULED, BindingVerdict

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.kube.manifests.decided import running
+from fairlead.kube.codec.decided import running
 from fairlead.live.fleet.decide import BindingVerdict, condition_of
 
 Key = tuple[str, str]

@@ -22,6 +22,7 @@ from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.model.errors import InputError
+from fairlead.text.mistakes import words
 
 IN_FLIGHT = 8
 PAUSE = 2.0
@@ -64,7 +65,7 @@ def promised(job: str, namespace: str, text: str, seen: float) -> Promise:
     try:
         intent = msgspec.json.decode(text, type=_Intent)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {error}") from None
+        raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {words(error)[0]}") from None
     places: Mapping[Key, str] = {
         (namespace, intent.prefix + name): node for node, names in intent.nodes.items() for name in names
     }

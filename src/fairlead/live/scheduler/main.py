@@ -20,7 +20,7 @@ from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
-from fairlead.live.settings import DEFAULTS, Configuration
+from fairlead.settings import DEFAULTS, Configuration
 
 PAGES = "127.0.0.1:8081"
 

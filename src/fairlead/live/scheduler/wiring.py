@@ -20,7 +20,7 @@ from fairlead.live.queue.standard_queues import StandardQueues
 from fairlead.live.queue.status_loop import Sight, StatusLoop
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.scheduler.component import Scheduler
-from fairlead.live.settings import Configuration
+from fairlead.settings import Configuration
 
 
 class QueueWiring:

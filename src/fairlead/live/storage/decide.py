@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from fairlead.kube.manifests.disk import StorageManifests, storage
+from fairlead.kube.codec.longhorn import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornReplica
 from fairlead.levels.disk.balance import Balance, Charge, Placed, VolumeOutcome, balance
 from fairlead.levels.disk.filters import refusals

@@ -12,6 +12,7 @@ from typing import Any
 import structlog
 
 from fairlead.kube.admission import patches
+from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.admission.review import Patch
 from fairlead.kube.admission.rules import GATE, MARKER, PENDING, TierRules
 from fairlead.kube.client import Client
@@ -22,7 +23,6 @@ from fairlead.kube.resources import PODS, REPLICA_SETS
 from fairlead.levels.tier.split import Policy, Target, target_of
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
-from fairlead.live.webhook.admit import Lookup, owner_of
 from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
 from fairlead.live.webhook.owners import Owners

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import partial
 
+from fairlead.kube.admission.admit import owner_of
 from fairlead.kube.admission.labels import LabelSet, of_requirement, of_selector
 from fairlead.kube.admission.rules import TierRules, requires_on_demand
 from fairlead.kube.objects.meta import RequirementSpec
@@ -12,7 +13,6 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier.split import Policy, ordinal, target_of
-from fairlead.live.webhook.admit import owner_of
 from fairlead.model.order import natural_key
 from fairlead.model.owners import OwnerKind
 

@@ -17,6 +17,7 @@ import structlog
 
 from fairlead.kube.admission.review import ReviewRequest
 from fairlead.kube.admission.rules import MARKER
+from fairlead.kube.admission.validate import validate
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
@@ -34,7 +35,6 @@ from fairlead.live.runtime.health import health_server
 from fairlead.live.runtime.process import Leadership, Process, run_until
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import Work
-from fairlead.live.settings import Configuration
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
 from fairlead.live.webhook.janitor import Janitor
@@ -46,8 +46,8 @@ from fairlead.live.webhook.server import AdmissionServer
 from fairlead.live.webhook.service import Mutator
 from fairlead.live.webhook.store import LedgerStore
 from fairlead.live.webhook.tls import Certificate, Files, SelfMade
-from fairlead.live.webhook.validate import validate
 from fairlead.model.errors import FairleadError
+from fairlead.settings import Configuration
 
 COUNT_RETRY = Retry(attempts=3, backoff=Backoff(first=0.05, cap=0.5), patience=1.0)
 COUNT_TIMEOUT = 4.0

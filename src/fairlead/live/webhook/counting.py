@@ -9,6 +9,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
 
+from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.admission.rules import MARKER, SLOT
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
@@ -16,7 +17,6 @@ from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import PODS
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
 from fairlead.levels.tier.split import Policy, target_of
-from fairlead.live.webhook.admit import Lookup, owner_of
 from fairlead.live.webhook.ledger import Attempt, LedgerStep, Listing
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping
 
 import structlog
 
+from fairlead.kube.admission.admit import Lookup
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
 from fairlead.kube.errors import AnswerError, ApiError, KubeError
@@ -17,7 +18,6 @@ from fairlead.kube.objects.tier import MarkedPod, TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
-from fairlead.live.webhook.admit import Lookup
 from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.ledger import tidied
 from fairlead.live.webhook.memory import Memory

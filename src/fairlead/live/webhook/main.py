@@ -10,8 +10,8 @@ import uvloop
 
 from fairlead.kube.config import load
 from fairlead.kube.wire.http import connect
-from fairlead.live.settings import Configuration
 from fairlead.live.webhook.component import Webhook
+from fairlead.settings import Configuration
 
 
 def start(configuration: Configuration, kubeconfig: str, context: str) -> None:

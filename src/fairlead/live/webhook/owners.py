@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from fairlead.kube.admission.admit import Asking, Lookup, resolve
 from fairlead.kube.changes import Change, SetAside
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
@@ -9,7 +10,6 @@ from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.levels.tier.split import Split
-from fairlead.live.webhook.admit import Asking, Lookup, resolve
 from fairlead.model.errors import InputError
 from fairlead.model.owners import Owner
 

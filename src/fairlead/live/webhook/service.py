@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
-from fairlead.kube.admission import patches
+from fairlead.kube.admission import admit, patches
 from fairlead.kube.admission.review import ReviewRequest, allow
 from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
@@ -11,7 +11,6 @@ from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Policy, Split, TierVerdict, split, target_of, unmanaged
-from fairlead.live.webhook import admit
 from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import Scope

@@ -8,7 +8,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from fairlead.kube.manifests.longhorn_settings import Settings
+from fairlead.kube.codec.longhorn_settings import Settings
 from fairlead.kube.objects.longhorn import (
     DiskSpec,
     DiskStatus,

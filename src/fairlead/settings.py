@@ -1,4 +1,4 @@
-"""The one configuration of the live components: a versioned file, decoded strictly, with a default for everything.
+"""The one configuration of components and commands: a versioned file, decoded strictly, with a default for everything.
 
 Each component has a section of its own; a file names only what differs from the defaults.
 """

@@ -11,7 +11,7 @@ from typing import Annotated, Literal
 
 import msgspec
 
-from fairlead.kube.manifests.groups import ALONE, Neighbours
+from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.objects.affinity import TolerationSpec as TolerationShape
 from fairlead.kube.objects.karmada import (
     ClusterAffinity,
@@ -41,6 +41,7 @@ from fairlead.model.division import (
 from fairlead.model.errors import InputError
 from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint, Toleration
+from fairlead.text.mistakes import mistake
 
 ANNOTATION = "fairlead.io/divide"
 UNREAD = "fairlead.io/Unread"
@@ -87,7 +88,7 @@ def knobs_of(annotations: Mapping[str, str], who: str) -> Knobs:
     try:
         knobs = msgspec.json.decode(text, type=Knobs)
     except msgspec.DecodeError as error:
-        raise InputError(f"{who}: annotation {ANNOTATION}", str(error).replace("`", "")) from None
+        raise mistake(error, f"{who}: annotation {ANNOTATION}") from None
     if knobs.capacity_coefficient is not None and not 0 <= knobs.capacity_coefficient <= 1:
         value = knobs.capacity_coefficient
         raise InputError(f"{who}: annotation {ANNOTATION}", f"capacityCoefficient {value}; expected 0 to 1")

@@ -22,6 +22,7 @@ from fairlead.levels.tier.split import Split, TierVerdict, unmanaged
 from fairlead.model.errors import InputError
 from fairlead.model.owners import Newcomer, Owner, OwnerKind
 from fairlead.model.reasons import Finding, because
+from fairlead.text.mistakes import words
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 RETRY_SECONDS = 1
@@ -194,8 +195,6 @@ def _pod(value: Any) -> tuple[Mapping[str, Any], Pod]:
         except msgspec.ValidationError:
             # Nulls mean absent; API servers send next to none, so they are taken out only where they hurt.
             return value, msgspec.convert(drop_nulls(value), Pod)
-    except msgspec.ValidationError as error:
-        message, _, path = str(error).partition(" - at `$")
-        raise InputError(f"$.request.object{path.rstrip('`')}", message) from None
-    except RecursionError:
-        raise InputError("$.request.object", "nested too deeply") from None
+    except (msgspec.ValidationError, RecursionError) as error:
+        message, path = words(error)
+        raise InputError(f"$.request.object{path.removeprefix('$')}", message) from None

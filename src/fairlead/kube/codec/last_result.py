@@ -9,13 +9,14 @@ from typing import Any
 
 import msgspec
 
-from fairlead.kube.manifests.placement import MOST, mode_of, weights_of
+from fairlead.kube.codec.placement import MOST, mode_of, weights_of
 from fairlead.kube.objects.karmada import ReplicaScheduling, ResourceBinding, TargetCluster
 from fairlead.kube.objects.meta import ApiShape
 from fairlead.levels.fleet.divide import Division
 from fairlead.model.clusters import ClusterTable, Traits
 from fairlead.model.division import Mode, PriorDivision
 from fairlead.model.errors import InputError
+from fairlead.text.mistakes import mistake
 
 ANNOTATION = "fairlead.io/last-schedule-result"
 
@@ -103,4 +104,4 @@ def _stored(binding: ResourceBinding) -> LastResult | None:
         written = binding.metadata.annotations.get(ANNOTATION)
         return None if written is None else msgspec.json.decode(written, type=LastResult)
     except (msgspec.DecodeError, RecursionError) as error:
-        raise InputError(f"{who}: last schedule result", str(error).replace("`", "")) from None
+        raise mistake(error, f"{who}: last schedule result") from None

@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from fairlead.kube.manifests.placement import Knobs
+from fairlead.kube.codec.placement import Knobs
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
 from fairlead.levels.fleet.select import passing
