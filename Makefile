@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page test-install test pure cluster-tests proof mutants lint fix types bench cluster docs clean
+.PHONY: help setup demo page test-install test pure cluster-tests proof mutants manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -77,6 +77,9 @@ fix: setup ## format and repair what can be repaired
 
 types: setup ## strict type check
 	@$(BIN)/mypy
+
+manifests: setup ## the schema of the chart's values and the kustomize folders, rendered from the chart
+	@$(BIN)/python -m tools.manifests
 
 bench: setup ## speeds as ratios, measured side by side in one run
 	@$(BIN)/python -m bench

@@ -1,3 +1,3 @@
 """Fairlead places replicas evenly, fairly and stably, and explains every decision."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -16,6 +16,7 @@ from tools.controlplane.api import Api, ApiError
 
 from fairlead.kube.codec.longhorn import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
+from tests import deploys
 from tests.cluster.karmada import define
 from tests.live.longhorn_objects import Object, counted, place
 
@@ -157,13 +158,8 @@ def keeper(kubeconfig: Path, namespace: str, *options: str, elect: bool = False)
 
 
 def deployed(api: Api, namespace: str) -> None:
-    """Apply the rights of `deploy/storage` and `deploy/storage/act`, with Longhorn in this namespace."""
-    folder = REPO / "deploy" / "storage"
-    paths = {"ServiceAccount": "/api/v1", "Namespace": "/api/v1"}
-    for file in ("../common/namespace.yaml", "rbac.yaml", "act/rbac.yaml"):
-        text = (folder / file).read_text().replace("longhorn-system", namespace)
-        for each in yaml.safe_load_all(text):
-            root = paths.get(each["kind"], "/apis/rbac.authorization.k8s.io/v1")
-            scope = f"/namespaces/{each['metadata']['namespace']}" if "namespace" in each["metadata"] else ""
-            with suppress(ApiError):
-                api.create(f"{root}{scope}/{each['kind'].lower()}s", each)
+    """Apply the rights of `deploy/storage-act`, with Longhorn in this namespace."""
+    text = (deploys.DEPLOY / "storage-act" / "objects.yaml").read_text().replace("longhorn-system", namespace)
+    rights = [each for each in yaml.safe_load_all(text) if each["kind"] in ("ServiceAccount", "Role", "RoleBinding")]
+    for each in [*deploys.deployed("common"), *rights]:
+        deploys.apply(api, each)

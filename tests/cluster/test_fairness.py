@@ -18,7 +18,7 @@ from tests import deploys
 from tests.cluster import volcano
 from tests.cluster.pages import free_port
 from tests.cluster.test_plan_live import fairlead
-from tests.cluster.test_scheduler_faults import PLACES, SYSTEM
+from tests.cluster.test_scheduler_faults import SYSTEM
 
 Nodes = Callable[..., list[str]]
 CLASSES = "/apis/scheduling.k8s.io/v1/priorityclasses"
@@ -87,18 +87,12 @@ def high(api: Api, namespace: str) -> Iterator[str]:
 @pytest.fixture
 def deployed(api: Api, control_plane: ControlPlane) -> Iterator[Path]:
     """The kubeconfig of the ServiceAccount of the deployment files, which may evict."""
-    for manifest in deploys.deployed("common", "scheduler"):
+    for manifest in deploys.deployed("common", "scheduler-evictions"):
         if manifest["kind"] not in ("Deployment", "PodDisruptionBudget"):
-            path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
-            api.patch(path, manifest, kind="apply", fieldManager="test", force="true")
-    account = [{"kind": "ServiceAccount", "name": "fairlead-scheduler", "namespace": SYSTEM}]
-    for kind in ("ClusterRole", "Role"):
-        role = {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": "fairlead-scheduler-evictions"}
-        binding = {"metadata": {"name": "fairlead-scheduler-evictions"}, "roleRef": role, "subjects": account}
-        api.create(PLACES[f"{kind}Binding"], binding)
+            deploys.apply(api, manifest)
     yield control_plane.kubeconfig_for_service_account(SYSTEM, "fairlead-scheduler")
-    for kind in ("ClusterRole", "Role"):
-        api.delete(f"{PLACES[f'{kind}Binding']}/fairlead-scheduler-evictions")
+    for manifest in deploys.added("scheduler-evictions", "scheduler"):
+        api.delete(deploys.place(manifest))
 
 
 def pods(api: Api, namespace: str, group: str = "") -> dict[str, dict[str, Any]]:
@@ -177,7 +171,7 @@ def test_a_queue_reclaims_its_right_when_weights_change(
         assert scheduler.metric('fairlead_queue_deserved{queue="qb",resource="cpu"}') == 2
     assert "queues' shares" in scheduler.log
     assert "not written" not in scheduler.log
-    spent = api.get(f"{PLACES['ConfigMap']}/fairlead-evictions")["data"]["recent"]
+    spent = api.get(f"/api/v1/namespaces/{SYSTEM}/configmaps/fairlead-evictions")["data"]["recent"]
     assert sum(int(line.split()[1]) for line in spent.splitlines()) == 2
 
 

@@ -28,22 +28,12 @@ from tests.cluster.karmada import (
 )
 from tests.cluster.pages import free_port, measured, page
 from tests.cluster.test_fleet import bindings, equal
-from tests.deploys import deployed
+from tests.deploys import apply, deployed
 
 __all__ = ["bindings"]
 
 SYSTEM = "fairlead-system"
 LEASE = f"/apis/coordination.k8s.io/v1/namespaces/{SYSTEM}/leases/fairlead-fleet"
-RBAC = "/apis/rbac.authorization.k8s.io/v1"
-PLACES = {
-    "Namespace": "/api/v1/namespaces",
-    "ConfigMap": f"/api/v1/namespaces/{SYSTEM}/configmaps",
-    "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
-    "ClusterRole": f"{RBAC}/clusterroles",
-    "ClusterRoleBinding": f"{RBAC}/clusterrolebindings",
-    "Role": f"{RBAC}/namespaces/{SYSTEM}/roles",
-    "RoleBinding": f"{RBAC}/namespaces/{SYSTEM}/rolebindings",
-}
 EVENTS = "/apis/events.k8s.io/v1"
 
 
@@ -51,8 +41,7 @@ EVENTS = "/apis/events.k8s.io/v1"
 def account(control_plane: ControlPlane) -> Path:
     """The kubeconfig of the account that `deploy/fleet` makes, with the rights it gives and no others."""
     for manifest in deployed("common", "fleet"):
-        path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
-        control_plane.api.patch(path, manifest, kind="apply", fieldManager="test", force="true")
+        apply(control_plane.api, manifest)
     return control_plane.kubeconfig_for_service_account(SYSTEM, "fairlead-fleet")
 
 

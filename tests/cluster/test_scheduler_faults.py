@@ -21,22 +21,9 @@ from tests.cluster.following import Followed, following
 from tests.cluster.pages import free_port, measured, page
 from tests.cluster.test_scheduler import condition, create, scheduler, workload, workloads_bound
 from tests.cluster.test_scheduler_rules import record
-from tests.deploys import deployed
+from tests.deploys import apply, deployed
 
 SYSTEM = "fairlead-system"
-PLACES = {
-    "Namespace": "/api/v1/namespaces",
-    "ServiceAccount": f"/api/v1/namespaces/{SYSTEM}/serviceaccounts",
-    "ConfigMap": f"/api/v1/namespaces/{SYSTEM}/configmaps",
-    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-    "Role": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SYSTEM}/roles",
-    "RoleBinding": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{SYSTEM}/rolebindings",
-    "FlowSchema": "/apis/flowcontrol.apiserver.k8s.io/v1/flowschemas",
-    "PriorityLevelConfiguration": "/apis/flowcontrol.apiserver.k8s.io/v1/prioritylevelconfigurations",
-    "Deployment": f"/apis/apps/v1/namespaces/{SYSTEM}/deployments",
-    "PodDisruptionBudget": f"/apis/policy/v1/namespaces/{SYSTEM}/poddisruptionbudgets",
-}
 
 
 def cache_is_true(api: Api, port: int) -> bool:
@@ -300,10 +287,9 @@ def test_scheduler_idles(api: Api, kubeconfig: Path, namespace: str, kwok_nodes:
 def applied(plane: ControlPlane) -> Path:
     """Apply the deployment files; the kubeconfig of their ServiceAccount."""
     for manifest in deployed("common", "scheduler"):
-        path = f"{PLACES[manifest['kind']]}/{manifest['metadata']['name']}"
         # Two more pods that nobody runs would only be in the way.
         query = {"dryRun": "All"} if manifest["kind"] == "Deployment" else {}
-        plane.api.patch(path, manifest, kind="apply", fieldManager="test", force="true", **query)
+        apply(plane.api, manifest, **query)
     return plane.kubeconfig_for_service_account(SYSTEM, "fairlead-scheduler")
 
 

@@ -21,7 +21,7 @@ from tools.controlplane.api import Api, ApiError
 from tools.controlplane.plane import ControlPlane
 
 from fairlead.live.webhook.certificates import issue, make_authority
-from tests.deploys import deployed
+from tests.deploys import added, apply, deployed, place
 
 NAMESPACE = "fairlead-system"
 HERE = {"fairlead.test/webhook": "on"}
@@ -30,34 +30,12 @@ HERE = {"fairlead.test/webhook": "on"}
 CERTIFICATE_ROLE = "fairlead-webhook-certificate"
 """Left out where somebody else provides the certificate."""
 
-_PATHS = {
-    "Namespace": "/api/v1/namespaces",
-    "CustomResourceDefinition": "/apis/apiextensions.k8s.io/v1/customresourcedefinitions",
-    "ServiceAccount": f"/api/v1/namespaces/{NAMESPACE}/serviceaccounts",
-    "ConfigMap": f"/api/v1/namespaces/{NAMESPACE}/configmaps",
-    "Service": f"/api/v1/namespaces/{NAMESPACE}/services",
-    "Deployment": f"/apis/apps/v1/namespaces/{NAMESPACE}/deployments",
-    "NetworkPolicy": f"/apis/networking.k8s.io/v1/namespaces/{NAMESPACE}/networkpolicies",
-    "PodDisruptionBudget": f"/apis/policy/v1/namespaces/{NAMESPACE}/poddisruptionbudgets",
-    "ClusterRole": "/apis/rbac.authorization.k8s.io/v1/clusterroles",
-    "ClusterRoleBinding": "/apis/rbac.authorization.k8s.io/v1/clusterrolebindings",
-    "Role": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}/roles",
-    "RoleBinding": f"/apis/rbac.authorization.k8s.io/v1/namespaces/{NAMESPACE}/rolebindings",
-    "MutatingWebhookConfiguration": "/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations",
-    "ValidatingWebhookConfiguration": "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations",
-}
 CONFIGURATIONS = ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration")
 
 
 def manifests() -> list[dict[str, Any]]:
     """Every object of the deployment files, in the order of their list."""
     return deployed("common", "webhook")
-
-
-def apply(api: Api, manifest: dict[str, Any], **query: str) -> None:
-    """Server-side apply."""
-    path = f"{_PATHS[manifest['kind']]}/{manifest['metadata']['name']}"
-    api.patch(path, manifest, kind="apply", fieldManager="test", force="true", **query)
 
 
 @dataclass
@@ -169,10 +147,10 @@ class Setting:
         return found
 
     @property
-    def roles(self) -> list[tuple[str, str]]:
-        """Kind and name of the roles that have to be bound besides."""
-        gated = [("ClusterRole", "fairlead-webhook-gated")] if self.mode == "gated" else []
-        repair = [(kind, "fairlead-webhook-repair") for kind in ("ClusterRole", "Role")] if self.repair else []
+    def rights(self) -> list[dict[str, Any]]:
+        """The roles, and their bindings, that the setting needs besides."""
+        gated = added("webhook-gated", "webhook") if self.mode == "gated" else []
+        repair = added("webhook-evictions", "webhook") if self.repair else []
         return gated + repair
 
 
@@ -197,7 +175,7 @@ class Webhooks:
     balancer: Balancer
     setting: Setting
     replicas: list[Replica] = field(default_factory=list)
-    bindings: list[dict[str, Any]] = field(default_factory=list)
+    rights: list[dict[str, Any]] = field(default_factory=list)
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def start(self, count: int = 1) -> None:
@@ -241,9 +219,9 @@ class Webhooks:
 
     def bind(self) -> None:
         """Give the ServiceAccount the rights that the setting needs besides."""
-        for kind, name in self.setting.roles:
-            self.bindings.append(_binding(kind, name))
-            apply(self.api, self.bindings[-1])
+        for each in self.setting.rights:
+            self.rights.append(each)
+            apply(self.api, each)
 
     @property
     def leader(self) -> Replica | None:
@@ -291,7 +269,7 @@ def webhooks(plane: ControlPlane, folder: Path, setting: Setting, *, count: int 
             apply(plane.api, manifest, dryRun="All")  # its image is not here: the processes are started by hand
         elif not setting.own_certificate and manifest["metadata"]["name"] == CERTIFICATE_ROLE:
             with suppress(ApiError):
-                plane.api.delete(f"{_PATHS[manifest['kind']]}/{CERTIFICATE_ROLE}")
+                plane.api.delete(place(manifest))
         elif manifest["kind"] not in CONFIGURATIONS:
             apply(plane.api, manifest)
     path = "/apis/fairlead.io/v1alpha1/tierledgers"
@@ -307,13 +285,14 @@ def webhooks(plane: ControlPlane, folder: Path, setting: Setting, *, count: int 
             these.start(setting.count if count is None else count)
             yield these
         finally:
-            for kind in CONFIGURATIONS:
-                with suppress(ApiError):
-                    plane.api.delete(f"{_PATHS[kind]}/fairlead-webhook")
+            for manifest in manifests():
+                if manifest["kind"] in CONFIGURATIONS:
+                    with suppress(ApiError):
+                        plane.api.delete(place(manifest))
             these.kill(*these.replicas, number=signal.SIGTERM)
-            for binding in these.bindings:
+            for each in these.rights:
                 with suppress(ApiError):
-                    plane.api.delete(f"{_PATHS[binding['kind']]}/{binding['metadata']['name']}")
+                    plane.api.delete(place(each))
 
 
 def certify(folder: Path) -> None:
@@ -323,13 +302,3 @@ def certify(folder: Path) -> None:
     pair = issue(authority, ["127.0.0.1"], now)
     for name, text in (("ca.crt", authority.certificate), ("tls.crt", pair.certificate), ("tls.key", pair.key)):
         (folder / name).write_text(text)
-
-
-def _binding(kind: str, name: str) -> dict[str, Any]:
-    return {
-        "apiVersion": "rbac.authorization.k8s.io/v1",
-        "kind": f"{kind}Binding",
-        "metadata": {"name": name} | ({"namespace": NAMESPACE} if kind == "Role" else {}),
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": kind, "name": name},
-        "subjects": [{"kind": "ServiceAccount", "name": "fairlead-webhook", "namespace": NAMESPACE}],
-    }

@@ -4,20 +4,19 @@ from typing import Any
 
 import msgspec
 import pytest
-import yaml
+from tools.manifests.__main__ import behind, chart_files
+from tools.manifests.folders import FOLDERS, TOGETHER
 
 from fairlead.settings import DEFAULTS, read_configuration
-from tests.deploys import DEPLOY, deployed, listed
-
-CERT_MANAGER = DEPLOY / "webhook-cert-manager"
+from tests.deploys import DEPLOY, added, deployed, listed, place
 
 
-def _objects() -> list[dict[str, Any]]:
-    return deployed("common", "webhook")
+def _objects(folder: str = "webhook") -> list[dict[str, Any]]:
+    return deployed("common", folder)
 
 
-def _one(kind: str, name: str = "fairlead-webhook") -> dict[str, Any]:
-    found = [each for each in _objects() if each["kind"] == kind and each["metadata"]["name"] == name]
+def _one(kind: str, name: str = "fairlead-webhook", folder: str = "webhook") -> dict[str, Any]:
+    found = [each for each in _objects(folder) if each["kind"] == kind and each["metadata"]["name"] == name]
     assert len(found) == 1
     return found[0]
 
@@ -26,7 +25,19 @@ def _verbs(role: dict[str, Any], resource: str) -> set[str]:
     return {verb for rule in role["rules"] if resource in rule["resources"] for verb in rule["verbs"]}
 
 
-COMPONENTS = ("webhook", "scheduler", "storage", "fleet", "fleet/host")
+COMPONENTS = tuple(each.name for each in FOLDERS if each.name != "common")
+
+
+def test_chart_fits_the_program() -> None:
+    """The schema of the chart's values is that of the settings, its version that of the package."""
+    assert not [path.name for path, _ in behind(chart_files())], "run: python -m tools.manifests --chart"
+
+
+def test_all_folders_together_have_no_object_twice() -> None:
+    """One kustomization may name them all."""
+    places = [place(each) for each in deployed(*TOGETHER)]
+    assert sorted(set(places)) == sorted(places)
+    assert tuple(listed(".")) == TOGETHER
 
 
 @pytest.mark.parametrize("folder", ["common", *COMPONENTS])
@@ -42,11 +53,9 @@ def test_deleting_a_component_leaves_what_the_others_use(folder: str) -> None:
     shared = {(each["kind"], each["metadata"]["name"]) for each in deployed("common")}
     assert shared == {("Namespace", "fairlead-system"), ("ConfigMap", "fairlead-evictions")}
     assert not own & shared
-    others = [each for other in COMPONENTS if other != folder for each in deployed(other)]
-    assert not own & {(each["kind"], each["metadata"]["name"]) for each in others if folder.startswith("fleet")}
 
 
-@pytest.mark.parametrize("folder", ["webhook", "scheduler", "storage", "fleet/host"])
+@pytest.mark.parametrize("folder", [each for each in COMPONENTS if each != "fleet"])
 def test_pods_with_a_read_only_root_have_a_place_to_write(folder: str) -> None:
     """Credential plugins and dumps need one."""
     (deployment,) = (each for each in deployed(folder) if each["kind"] == "Deployment")
@@ -61,7 +70,7 @@ def test_pods_with_a_read_only_root_have_a_place_to_write(folder: str) -> None:
 def test_reviews_are_for_the_control_plane_alone() -> None:
     """The policy covers the webhook's pods; its ports are those of the container, and pods are not let in."""
     policy, pod = _one("NetworkPolicy")["spec"], _one("Deployment")["spec"]["template"]
-    assert policy["podSelector"]["matchLabels"] == pod["metadata"]["labels"]
+    assert policy["podSelector"]["matchLabels"].items() <= pod["metadata"]["labels"].items()
     reviews, health = policy["ingress"]
     ports = [port["port"] for each in (reviews, health) for port in each["ports"]]
     assert ports == [port["name"] for port in pod["spec"]["containers"][0]["ports"]]
@@ -119,8 +128,14 @@ def test_rights_are_no_more_than_needed() -> None:
         for rule in each.get("rules", [])
         if "verbs" in rule
     )
-    bound = {each["roleRef"]["name"] for each in _objects() if each["kind"].endswith("RoleBinding")}
-    assert bound == {"fairlead-webhook", "fairlead-webhook-certificate"}
+    assert _bound("webhook") == {"fairlead-webhook", "fairlead-webhook-certificate"}
+    assert _bound("webhook-gated") - _bound("webhook") == {"fairlead-webhook-gated"}
+    assert _bound("webhook-evictions") - _bound("webhook") == {"fairlead-webhook-repair"}
+    assert _bound("scheduler-evictions") - _bound("scheduler") == {"fairlead-scheduler-evictions"}
+
+
+def _bound(folder: str) -> set[str]:
+    return {each["roleRef"]["name"] for each in deployed(folder) if each["kind"].endswith("RoleBinding")}
 
 
 def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
@@ -128,7 +143,9 @@ def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
     spec = _one("Deployment")["spec"]
     pod, container = spec["template"]["spec"], spec["template"]["spec"]["containers"][0]
     assert spec["replicas"] == 2
-    assert pod["nodeSelector"] == {"node.kubernetes.io/capacity": "on-demand"}
+    (wish,) = pod["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
+    (rule,) = wish["preference"]["matchExpressions"]
+    assert rule == {"key": "node.kubernetes.io/capacity", "operator": "In", "values": ["on-demand"]}
     assert pod["securityContext"]["runAsNonRoot"]
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["readOnlyRootFilesystem"]
@@ -136,35 +153,23 @@ def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
     assert _one("PodDisruptionBudget")["spec"]["minAvailable"] == 1
 
 
-def test_cert_manager_variant_fits_the_files_it_changes() -> None:
-    """Its patches name objects that are there; the Secret that it makes is mounted where the configuration reads."""
-    variant = yaml.safe_load((CERT_MANAGER / "kustomization.yaml").read_text())
-    assert variant["resources"] == ["../webhook", "certificate.yaml"]
-    patches = [
-        each
-        for patch in variant["patches"]
-        if "path" in patch
-        for each in yaml.safe_load_all((CERT_MANAGER / patch["path"]).read_text())
-    ]
-    for each in patches:
-        assert _one(each["kind"], each["metadata"]["name"])
-    removed = next(patch["target"]["name"] for patch in variant["patches"] if "target" in patch)
-    rights = sorted(each["kind"] for each in _objects() if each["metadata"]["name"] == removed)
-    assert rights == ["ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding"]
-    _, certificate = yaml.safe_load_all((CERT_MANAGER / "certificate.yaml").read_text())
-    settings = DEFAULTS.webhook
+def test_certificate_of_cert_manager_is_mounted_where_the_configuration_reads() -> None:
+    """Nothing of the right to make one's own is left, and the authority is put in by cert-manager."""
+    folder, settings = "webhook-cert-manager", DEFAULTS.webhook
+    assert {each["kind"] for each in added(folder, "webhook")} == {"Issuer", "Certificate"}
+    assert _bound(folder) == {"fairlead-webhook"}
+    assert "Secret" not in {each["kind"] for each in deployed(folder)}
+    certificate = _one("Certificate", folder=folder)
     assert f"{settings.service}.{settings.namespace}.svc" in certificate["spec"]["dnsNames"]
-    by_kind = {each["kind"]: each for each in patches}
-    pod = by_kind["Deployment"]["spec"]["template"]["spec"]
-    assert pod["volumes"][0]["secret"]["secretName"] == certificate["spec"]["secretName"]
-    read = read_configuration(by_kind["ConfigMap"]["data"]["fairlead.yaml"].encode(), "fairlead.yaml")
-    folder = read.webhook.certificate_folder
-    assert pod["containers"][0]["volumeMounts"][0]["mountPath"] == folder
-    assert read == msgspec.structs.replace(
-        DEFAULTS, webhook=msgspec.structs.replace(settings, certificate_folder=folder)
-    )
+    pod = _one("Deployment", folder=folder)["spec"]["template"]["spec"]
+    (volume,) = (each for each in pod["volumes"] if each["name"] == "certificate")
+    assert volume["secret"]["secretName"] == certificate["spec"]["secretName"]
+    (mount,) = (each for each in pod["containers"][0]["volumeMounts"] if each["name"] == "certificate")
+    read = read_configuration(_one("ConfigMap", folder=folder)["data"]["fairlead.yaml"].encode(), folder)
+    changed = msgspec.structs.replace(settings, certificate_folder=mount["mountPath"])
+    assert read == msgspec.structs.replace(DEFAULTS, webhook=changed)
     for kind in ("MutatingWebhookConfiguration", "ValidatingWebhookConfiguration"):
-        source = by_kind[kind]["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
+        source = _one(kind, folder=folder)["metadata"]["annotations"]["cert-manager.io/inject-ca-from"]
         assert source == f"{settings.namespace}/{certificate['metadata']['name']}"
 
 

@@ -73,6 +73,17 @@ async def test_first_replica_makes_the_pair_and_the_others_share_it() -> None:
     assert await Certificate(_made(api, Clock())).refresh()
 
 
+async def test_secret_that_was_made_empty_is_filled() -> None:
+    """A chart makes it, so that it goes with the chart; the replicas share what the first of them puts in."""
+    api = FakeApi()
+    _configured(api)
+    api.put(SECRETS, {"metadata": {"name": "fairlead-webhook-tls", "namespace": "fairlead-system"}})
+    pairs = await asyncio.gather(*(_made(api, Clock()).pair() for _ in range(3)))
+    assert len(set(pairs)) == 1
+    assert _trusted(api) == _secret(api)["ca.crt"]
+    assert serves(pairs[0].certificate, _trusted(api), NAMES)
+
+
 async def test_pair_is_renewed_before_it_ends() -> None:
     """After two thirds of its life there is a new one, of the same authority."""
     api, clock = FakeApi(), Clock()

@@ -6,7 +6,6 @@ from contextlib import asynccontextmanager
 from typing import Any
 
 import pytest
-import yaml
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
@@ -21,8 +20,8 @@ from fairlead.web.source_live import READ, Followed, LiveSource
 from fairlead.web.source_replay import ReplaySource
 from fairlead.web.stage import ViewStage
 from fairlead.web.views import VIEWS, Look
+from tests.deploys import deployed
 from tests.sim.stories import told, workload
-from tests.web.looks import ROOT
 
 ALLOCATABLE = {"cpu": "4", "memory": "8Gi", "pods": "110"}
 
@@ -119,8 +118,7 @@ async def test_kind_that_may_not_be_read_is_told_and_left_out() -> None:
 
 def test_rights_of_the_component_are_to_read_what_a_plan_reads() -> None:
     """deploy/ui allows every kind that is followed, and to write nothing."""
-    text = (ROOT / "deploy" / "ui" / "rbac.yaml").read_text()
-    role = next(each for each in yaml.safe_load_all(text) if each["kind"] == "ClusterRole")
+    role = next(each for each in deployed("ui") if each["kind"] == "ClusterRole")
     allowed = {(group, kind) for rule in role["rules"] for group in rule["apiGroups"] for kind in rule["resources"]}
     assert allowed == {(each.group, each.plural) for each in READ}
     assert {verb for rule in role["rules"] for verb in rule["verbs"]} == {"get", "list", "watch"}

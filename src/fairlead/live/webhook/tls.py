@@ -115,18 +115,27 @@ class SelfMade:
         """The pair of the Secret, made or renewed where it is time to."""
         stored = await self._read() or await self._create()
         texts = {name: base64.b64decode(value).decode() for name, value in (stored.get("data") or {}).items()}
+        if not texts:  # made empty, by a chart that removes it again
+            await self._store(stored, self._fresh())
+            return await self.pair()
         await self._trust(texts.get("ca.crt", ""))
         changed = self._renewed(texts)
         if changed is not None:
-            stored["data"] = {name: _base64(text) for name, text in changed.items()}
-            try:
-                await self._client.replace(SECRETS.raw, self._secret, stored, namespace=self._namespace)
-                texts = changed
-            except ApiError as error:
-                if not error.conflict:
-                    raise
+            if not await self._store(stored, changed):
                 return await self.pair()  # another replica renewed it
+            texts = changed
         return Pair(texts.get("tls.crt", ""), texts.get("tls.key", ""))
+
+    async def _store(self, stored: Raw, texts: dict[str, str]) -> bool:
+        """Write the Secret; False where somebody else wrote it meanwhile."""
+        stored["data"] = {name: _base64(text) for name, text in texts.items()}
+        try:
+            await self._client.replace(SECRETS.raw, self._secret, stored, namespace=self._namespace)
+        except ApiError as error:
+            if not error.conflict:
+                raise
+            return False
+        return True
 
     def _renewed(self, texts: dict[str, str]) -> dict[str, str] | None:
         """What the Secret has to become, None where it is good."""
@@ -149,22 +158,25 @@ class SelfMade:
                 raise
             return None
 
-    async def _create(self) -> Raw:
+    def _fresh(self) -> dict[str, str]:
+        """A new authority, and a pair that it signed."""
         now = self._now()
         authority = make_authority(now)
         pair = issue(authority, self._names, now)
-        texts = {
+        return {
             "ca.crt": authority.certificate,
             "ca.key": authority.key,
             "tls.crt": pair.certificate,
             "tls.key": pair.key,
         }
+
+    async def _create(self) -> Raw:
         body = {
             "apiVersion": "v1",
             "kind": "Secret",
             "metadata": {"name": self._secret},
             "type": "kubernetes.io/tls",
-            "data": {name: _base64(text) for name, text in texts.items()},
+            "data": {name: _base64(text) for name, text in self._fresh().items()},
         }
         try:
             return await self._client.create(SECRETS.raw, body, namespace=self._namespace)
