@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page test-install test pure cluster-tests proof mutants manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -39,7 +39,10 @@ $(BUNDLE): page/package-lock.json page/build.mjs page/tsconfig.json $(shell find
 	@command -v npm >/dev/null || { echo "page: NOT BUILT, there is no npm; everything but \`fairlead ui\` and --html works without it"; exit 1; }
 	@cd page && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error && npm run --silent check && npm run --silent build
 
-test-install: setup ## what is tested as people install it: the page in a browser
+dist: setup page ## wheel, sdist and kubectl plugin under dist/, the same bytes on every machine (URL= where they will be found)
+	@$(BIN)/python -m tools.release $(if $(URL),--url $(URL))
+
+test-install: setup ## what is tested as people install it: wheel, sdist and plugin in fresh environments, the page in a browser
 	@tools/test-install $(BIN)
 
 test: setup lint types ## everything CI runs: checks, pure tests with coverage, tests on a real API server
@@ -48,7 +51,7 @@ test: setup lint types ## everything CI runs: checks, pure tests with coverage, 
 	@$(BIN)/python -m tools.retries $(RETRIED) --shown
 
 pure: setup ## the tests that need no API server, in parallel, with branch coverage
-	@$(BIN)/pytest -m "not cluster and not proof and not page" -n 2 --dist worksteal --cov --cov-report=
+	@$(BIN)/pytest -m "not cluster and not proof and not page and not install" -n 2 --dist worksteal --cov --cov-report=
 	@echo "coverage of what decides (model, kernel, levels, engine): 95 % or more"
 	@$(BIN)/coverage report --include='$(DECIDING)' --fail-under=95
 	@echo "coverage of what acts (live, kube): 90 % or more"

@@ -1,15 +1,17 @@
 """The command line itself: help, versions, completion, exit codes, quick start."""
 
+import re
 import signal
 import subprocess
 import sys
 import time
+import tomllib
 from pathlib import Path
 
 import pytest
 
 from fairlead import __version__
-from fairlead.cli.main import COMMANDS
+from fairlead.cli.main import COMMANDS, LIVE
 from tests.interrupts import heard
 
 
@@ -51,6 +53,27 @@ def test_completion_scripts_name_the_program(shell: str) -> None:
     done = fairlead("completion", shell)
     assert done.returncode == 0
     assert "_FAIRLEAD_COMPLETE" in done.stdout
+
+
+@pytest.mark.parametrize(
+    "words", [("scheduler",), ("queue",), ("tiers",), ("plan", "--cluster"), ("ui", "-f", "examples")]
+)
+def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
+    """Without what `live` brings, a command that needs it says so, and how to get it."""
+    hide = "import sys; sys.modules.update(dict.fromkeys(main.LIVE)); sys.argv[0] = 'fairlead'; main.main()"
+    code = f"from fairlead.cli import main; {hide}"
+    done = subprocess.run([sys.executable, "-c", code, *words], capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 2
+    assert "needs the extra `live`: pip install 'fairlead[live]'" in done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_the_extra_is_what_the_package_says() -> None:
+    """Each dependency of the extra `live` is known by the name that is imported."""
+    extra = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
+        "optional-dependencies"
+    ]
+    assert {re.split("[<>=]", each)[0].replace("-", "_") for each in extra["live"]} == LIVE
 
 
 def test_unknown_command_is_told_with_exit_code_2() -> None:

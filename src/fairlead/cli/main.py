@@ -32,6 +32,9 @@ COMMANDS = {
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""
 
+LIVE = frozenset({"aiohappyeyeballs", "aiohttp", "uvloop", "cryptography", "prometheus_client", "structlog"})
+"""What the extra `live` brings, by the names that are imported."""
+
 EXIT_OK, EXIT_UNPLACED, EXIT_BAD_INPUT, EXIT_UNREACHABLE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
 EPILOG = """
@@ -74,7 +77,7 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; whatever happens, the user sees one line and a sensible exit code."""
     try:
-        code = cli.main(standalone_mode=False, prog_name="fairlead")
+        code = cli.main(standalone_mode=False, prog_name=_called())
         sys.stdout.flush()
     except click.ClickException as error:
         error.show()
@@ -87,9 +90,18 @@ def main() -> None:
         # The reader (head, less) went away: that is its right. Python would complain again at exit, so detach.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         code = EXIT_OK
+    except ModuleNotFoundError as error:
+        if error.name not in LIVE:
+            raise
+        code = _fail("this command needs the extra `live`: pip install 'fairlead[live]'", EXIT_BAD_INPUT)
     except (MemoryError, RecursionError):
         code = _fail("the input is too large for this machine's memory", EXIT_BAD_INPUT)
     sys.exit(code if isinstance(code, int) else EXIT_OK)
+
+
+def _called() -> str:
+    """The name in usage lines: as a plugin of kubectl the command is typed in two words."""
+    return "kubectl fairlead" if os.path.basename(sys.argv[0]).startswith("kubectl-fairlead") else "fairlead"
 
 
 def _fail(message: str, code: int) -> int:

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -71,9 +70,6 @@ def command(
     Every view has an address, and the same record at its address with `.json`.
     """
     from fairlead.web.assets import SCRIPT, asset
-
-    if find_spec("aiohttp") is None:
-        raise InputError("fairlead ui", "needs the extra `live`: pip install 'fairlead[live]'")
     from fairlead.web.serve import address
 
     given = [name for name, value in (("-f", sources), ("--snapshot", snapshot), ("--cluster", cluster)) if value]

@@ -1,0 +1,1 @@
+"""What a release consists of: wheel, sdist and the plugin of kubectl, with the same bytes wherever they are built."""
