@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants fuzz manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -67,6 +67,9 @@ proof: setup ## random examples of all properties (SEED=), then full sizes; writ
 
 mutants: setup ## does a test fail when one operator changes? N=100 SEED=0, PAGE=1 writes docs/proof/
 	@$(BIN)/python -m tools.mutants --number $(or $(N),100) --seed $(or $(SEED),0) $(if $(UNDER),--under $(UNDER)) $(if $(PAGE),--page)
+
+fuzz: setup ## mangled inputs for everything that reads from outside; N=10000 SEED=, PAGE=1 adds to docs/proof/
+	@$(BIN)/python -m tests.campaign fuzz --number $(or $(N),10000) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page)
 
 lint: setup ## style, import contracts, spelling
 	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo "run: make fix"; exit 1; }

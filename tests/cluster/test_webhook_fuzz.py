@@ -13,9 +13,9 @@ import pytest
 from tools.controlplane.api import Api
 from tools.controlplane.plane import ControlPlane
 
+from tests.campaign.mangling import fuzzed
 from tests.cluster.fleets import Fleet, deployment
 from tests.cluster.webhooks import SETTINGS, Replica, webhooks
-from tests.live.fuzz import fuzzed
 from tests.tier.pods import pod, reference, review, web_pod, workload
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"

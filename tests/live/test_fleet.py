@@ -129,6 +129,24 @@ def test_binding_gets_its_clusters_and_its_status() -> None:
     play(act)
 
 
+def test_a_null_in_a_binding_counts_as_absent_after_the_write_too() -> None:
+    """What the server sends back after a write is read as a watch reads it: nothing ends, and others go on."""
+
+    async def act(api: FakeApi) -> None:
+        odd = binding("odd")
+        odd["spec"]["resource"]["apiVersion"] = None
+        api.put(RESOURCE_BINDINGS, odd)
+        stage = Stage(api)
+        await stage.quiet()
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        await stage.quiet()
+        assert not stage.task.done()
+        assert [sum(stage.counts(name).values()) for name in ("odd", "web")] == [6, 6]
+        await stage.stop()
+
+    play(act)
+
+
 def test_scale_up_keeps_holders_and_restart_keeps_everything() -> None:
     """6 to 7 replicas takes nothing from anybody, though another process does it."""
 

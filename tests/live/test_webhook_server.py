@@ -24,8 +24,8 @@ from fairlead.live.webhook.server import MOST_BYTES, AdmissionServer
 from fairlead.live.webhook.tls import Certificate, Files
 from fairlead.model.errors import InputError
 from fairlead.settings import read_configuration
+from tests.campaign.mangling import fuzzed
 from tests.live.cluster_of_pods import Process
-from tests.live.fuzz import fuzzed
 from tests.tier.pods import pod, reference, review, web_pod, workload
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

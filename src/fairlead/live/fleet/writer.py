@@ -7,10 +7,10 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
-import msgspec
 import structlog
 
 from fairlead.kube.client import Client
+from fairlead.kube.decode import convert
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
@@ -94,7 +94,8 @@ class BindingWriter:
             return binding
         found = await self._write_status(verdict, found, field)
         self._measures.writes.labels("status").inc()
-        return msgspec.convert(found, ResourceBinding)
+        # As the watch reads it: a null counts as absent, and what cannot be read ends with its binding.
+        return convert(found, ResourceBinding, resource_of(binding).label)
 
     async def _tell_refusal(self, verdict: BindingVerdict, error: ApiError) -> None:
         """A webhook that denies the write, such as the one for quotas, is told in the condition."""

@@ -1,0 +1,5 @@
+"""The campaign: random inputs and random faults in large numbers, counted over many runs.
+
+`python -m tests.campaign fuzz` feeds mangled inputs to everything that reads from outside. Each run adds its counts to
+docs/proof/campaign.jsonl, from which the page beside it is made. Small numbers run in `make test`.
+"""

@@ -1,0 +1,53 @@
+"""`python -m tests.campaign fuzz --number 100000 --seed 1 [--page]`, `python -m tests.campaign replay SEED`."""
+
+import argparse
+import sys
+import time
+
+from tests.campaign import counts
+from tests.campaign.fuzzing import Fuzzed, fuzz, replay
+
+
+def main() -> int:
+    """Run one part; 1 where something was found."""
+    parser = argparse.ArgumentParser(prog="python -m tests.campaign", description=__doc__)
+    parts = parser.add_subparsers(dest="part", required=True)
+    fuzzing = parts.add_parser("fuzz", help="mangled inputs for all that reads from outside")
+    fuzzing.add_argument("--number", type=int, default=10_000, help="how many inputs")
+    fuzzing.add_argument("--seed", type=int, default=int(time.time()))
+    fuzzing.add_argument("--page", action="store_true", help="add the counts to docs/proof/")
+    again = parts.add_parser("replay", help="one input of a defect again")
+    again.add_argument("seed", help="as it was told with the defect, such as 1/verbs/717")
+    given = parser.parse_args()
+    if given.part == "replay":
+        print(replay(given.seed))
+        return 0
+    return _fuzz(given.number, given.seed, page=given.page)
+
+
+def _fuzz(number: int, seed: int, *, page: bool) -> int:
+    print(f"fuzz: {number:,} inputs, seed {seed}", flush=True)
+    found = fuzz(number, seed, _Progress(number))
+    for target, ends in found.ends.items():
+        print(f"  {target}: " + ", ".join(f"{end} {count:,}" for end, count in sorted(ends.items())))
+    print(f"{found.inputs:,} inputs in {found.seconds:.0f} s, {len(found.defects)} defects")
+    for each in found.defects:
+        print(f"  {each}")
+    if page:
+        counts.add(counts.fuzz_run(found))
+    return int(bool(found.defects))
+
+
+class _Progress:
+    """A line every ten seconds."""
+
+    def __init__(self, number: int) -> None:
+        self._number, self._said = number, time.monotonic()
+
+    def __call__(self, found: Fuzzed) -> None:
+        if time.monotonic() - self._said > 10:
+            self._said = time.monotonic()
+            print(f"  {found.inputs:,} of {self._number:,}, {len(found.defects)} defects", flush=True)
+
+
+sys.exit(main())
