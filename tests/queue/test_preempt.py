@@ -120,13 +120,13 @@ CASES: dict[str, tuple[dict[str, Any], dict[str, int]]] = {
         },
         {},
     ),
-    "elastic replicas evict nobody": (
+    "elastic replicas evict what is above gangs, and no gang": (
         {
             "total": {"cpu": 4},
             "queues": Q1,
             "jobs": [runs("low", 3), {**job("high", priority=5), "replicas": 4, "running": 1}],
         },
-        {},
+        {"low": 2},
     ),
     "the namespace with less takes from the one with more": (
         {
@@ -299,7 +299,7 @@ def test_job_that_started_by_eviction_and_wants_more_says_what_stops_it() -> Non
     answer = answered({"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3, minMember=3), high]})
     assert (answer["jobs"]["high"]["admitted"], answer["jobs"]["high"]["reason"]) == (1, "NextCycle")
     tight = answered({"total": {"cpu": 3}, "queues": Q1, "jobs": [runs("low", 3), high]})
-    assert (tight["jobs"]["high"]["admitted"], tight["jobs"]["high"]["reason"]) == (1, "QueueShare")
+    assert (tight["jobs"]["high"]["admitted"], tight["jobs"]["high"]["reason"]) == (2, "QueueShare")
 
 
 def test_evictions_say_by_what_the_allocation_became_better() -> None:

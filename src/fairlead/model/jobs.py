@@ -143,6 +143,8 @@ class RunningTable:
     """Evictions each disruption budget still allows."""
     names: tuple[tuple[str, ...], ...] = ()
     """Names of the replicas of each row, where they have any."""
+    ages: tuple[tuple[int, ...], ...] = ()
+    """Their places by age among those of their role, the youngest first, where that is known."""
 
     def __post_init__(self) -> None:
         for column in ("job", "role", "node", "count", "priority", "budget", "allowed"):

@@ -28,6 +28,8 @@ class RunningReplicas:
     protected: bool = False
     budget: int = UNSET
     names: tuple[str, ...] = ()
+    ages: tuple[int, ...] = ()
+    """Places of these replicas by age in their role, 0 the youngest, in the order of the names."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -266,6 +268,7 @@ def _running(rows: Sequence[QueuedJob], node_row: Mapping[str, int], allowed: Se
         budget=ints([held.budget for _, _, held, _ in found]),
         allowed=ints(list(allowed)),
         names=tuple(held.names for _, _, held, _ in found),
+        ages=tuple(held.ages for _, _, held, _ in found),
     )
 
 

@@ -87,21 +87,22 @@ def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> t
 
 def held_rows(pods: Iterable[tuple[str, str, Like]]) -> tuple[RunningReplicas, ...]:
     """Running pods (name, when created, kind) that are alike, together: the youngest first, then by natural order."""
-    alike: dict[Like, list[str]] = defaultdict(list)
+    alike: dict[Like, list[tuple[int, str]]] = defaultdict(list)
     by_name = sorted(pods, key=lambda pod: natural_key(pod[0]))
-    for name, _, like in sorted(by_name, key=lambda pod: pod[1], reverse=True):
-        alike[like].append(name)
+    for age, (name, _, like) in enumerate(sorted(by_name, key=lambda pod: pod[1], reverse=True)):
+        alike[like].append((age, name))
     return tuple(
         RunningReplicas(
-            count=len(names),
+            count=len(found),
             node=node,
             priority=priority,
             preemptable=preemptable,
             protected=protected,
             budget=budget,
-            names=tuple(names),
+            names=tuple(name for _, name in found),
+            ages=tuple(age for age, _ in found),
         )
-        for (node, priority, preemptable, protected, budget), names in alike.items()
+        for (node, priority, preemptable, protected, budget), found in alike.items()
     )
 
 

@@ -21,6 +21,7 @@ from fairlead.levels.queue.grants.reservation import Reservation, overdue, relea
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.preemption.preempt import Eviction, Preemption
 from fairlead.levels.queue.preemption.victim_search import PATIENCE
+from fairlead.levels.queue.preemption.why_nobody import WhyNobody
 from fairlead.levels.queue.result import ShareFindings, Sharing, sharing
 from fairlead.levels.queue.state import State, World
 from fairlead.levels.queue.tree import QueueTree, build
@@ -38,13 +39,15 @@ class SharePolicy:
     """Settings: whether room may be taken from others, and after how many seconds a waiting gang gets a reservation.
 
     `patience` bounds the search for the fewest victims, see `victim_search.PATIENCE`. `budget` is how many candidates
-    may be looked at for all jobs that wait, None for as many as there are (docs/decisions/0247).
+    may be looked at for all jobs that wait, None for as many as there are (docs/decisions/0247). `elastic` is how many
+    replicas may be evicted for others that are above a gang, None for as many as it takes (docs/decisions/0281).
     """
 
     preempt: bool = False
     reserve_after: int | None = None
     patience: int = PATIENCE
     budget: int | None = None
+    elastic: int | None = None
 
 
 def share(
@@ -88,11 +91,12 @@ def share(
     cursor: frozenset[str] = frozenset()
     if policy.preempt:
         table = running if running is not None else running_of(jobs)
-        preemption = Preemption(state, fits, table, policy.patience, policy.budget)
+        preemption = Preemption(state, fits, table, policy.patience, policy.budget, policy.elastic)
         started = preemption.run(blocks, tried)
         cursor = preemption.cursor
         evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
-        findings |= _protected(preemption, findings, started)
+        findings |= WhyNobody(preemption).findings(findings, started)
+        findings = {job: found for job, found in findings.items() if job not in started or state.members.pending(job)}
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(
         state,
@@ -162,18 +166,6 @@ def _reservation(
         return None
     job = overdue(state, waiting, now, policy.reserve_after)
     return reserve(state, job, fits) if job is not None else None
-
-
-def _protected(preemption: Preemption, findings: dict[int, Finding], started: list[int]) -> dict[int, Finding]:
-    """What is to be said of jobs of queues that are short, where one rule keeps others from making room."""
-    members = preemption.state.members
-    short = [job for job, found in findings.items() if found.reason is reasons.ROOM_HELD and job not in started]
-    rules = {job: preemption.forbidden(job) for job in short if not members.ready(job)}
-    return {
-        job: because(reasons.ROOM_PROTECTED, **{**findings[job].details, "rule": rule})
-        for job, rule in rules.items()
-        if rule
-    }
 
 
 def _after(state: State, why: Why, started: list[int], evictions: list[Eviction]) -> dict[int, Finding]:

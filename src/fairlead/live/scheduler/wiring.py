@@ -46,6 +46,8 @@ class QueueWiring:
             preempt=settings.preempt and (allowed or shadow),
             reserve_after=settings.reserve_after_seconds,
             budget=FIRST,
+            # A part of what may go in a minute, so that they can be paid for together (docs/decisions/0281).
+            elastic=max(1, configuration.evictions.per_minute // 4),
         )
         self._search = SearchBudget(scheduler.fair, lambda: scheduler.books.generation)
         measures = QueueMetrics(scheduler.measures.registry)

@@ -33,6 +33,8 @@ class Block:
     lack: Lack | None
     placeable: int = 0
     """Replicas of the step that nodes would take."""
+    gang: bool = True
+    """Whether the job is not ready."""
 
 
 class Loop:
@@ -84,7 +86,7 @@ class Loop:
         lack = self.state.ledger.short(self.state.queue_of[job], step.asks)
         if lack is None:
             return step
-        self.blocked[job] = Block(step, lack)
+        self.blocked[job] = Block(step, lack, gang=not self.state.members.ready(job))
         return None
 
     def run(self) -> dict[int, Block]:
@@ -160,7 +162,7 @@ class Loop:
         if self.fits is not None:
             placeable = sum(self.fits.room(dict(step.roles)).values())
             if placeable < step.count:
-                self.blocked[job] = Block(step, None, placeable)
+                self.blocked[job] = Block(step, None, placeable, not state.members.ready(job))
                 return False
             state.place(job, step, self.fits)
         else:

@@ -15,6 +15,9 @@ from fractions import Fraction
 from fairlead.levels.queue.state import State
 
 ONE = Fraction(1)
+JOBS, REPLICAS = "jobs' shares", "replicas"
+INSIDE = (JOBS, REPLICAS)
+"""Parts of the order that decide only inside a namespace."""
 
 
 @dataclass(slots=True)
@@ -146,8 +149,8 @@ class AllocationView:
             (self._job(self.jobs.get(job, zero)), self._job(_sum(self.jobs.get(job, zero), gain)))
             for job, gain in change.by_job.items()
         )
-        tiers += [("namespaces' shares", *held), ("jobs' shares", *own)]
-        tiers.append(("replicas", [Fraction(0)], [Fraction(change.replicas)]))
+        tiers += [("namespaces' shares", *held), (JOBS, *own)]
+        tiers.append((REPLICAS, [Fraction(0)], [Fraction(change.replicas)]))
         return tiers
 
     def _queue(self, amounts: list[int], row: int) -> Fraction:

@@ -1,27 +1,29 @@
 """Room for gangs that found none: whom to evict, if anybody. Inside the queue first, then from other queues.
 
-Only a job that is not ready evicts, and only if it then starts. Candidates are those that every rule lets go; a job
-keeps its gang or is taken as a whole. They are tried cheapest first, the choice is trimmed until nothing can be spared,
-and only then is it asked whether the allocation becomes better (`potential`).
+A job that is not ready evicts only if it then starts. One that is may take, replica by replica, what others hold above
+their gangs (docs/decisions/0281). Candidates are those that every rule lets go; a job keeps its gang or is taken as a
+whole. They are tried cheapest first, the choice is trimmed until nothing can be spared, and only then is it asked
+whether the allocation becomes better (`potential`).
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
+from heapq import heapify, heappop, heappush, heapreplace
 from itertools import chain
 
 from fairlead.levels.queue.fits import Emptied, Fits
 from fairlead.levels.queue.grants.gang import GangStep, step_of
 from fairlead.levels.queue.grants.grant import Block
-from fairlead.levels.queue.preemption.potential import AllocationChange, AllocationView, Gain
+from fairlead.levels.queue.preemption.potential import INSIDE, AllocationChange, AllocationView, Gain
 from fairlead.levels.queue.preemption.victim_order import Bite, Candidates, cheapest, cost, largest, merged
 from fairlead.levels.queue.preemption.victim_search import ASKING, Fewest
-from fairlead.levels.queue.preemption.victims import FORBIDS, FRESH, Claim, Rule, VictimGroup, groups_of, votes
+from fairlead.levels.queue.preemption.victims import FRESH, Claim, VictimGroup, groups_of, votes
 from fairlead.levels.queue.state import State
 from fairlead.model.jobs import RunningTable
 
 Moves = Mapping[int, tuple[int, Mapping[int, int]]]
 """By role: its job, and how many of its replicas on which node."""
-NONE: tuple[Rule | None, str] = (None, "")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -42,7 +44,13 @@ class Preemption:
     """One pass over the jobs that wait."""
 
     def __init__(
-        self, state: State, fits: Fits | None, running: RunningTable, patience: int, budget: int | None = None
+        self,
+        state: State,
+        fits: Fits | None,
+        running: RunningTable,
+        patience: int,
+        budget: int | None = None,
+        elastic: int | None = None,
     ) -> None:
         self.state = state
         self.fits = fits
@@ -59,28 +67,60 @@ class Preemption:
         """Candidates looked at: groups of running replicas, once for each question about them."""
         self.cursor: frozenset[str] = frozenset()
         """Jobs that were tried, while others are left for which the budget did not last."""
-        self._forbidden: dict[tuple[int, int, tuple[int, ...]], str] = {}
+        self.elastic = elastic
+        """Replicas that may still be evicted for others that are above a gang; None: as many as it takes."""
+        self.losers: set[int] = set()
+        """Jobs that lost replicas."""
+        self.untried: set[int] = set()
+        """Jobs for which the budget did not last."""
+        self.outvoted: set[int] = set()
+        """Jobs for which room could be made, but the allocation would not become better."""
 
     def run(self, blocks: dict[int, Block], tried: Collection[str] = ()) -> list[int]:
-        """Try every blocked job that is not ready and not tried before, in order; those that started.
+        """Try every blocked job that was not tried before, in order; those that gained something.
 
         With a budget at least one is tried, so the search comes to its end after some decisions. Where all were tried
         before, it begins again.
         """
         state, jobs = self.state, self.state.world.jobs
-        starving = [job for job in blocks if jobs.preempts[job] and not state.members.ready(job)]
-        before = {job for job in starving if jobs.names[job] in tried}
-        if len(before) == len(starving):
+        waiting = [job for job in blocks if jobs.preempts[job] and (self.elastic != 0 or not state.members.ready(job))]
+        before = {job for job in waiting if jobs.names[job] in tried}
+        if len(before) == len(waiting):
             before = set()
-        started: list[int] = []
-        for job in sorted(set(starving) - before, key=state.job_key):
+        order = [self._key(job) for job in waiting if job not in before]
+        heapify(order)
+        started: dict[int, None] = {}
+        while order:
             if self.spent and self.budget is not None and self.spent >= self.budget:
                 self.cursor = frozenset(jobs.names[each] for each in before)
+                self.untried = {int(key[-1]) for key in order} - before
                 break
+            job = int(order[0][-1])
+            if (key := self._key(job)) > order[0]:
+                heapreplace(order, key)
+                continue
+            heappop(order)
             before.add(job)
-            if self._ever(job) and self._attempt(job):
-                started.append(job)
-        return started
+            if self._may(job) and self._ever(job) and self._attempt(job):
+                started[job] = None
+                # What is above a gang has a later turn where evictions are bounded: those of one job go together.
+                if state.members.pending(job) and (self.elastic is None or not blocks[job].gang):
+                    heappush(order, self._key(job))
+        return list(started)
+
+    def _key(self, job: int) -> tuple[int | Fraction, ...]:
+        """The place of a job: that of the grants; among those that are ready the worst served queue, then namespace."""
+        state = self.state
+        first, ready, *rest = state.job_key(job)
+        if not ready:
+            return first, ready, *rest
+        queue, pair = state.queue_of[job], state.pair_of[job]
+        share = state.queue_measures[queue].share(state.ledger.used[queue])
+        return first, ready, share, state.pair_measures[pair].share(state.pair_used[pair]), *rest
+
+    def _may(self, job: int) -> bool:
+        """Whether the job may evict. One that lost replicas in this pass takes none for those above its gang."""
+        return not self.state.members.ready(job) or (self.elastic != 0 and job not in self.losers)
 
     def _ever(self, job: int) -> bool:
         """Whether evictions could help at all: every role of the next step might find a node if nobody were there."""
@@ -89,30 +129,35 @@ class Preemption:
             return True
         return all(self.fits.ever(role) for role, _ in step.roles)
 
-    def _claim(self, job: int) -> Claim:
+    def claim(self, job: int) -> Claim:
+        """What the job wants now."""
         state, queue = self.state, self.state.queue_of[job]
         step = state.members.step(job)
         assert step is not None  # a blocked job has pending replicas
-        return Claim(job, queue, int(state.world.jobs.priority[job]), step, self._lacking(queue, step))
+        elastic = state.members.ready(job)
+        return Claim(job, queue, int(state.world.jobs.priority[job]), step, self._lacking(queue, step), elastic)
 
     def _attempt(self, job: int) -> bool:
-        state, claim = self.state, self._claim(job)
+        state, claim = self.state, self.claim(job)
         queue = claim.queue
         self.spent += len(self.groups)
         limits = votes(state, claim, self.groups, self.allowed)
+        if claim.elastic:
+            limits = [0 if group.job in self.gains else limit for group, limit in zip(self.groups, limits, strict=True)]
         standing = self._standing(claim)
         inside = [limit if state.queue_of[g.job] == queue else 0 for g, limit in zip(self.groups, limits, strict=True)]
         outside = [limit - mine for limit, mine in zip(limits, inside, strict=True)]
-        # Inside the queue, outside it, both; what is nobody or has been tried is left out.
-        for scope in (inside, outside, limits) if any(inside) and any(outside) else (limits,):
+        for scope in _scopes(claim, inside, outside, limits):
             choices, complete = self._choices(claim, scope) if self._hopeful(claim, scope, standing) else ([], True)
             for chosen in chain(choices, self._rights_kept(claim, scope) if choices else ()):
                 change = self._change(claim, chosen)
-                if standing.better(change, job):
-                    self.gains[job] = standing.gain(change)
+                gain = standing.gain(change)
+                if standing.better(change, job) and gain is not None and not (claim.elastic and gain.part in INSIDE):
+                    self.gains[job] = gain
                     self._carry_out(claim, chosen)
                     self.unsearched.extend(() if complete else (job,))
                     return True
+                self.outvoted.add(job)
         return False
 
     def _hopeful(self, claim: Claim, limits: list[int], standing: AllocationView) -> bool:
@@ -124,28 +169,15 @@ class Preemption:
                 fair[group.job] = standing.may_lose(claim.job, group.job)
             if limit and (group.priority < claim.priority or fair[group.job]):
                 going.append((group, limit))
-        return any(limits) and self._room_without(claim, going)
+        return any(limits) and self.room_without(claim, going)
 
-    def _room_without(self, claim: Claim, going: Iterable[tuple[VictimGroup, int]]) -> bool:
+    def room_without(self, claim: Claim, going: Iterable[tuple[VictimGroup, int]]) -> bool:
         """Whether there would be room in sum if these went."""
         moves = _by_role(going)
         self._count(moves, -1)
         room = self.state.ledger.lack(claim.queue, claim.step.need) is None
         self._count(moves, 1)
         return room
-
-    def forbidden(self, job: int) -> str:
-        """The rule that alone keeps others from making room for a job, in words; empty where none does."""
-        claim = self._claim(job)
-        at = claim.queue, claim.priority, claim.lacking
-        if at not in self._forbidden:
-            self._forbidden[at] = next((words for rule, words in (NONE, *FORBIDS) if self._frees(claim, rule)), "")
-        return self._forbidden[at]
-
-    def _frees(self, claim: Claim, rule: Rule | None) -> bool:
-        """Whether there would be room in sum if everything went that the rules let go, but for one of them."""
-        limits = votes(self.state, claim, self.groups, self.allowed, rule)
-        return self._room_without(claim, [each for each in zip(self.groups, limits, strict=True) if each[1]])
 
     def _lacking(self, queue: int, step: GangStep) -> tuple[int, ...]:
         """The resources that are short in sum; where none is (a queue's bound, or nodes), all that are needed."""
@@ -266,10 +298,13 @@ class Preemption:
     def _carry_out(self, claim: Claim, chosen: Sequence[Bite]) -> None:
         """Evict, and grant the gang."""
         state = self.state
+        if claim.elastic and self.elastic is not None:
+            self.elastic -= sum(bite.count for bite in chosen)
         for bite in chosen:
             for group, count in bite.parts:
                 use = [amount * count for amount in state.members.requests[group.role]]
                 state.grant(group.job, step_of(((group.role, count),), use), -1)
+                self.losers.add(group.job)
                 if group.row == FRESH:
                     state.lift(group.role, group.node, count)
                 if self.fits is not None:
@@ -293,9 +328,20 @@ class Preemption:
         for role, nodes in spots.items():
             # Started at somebody's cost: not taken away again in the same pass.
             self.groups.extend(
-                VictimGroup(FRESH, claim.job, role, node, n, claim.priority, preemptable=False)
+                VictimGroup(FRESH, claim.job, role, node, n, claim.priority, (claim.priority,), preemptable=False)
                 for node, n in nodes.items()
             )
+
+
+def _scopes(claim: Claim, inside: list[int], outside: list[int], everybody: list[int]) -> Iterator[list[int]]:
+    """Where victims are looked for: inside the queue, outside it, both; what is nobody or has been tried is left out.
+
+    For a replica above a gang outside first: what its queue is short of would only be taken from others of the queue,
+    who then take it outside.
+    """
+    if any(inside) and any(outside):
+        yield from (outside, inside) if claim.elastic else (inside, outside)
+    yield everybody
 
 
 def _by_role(parts: Iterable[tuple[VictimGroup, int]]) -> Moves:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
-from fairlead.levels.queue.preemption.victims import FRESH, Claim, VictimGroup, branch_of, over
+from fairlead.levels.queue.preemption.victims import FRESH, Claim, Standing, VictimGroup, branch_of, over
 from fairlead.levels.queue.state import State
 
 Key = tuple[int | Fraction, ...]
@@ -67,12 +67,12 @@ class Candidates:
         tally = _Tally(self, rights_kept)
         order = sorted((number for number, limit in enumerate(self.limits) if limit), key=lambda n: key(self, n))
         bites: list[Bite] = []
-        for level in sorted({self.groups[number].priority for number in order}):
-            here = [number for number in order if self.groups[number].priority == level]
+        for level in sorted({self.groups[number].standing for number in order}):
+            here = [number for number in order if self.groups[number].standing == level]
             for number in here:
                 if (most := tally.spare(number)) > 0:
                     bites.append(tally.take([(number, most)], whole=False))
-            for job in dict.fromkeys(self.groups[number].job for number in here):
+            for job in dict.fromkeys(self.groups[number].job for number in here if not self.claim.elastic):
                 if parts := tally.rest(job, level):
                     bites.append(tally.take(parts, whole=True))
         return bites
@@ -83,17 +83,21 @@ class Candidates:
 
 
 def cheapest(candidates: Candidates, number: int) -> Key:
-    """Not yet started first, then low priority, the best served queue, namespace and job, the youngest."""
+    """Not yet started first, then low priority of replicas and of queues, the best served, the youngest."""
     group = candidates.groups[number]
-    return int(group.row != FRESH), group.priority, candidates.served[group.job], number
+    return int(group.row != FRESH), *group.standing, candidates.served[group.job], group.youngest, number
 
 
 def largest(candidates: Candidates, number: int) -> Key:
     """Low priority first, then those of which fewest are needed, then as `cheapest`."""
-    claim, group = candidates.claim, candidates.groups[number]
-    request = candidates.request(number)
-    relief = max((Fraction(request[r], max(1, claim.step.need[r])) for r in claim.lacking), default=Fraction(0))
-    return (group.priority, int(group.row != FRESH), -relief, *cheapest(candidates, number))
+    group = candidates.groups[number]
+    return (*group.standing, int(group.row != FRESH), -relief(candidates, number), *cheapest(candidates, number))
+
+
+def relief(candidates: Candidates, number: int) -> Fraction:
+    """The largest part of what is lacking that one replica of the group frees."""
+    claim, request = candidates.claim, candidates.request(number)
+    return max((Fraction(request[r], max(1, claim.step.need[r])) for r in claim.lacking), default=Fraction(0))
 
 
 class _Tally:
@@ -114,12 +118,12 @@ class _Tally:
         most = min(self.left[number], self.above[group.job])
         return min(most, self._surplus(number), self._budget(group)) if most > 0 else 0
 
-    def rest(self, job: int, level: int) -> list[tuple[int, int]]:
+    def rest(self, job: int, level: Standing) -> list[tuple[int, int]]:
         """All that is left of a job, if all of it may go, none of it with a higher priority; else nothing."""
         numbers = self.all.of_job[job]
         groups = [self.all.groups[number] for number in numbers]
         complete = all(self.all.limits[number] == self.all.groups[number].count for number in numbers)
-        if not complete or max(group.priority for group in groups) != level or not self._surplus(numbers[0]):
+        if not complete or max(group.standing for group in groups) != level or not self._surplus(numbers[0]):
             return []
         parts = [(number, self.left[number]) for number in numbers if self.left[number]]
         budgets: dict[int, int] = {}
@@ -198,12 +202,16 @@ def merged(bites: Sequence[Bite]) -> list[Bite]:
     return result
 
 
-def cost(chosen: Sequence[Bite]) -> tuple[int, int, int]:
-    """Highest priority that is evicted, replicas that are evicted while running, replicas in all."""
+NOBODY: Standing = (-(2**63),)
+"""The standing of a choice that evicts nobody who runs."""
+
+
+def cost(chosen: Sequence[Bite]) -> tuple[Standing, int, int]:
+    """Highest standing that is evicted, replicas that are evicted while running, replicas in all."""
     parts = [part for bite in chosen for part in bite.parts]
     running = [(group, count) for group, count in parts if group.row != FRESH]
     return (
-        max((group.priority for group, _ in running), default=-(2**63)),
+        max((group.standing for group, _ in running), default=NOBODY),
         sum(count for _, count in running),
         sum(count for _, count in parts),
     )

@@ -1,15 +1,16 @@
 """The fewest victims, with a proof: a search over groups of equal replicas that knows what can no longer be better.
 
-What is taken: the lowest top priority of running replicas, then the fewest running ones, then the fewest in all
-(`victim_order.cost`). A choice that makes room and is at hand already is only given up for one that costs less.
+What is taken: the lowest top priority of running replicas and of their queues, then the fewest running ones, then
+the fewest in all (`victim_order.cost`). A choice that makes room and is at hand already is only given up for one that
+costs less.
 """
 
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairlead.levels.queue.preemption.victim_order import Bite, Candidates, cheapest, cost, largest
-from fairlead.levels.queue.preemption.victims import FRESH, branch_of, over
+from fairlead.levels.queue.preemption.victim_order import NOBODY, Bite, Candidates, cheapest, cost, relief
+from fairlead.levels.queue.preemption.victims import FRESH, Standing, branch_of, over
 
 MOST_ITEMS, MOST_VISITS = 256, 1000
 """Things that may be taken and choices looked at for one job; beyond that the search gives up."""
@@ -17,8 +18,6 @@ PATIENCE = 200_000
 """Groups of replicas taken off nodes on trial, in all the searches of one decision; beyond that they give up."""
 ASKING = 50
 """To ask the nodes costs about as much as to take so many groups off them."""
-NOBODY = -(2**63)
-"""The priority of a choice that evicts nobody who runs."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +33,7 @@ class Item:
     """Running replicas that one time evicts."""
     size: int
     frees: tuple[int, ...]
-    priority: int
+    standing: Standing
     budgets: tuple[tuple[int, int], ...]
     """(disruption budget, what one time takes of it)."""
 
@@ -59,7 +58,7 @@ class Fewest:
         self.visits = 0
         self._ask = fits
         self.best: list[Bite] | None = None
-        self.price: tuple[int, int, int] | None = None
+        self.price: tuple[Standing, int, int] | None = None
 
     def run(self, known: Sequence[list[Bite]]) -> tuple[list[Bite] | None, bool]:
         """The cheapest choice, at most as dear as those that are known; and whether the search came to its end."""
@@ -67,10 +66,10 @@ class Fewest:
             if self.price is None or cost(choice) < self.price:
                 self.best, self.price = choice, cost(choice)
         items = self._items()
-        for level in sorted({NOBODY, *(item.priority for item in items)}):
+        for level in sorted({NOBODY, *(item.standing for item in items)}):
             if self.price is not None and level > self.price[0]:
                 break
-            self._search([item for item in items if item.priority <= level], level)
+            self._search([item for item in items if item.standing <= level], level)
             if self._tired():
                 return self.best, False
             if self.price is not None and self.price[0] <= level:
@@ -94,14 +93,18 @@ class Fewest:
             for number in numbers:
                 if (most := min(self.all.limits[number], above)) > 0:
                     items.append(self._item(job, [(number, 1)], most, whole=False))
-            if above < members.count(job) and all(self.all.limits[n] == self.all.groups[n].count for n in numbers):
+            if (
+                not self.all.claim.elastic
+                and above < members.count(job)
+                and all(self.all.limits[n] == self.all.groups[n].count for n in numbers)
+            ):
                 items.append(self._item(job, [(n, self.all.groups[n].count) for n in numbers], 1, whole=True))
         return items
 
     def _key(self, item: Item) -> tuple[object, ...]:
         """What frees most comes first, equal ones side by side, the cheapest first."""
         number = item.parts[0][0]
-        return largest(self.all, number)[2], item.frees, cheapest(self.all, number)
+        return -relief(self.all, number), item.frees, cheapest(self.all, number)
 
     def _item(self, job: int, parts: Sequence[tuple[int, int]], most: int, *, whole: bool) -> Item:
         groups = [(self.all.groups[number], count) for number, count in parts]
@@ -118,12 +121,12 @@ class Fewest:
             running=sum(count for _, count in running),
             size=sum(count for _, count in groups),
             frees=tuple(frees),
-            priority=max((group.priority for group, _ in running), default=NOBODY),
+            standing=max((group.standing for group, _ in running), default=NOBODY),
             budgets=tuple((group.budget, count) for group, count in groups if group.budget >= 0),
         )
 
-    def _search(self, items: list[Item], level: int) -> None:
-        """Search among these items, all of the level's priority or below."""
+    def _search(self, items: list[Item], level: Standing) -> None:
+        """Search among these items, all of that standing or below."""
         self.items, self.level = items, level
         self.taken = [0] * len(items)
         if not items or not self._hopeful(0) or not self.fits(self._bites(self._everything(0))):

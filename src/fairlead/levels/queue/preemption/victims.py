@@ -5,7 +5,7 @@ The least vote counts: the intersection. A rule without an opinion returns None,
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import pairwise, repeat
 
 from fairlead.levels.queue.grants.gang import GangStep
 from fairlead.levels.queue.state import State
@@ -13,6 +13,8 @@ from fairlead.model.jobs import UNSET, RunningTable
 
 FRESH = -1
 """The row of replicas that were granted in this decision and do not run yet."""
+Standing = tuple[int, ...]
+"""Their priority, then those of their queues from the top down: what is lower goes first (docs/decisions/0280)."""
 
 
 @dataclass(slots=True)
@@ -25,9 +27,17 @@ class VictimGroup:
     node: int
     count: int
     priority: int
+    standing: Standing
     preemptable: bool = True
     protected: bool = False
     budget: int = UNSET
+    ages: tuple[int, ...] = ()
+    """Places of its replicas by age in their role, the youngest first; they go in this order."""
+
+    @property
+    def youngest(self) -> int:
+        """The place by age of the replica that goes next."""
+        return self.ages[len(self.ages) - self.count] if self.ages and self.count else 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +49,8 @@ class Claim:
     priority: int
     step: GangStep
     lacking: tuple[int, ...]
+    elastic: bool = False
+    """It has its gang, and takes from nobody's."""
 
 
 Vote = list[int] | None
@@ -47,21 +59,33 @@ Rule = Callable[[State, Claim, Sequence[VictimGroup], Sequence[int]], Vote]
 
 def groups_of(state: State, running: RunningTable, fresh: Sequence[tuple[int, int, int, int]]) -> list[VictimGroup]:
     """Everything that holds room: what runs, and (job, role, node, count) granted just now."""
+    jobs: list[int] = running.job.tolist()
+    above = _queue_priorities(state)
     columns = zip(
-        running.job.tolist(),
+        jobs,
         running.role.tolist(),
         running.node.tolist(),
         running.count.tolist(),
         running.priority.tolist(),
+        ((first, *above[state.queue_of[job]]) for first, job in zip(running.priority.tolist(), jobs, strict=True)),
         running.preemptable.tolist(),
         running.protected.tolist(),
         running.budget.tolist(),
+        running.ages or repeat((), len(running)),
         strict=True,
     )
-    priority = state.world.jobs.priority
     groups = [VictimGroup(row, *values) for row, values in enumerate(columns)]
-    groups.extend(VictimGroup(FRESH, job, role, node, count, int(priority[job])) for job, role, node, count in fresh)
+    for job, role, node, count in fresh:
+        first = int(state.world.jobs.priority[job])
+        groups.append(VictimGroup(FRESH, job, role, node, count, first, (first, *above[state.queue_of[job]])))
     return groups
+
+
+def _queue_priorities(state: State) -> dict[int, Standing]:
+    """For each queue its priority after those of the queues above it."""
+    ranks = state.world.queues.priority.tolist()
+    found = {queue: tuple(ranks[row] for row in reversed(path[:-1])) for queue, path in state.ledger.paths.items()}
+    return {**dict.fromkeys((*range(len(ranks)), UNSET), ()), **found}
 
 
 def votes(
@@ -107,7 +131,8 @@ def budgets(state: State, claim: Claim, groups: Sequence[VictimGroup], allowed: 
 def deserved(state: State, claim: Claim, groups: Sequence[VictimGroup], allowed: Sequence[int]) -> Vote:
     """Across queues: only from queues that may be reclaimed from and hold more than they deserve of what is lacking.
 
-    Compared are the two branches below the nearest common ancestor; the claimant's must stay within what it deserves.
+    Compared are the two branches below the nearest common ancestor; the claimant's must stay within what it deserves
+    of the same resource.
     It has no opinion on replicas of the claimant's own queue: they keep their full count.
     """
     queues = {state.queue_of[group.job] for group in groups}
@@ -126,23 +151,30 @@ def over(state: State, claim: Claim, queue: int) -> tuple[tuple[int, int], ...]:
     world, ledger = state.world, state.ledger
     if queue == UNSET or queue not in ledger.paths or not world.queues.reclaimable[queue]:
         return ()
-    theirs = ledger.paths[queue]
-    for row in ledger.paths[claim.queue]:
-        if row in theirs:
-            break
-        if any(ledger.used[row][r] + claim.step.use[r] > world.deserved[row][r] for r in claim.lacking):
-            return ()
     branch = branch_of(state, claim, queue)
-    surplus = ((r, -int(world.deserved[branch][r] - ledger.used[branch][r])) for r in claim.lacking)
+    surplus = ((r, -int(world.deserved[branch][r] - ledger.used[branch][r])) for r in within(state, claim, queue))
     return tuple((r, amount) for r, amount in surplus if ledger.used[branch][r] > world.deserved[branch][r])
 
 
-RULES: tuple[Rule, ...] = (conformance, preemptable, priority, budgets, deserved)
+def within(state: State, claim: Claim, queue: int) -> tuple[int, ...]:
+    """Of what is lacking, that of which the claimant's branch, beside another queue's, stays within its right."""
+    world, ledger = state.world, state.ledger
+    theirs = ledger.paths[queue]
+    mine = [row for row in ledger.paths[claim.queue] if row not in theirs]
+    return tuple(
+        r
+        for r in claim.lacking
+        if all(ledger.used[row][r] + claim.step.use[r] <= world.deserved[row][r] for row in mine)
+    )
 
-FORBIDS: tuple[tuple[Rule, str], ...] = (
-    (priority, "their priority is higher"),
-    (budgets, "disruption budgets allow no more"),
-    (preemptable, "they are marked as not preemptable"),
-    (conformance, "they belong to the system"),
-)
-"""What is said of the rule that alone keeps others from making room."""
+
+def gangs(state: State, claim: Claim, groups: Sequence[VictimGroup], allowed: Sequence[int]) -> Vote:
+    """A replica above its own gang breaks no other; for a gang others may go as a whole."""
+    if not claim.elastic:
+        return None
+    members = state.members
+    above = {job: max(0, members.count(job) - members.minimum(job)) for job in {group.job for group in groups}}
+    return [min(group.count, above[group.job]) for group in groups]
+
+
+RULES: tuple[Rule, ...] = (conformance, preemptable, priority, budgets, deserved, gangs)
