@@ -9,7 +9,7 @@ import pytest
 from fairlead.kube.codec import last_result
 from fairlead.kube.codec.decided import APPLIED
 from fairlead.kube.codec.fleet import binding_ask
-from fairlead.kube.codec.placement import unreadable
+from fairlead.kube.codec.members import unreadable
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
 from fairlead.kube.manifests.fleet import division_ask, policy_for
 from fairlead.kube.manifests.load import parse_manifests

@@ -9,7 +9,16 @@ from hypothesis import strategies as st
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.levels.fleet.overflow import allotments
 from fairlead.model.clusters import Traits, cluster_table
-from fairlead.model.division import DividePolicy, DivideWorkload, FleetAffinity, Mode, PriorDivision, Reschedule
+from fairlead.model.division import (
+    DividePolicy,
+    DivideWorkload,
+    FleetAffinity,
+    FleetSpread,
+    Mode,
+    PriorDivision,
+    Reschedule,
+    SpreadBy,
+)
 from fairlead.model.selectors import Taint
 from tests.fleet.build import prior_of
 
@@ -81,6 +90,18 @@ def test_duplicated_workload_goes_to_the_preferred_clusters() -> None:
     assert dict(spilt(2, policy=replace(POLICY, mode=Mode.DUPLICATED)).placements) == {
         "m1": 2, "m2": 0, "m3": 0, "m4": 0,
     }  # fmt: skip
+
+
+def test_spread_constraints_choose_from_preferred_tiers_first() -> None:
+    """Two at most: the preferred one and the next tier, though others have more room; unless room is short."""
+    limited = replace(POLICY, spread=(FleetSpread(by=SpreadBy.CLUSTER, least=1, most=2),))
+    assert dict(spilt(5, (2, 9, 99, 99), limited).placements) == {"m1": 2, "m2": 3, "m3": 0, "m4": 0}
+    assert dict(spilt(50, (2, 9, 99, 99), limited).placements) == {"m1": 2, "m2": 0, "m3": 48, "m4": 0}
+    one = replace(POLICY, spread=(FleetSpread(by=SpreadBy.CLUSTER, least=1, most=1),))
+    assert dict(spilt(2, (2, 9, 99, 99), one).placements) == {"m1": 2, "m2": 0, "m3": 0, "m4": 0}
+    division = spilt(200, (2, 9, 99, 99), limited)
+    assert division.finding is not None
+    assert division.finding.code == "SpreadUnmet"
 
 
 @given(

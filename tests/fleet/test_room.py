@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.codec.fleet import binding_ask
-from fairlead.kube.codec.placement import unreadable
+from fairlead.kube.codec.members import unreadable
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.room import Grade, room_of
 

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.levels.fleet import spread as spread_module
+from fairlead.levels.fleet import spread_search
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.clusters import ClusterTable, Traits, cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, FleetSpread, Mode, SpreadBy
@@ -177,14 +177,31 @@ def test_duplicated_takes_the_region_in_which_more_clusters_hold_it() -> None:
     assert set(division.chosen) == {"b1", "b2"}
 
 
+def test_region_counts_by_the_mean_of_its_best_clusters_not_by_their_number() -> None:
+    """x and y have four clusters as wanted; y and z have five, whose scores only add up to more."""
+    rows = (
+        ("a", "x", 90, 40), ("b", "y", 70, 40), ("c", "y", 60, 40), ("d", "y", 30, 40), ("e", "z", 80, 40),
+        ("f", "z", 50, 60), ("g", "w", 50, 50), ("h", "w", 40, 50), ("i", "w", 10, 50), ("j", "w", 0, 50),
+    )  # fmt: skip
+    division = run(fleet(*rows), 1, by(SpreadBy.REGION, 2, 2), by(SpreadBy.CLUSTER, 4, 5))
+    assert set(division.chosen) == {"a", "b", "c", "d"}
+
+
+def test_mean_of_a_region_counts_further_clusters_until_they_hold_its_part() -> None:
+    """Ten of 10 in one region: x needs its second cluster of score 0 for that, so its mean is 5; y's is 6."""
+    clusters = fleet(("a", "x", 10, 6), ("b", "x", 0, 9), ("c", "y", 6, 10), ("d", "y", 0, 1))
+    assert set(run(clusters, 10, by(SpreadBy.REGION, 1, 1)).chosen) == {"c", "d"}
+    assert set(run(clusters, 6, by(SpreadBy.REGION, 1, 1)).chosen) == {"a", "b"}
+
+
 def test_search_that_stops_early_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     """The note tells that the choice may not be the best; with no choice at all, the finding does."""
     clusters = fleet(*((f"c{place}", f"r{place % 7}", place % 5, 10 + place % 3) for place in range(40)))
-    monkeypatch.setattr(spread_module, "MOST_STATES", 30)
+    monkeypatch.setattr(spread_search, "MOST_STATES", 30)
     division = run(clusters, 60, by(SpreadBy.REGION, 2, 3), by(SpreadBy.CLUSTER, 2, 6))
     assert any("may not be the best" in note for note in division.trace.notes)
     assert division.finding is None
-    monkeypatch.setattr(spread_module, "MOST_STATES", 3)
+    monkeypatch.setattr(spread_search, "MOST_STATES", 3)
     division = run(clusters, 60, by(SpreadBy.REGION, 2, 3), by(SpreadBy.CLUSTER, 2, 6))
     assert division.finding is not None
     assert "first 3 looked at" in division.finding.sentence
@@ -243,9 +260,19 @@ def test_choice_is_the_best_of_all_subsets(
         assert fits(found)
         least = min(row[2] for row in rows)
 
-        def rank(subset: tuple[int, ...]) -> tuple[int, int, int]:
-            regions = len({rows[place][0] for place in subset})
-            return -regions, worth(subset)[0] - least * len(subset), worth(subset)[1]
+        def mean(region: str) -> int:
+            scores = [(-score, -room) for name, _, score, room in rows if name == region]
+            part, wanted, used = -(-replicas // regions[0]), max(sizes[0], regions[0]), []
+            for score, room in sorted((score, max(room, -replicas)) for score, room in scores):
+                used.append((-score - least, -room))
+                if len(used) >= wanted and sum(room for _, room in used) >= part:
+                    break
+            return sum(score for score, _ in used) * 1000 // len(used)
+
+        def rank(subset: tuple[int, ...]) -> tuple[int, int, int, int]:
+            opened = {rows[place][0] for place in subset}
+            score = worth(subset)[0] - least * len(subset)
+            return -len(opened), sum(map(mean, opened)), score, worth(subset)[1]
 
         assert rank(found) == max(map(rank, every))
     else:

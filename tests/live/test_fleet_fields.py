@@ -3,6 +3,7 @@
 import asyncio
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.kube.codec.decided import running
@@ -10,6 +11,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.karmada import KarmadaCluster
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide
+from fairlead.live.fleet.report import spec_patch
 from tests.live.bindings import binding as shaped
 from tests.live.bindings import cluster, written
 from tests.live.test_fleet import NAMES, Stage, binding, placement, play
@@ -119,12 +121,50 @@ def test_set_of_components_beside_replicas_is_refused_by_name() -> None:
     assert "spec.components" in verdict.message
 
 
-def test_overflow_beside_spread_constraints_is_refused_by_name() -> None:
-    """Which of the two should give way is not for the scheduler to say."""
+def test_overflow_holds_beside_spread_constraints() -> None:
+    """One cluster at most: the preferred one, also where the other has more room."""
     group = {"affinityName": "a", "clusterNames": ["m1"], "overflowAffinities": [{"clusterNames": ["m2"]}]}
-    (verdict,) = decide([shaped("web", {**ONE, "clusterAffinities": [group]}, 3)], [cluster("m1"), cluster("m2")])
-    assert verdict.reason == "SchedulerError"
-    assert "overflowAffinities" in verdict.message
+    dynamic = {"replicaSchedulingType": "Divided", "weightPreference": {"dynamicWeight": "AvailableReplicas"}}
+    where = {**ONE, "clusterAffinities": [group], "replicaScheduling": dynamic}
+    (verdict,) = decide([shaped("web", where, 3)], [cluster("m1", **room("9")), cluster("m2", **room("90"))])
+    assert verdict.counts == {"m1": 3}
+
+
+@pytest.mark.parametrize(
+    ("block", "told"),
+    [
+        ({"replicaSchedulingType": "Other"}, "replicaSchedulingType: 'Other'; expected Divided or Duplicated"),
+        ({"replicaDivisionPreference": "X"}, "replicaDivisionPreference: 'X'; expected Weighted or Aggregated"),
+        ({"weightPreference": {"dynamicWeight": "Y"}}, "dynamicWeight: 'Y'; expected AvailableReplicas"),
+    ],
+)
+def test_unknown_word_of_a_scheduling_block_is_refused_by_name(block: dict[str, Any], told: str) -> None:
+    """With what is expected instead."""
+    (verdict,) = decide([shaped("web", {"replicaScheduling": block}, 3)], [cluster("m1")])
+    assert (verdict.reason, verdict.counts) == ("SchedulerError", None)
+    assert verdict.message.endswith(told)
+
+
+def test_set_of_components_on_one_cluster_is_told_with_the_target() -> None:
+    """As karmada-scheduler records it: only where the placement asks for exactly one, and again when they change."""
+    given = components((1, "1"), (4, "500m"))
+    exactly = {"spreadConstraints": [{"spreadByField": "cluster", "minGroups": 1, "maxGroups": 1}]}
+    (verdict,) = decide([shaped("train", exactly, components=given)], [cluster("m1", **room("9"))])
+    patch = spec_patch(verdict, field=False)
+    parts = [{"name": "c0", "replicas": 1}, {"name": "c1", "replicas": 4}]
+    assert patch is not None
+    assert patch["spec"] == {"clusters": [{"name": "m1", "components": parts}]}
+    decided = written(verdict)
+    (again,) = decide([decided], [cluster("m1", **room("9"))])
+    assert again.kept
+    more = shaped("train", {}, components=components((2, "1"), (4, "1m"))).spec.components
+    larger = msgspec.structs.replace(decided.spec, components=more)
+    (third,) = decide([msgspec.structs.replace(decided, spec=larger)], [cluster("m1", **room("9"))])
+    patch = spec_patch(third, field=False)
+    assert patch is not None
+    assert patch["spec"]["clusters"][0]["components"][0] == {"name": "c0", "replicas": 2}
+    (anywhere,) = decide([shaped("train", {}, components=given)], [cluster("m1", **room("9"))])
+    assert anywhere.components == ()
 
 
 def test_fields_of_a_placement_that_are_not_known_are_told() -> None:

@@ -56,8 +56,8 @@ class ExpressionIn(_Strict, kw_only=True, frozen=True):
     values: list[str] = []
 
 
-class AffinityIn(_Strict, kw_only=True, frozen=True):
-    """Which clusters may be chosen."""
+class SpilloverIn(_Strict, kw_only=True, frozen=True):
+    """Further clusters, for what those before do not hold."""
 
     name: str = ""
     labels: dict[str, str] = {}
@@ -65,6 +65,12 @@ class AffinityIn(_Strict, kw_only=True, frozen=True):
     fields: list[ExpressionIn] = []
     names: list[str] = []
     exclude: list[str] = []
+
+
+class AffinityIn(SpilloverIn, kw_only=True, frozen=True):
+    """Which clusters may be chosen; where they lack room, those of each overflow in order."""
+
+    overflow: list[SpilloverIn] = []
 
 
 class TolerationIn(_Strict, kw_only=True, frozen=True):
@@ -262,7 +268,8 @@ def _coefficient(given: float | str | None) -> Fraction | None:
     return value
 
 
-def _affinity(given: AffinityIn, path: str) -> FleetAffinity:
+def _affinity(given: SpilloverIn, path: str) -> FleetAffinity:
+    further = given.overflow if isinstance(given, AffinityIn) else ()
     return FleetAffinity(
         name=given.name,
         labels=given.labels,
@@ -270,6 +277,7 @@ def _affinity(given: AffinityIn, path: str) -> FleetAffinity:
         fields=_expressions(given.fields, f"{path}.fields", ("region", "zone", "provider")),
         names=tuple(given.names),
         exclude=tuple(given.exclude),
+        overflow=tuple(_affinity(each, f"{path}.overflow[{place}]") for place, each in enumerate(further)),
     )
 
 

@@ -6,10 +6,17 @@ from dataclasses import replace
 from fairlead.kube.codec.decided import stands
 from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.codec.last_result import prior_of
-from fairlead.kube.codec.placement import MOST, Knobs, PlacementClaims, knobs_of, policy_of, table_of
+from fairlead.kube.codec.members import PlacementClaims, table_of
+from fairlead.kube.codec.placement import MOST, Knobs, knobs_of, policy_of
 from fairlead.kube.decode import convert
 from fairlead.kube.errors import AnswerError
-from fairlead.kube.objects.karmada import KarmadaCluster, KarmadaPlacement, ReplicaRequirements, ResourceBinding
+from fairlead.kube.objects.karmada import (
+    KarmadaCluster,
+    KarmadaPlacement,
+    ReplicaRequirements,
+    ResourceBinding,
+    TargetComponent,
+)
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.timestamps import seconds
 from fairlead.levels.fleet.room import PODS
@@ -87,6 +94,20 @@ def _whole_set(binding: ResourceBinding) -> dict[str, int]:
         for name, amount in asked.items():
             whole[name] = whole.get(name, 0) + amount * each.replicas
     return whole
+
+
+def components_of(binding: ResourceBinding) -> tuple[TargetComponent, ...]:
+    """What a target says of the parts of a workload with several pod templates that goes to exactly one cluster.
+
+    As karmada-scheduler records it; nothing for any other binding.
+    """
+    components = binding.spec.components
+    if len(components) < 2:
+        return ()
+    spread = placement_of(binding.spec.placement, name_of(binding)).spread_constraints
+    if not any((each.spread_by_field, each.min_groups, each.max_groups) == ("cluster", 1, 1) for each in spread):
+        return ()
+    return tuple(TargetComponent(name=each.name, replicas=each.replicas) for each in components)
 
 
 def ask_of(

@@ -4,29 +4,22 @@ What Karmada's fields cannot say is said by the annotation `fairlead.io/divide`,
 binding.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping
 from fractions import Fraction
 from typing import Annotated, Literal
 
 import msgspec
 
-from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.objects.affinity import TolerationSpec as TolerationShape
 from fairlead.kube.objects.karmada import (
     ClusterAffinity,
-    ClusterStatus,
-    KarmadaCluster,
     KarmadaPlacement,
     ReplicaScheduling,
     SpreadConstraint,
 )
-from fairlead.kube.objects.meta import Condition, LabelSelectorSpec, ObjectMeta, RequirementSpec
-from fairlead.levels.fleet import reasons
+from fairlead.kube.objects.meta import LabelSelectorSpec, RequirementSpec
 from fairlead.levels.fleet.match import OPERATORS, suits
-from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
-from fairlead.model.amounts import exact
-from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
+from fairlead.model.clusters import Traits
 from fairlead.model.division import (
     DividePolicy,
     Expression,
@@ -39,22 +32,16 @@ from fairlead.model.division import (
     Ties,
 )
 from fairlead.model.errors import InputError
-from fairlead.model.reasons import Reason
-from fairlead.model.selectors import Taint, Toleration
+from fairlead.model.selectors import Toleration
 from fairlead.text.mistakes import mistake
 
 ANNOTATION = "fairlead.io/divide"
-UNREAD = "fairlead.io/Unread"
-"""Marks the stand-in of a cluster that cannot be read."""
-COMPLETE = "CompleteAPIEnablements"
-"""The condition by which a cluster tells whether its list of kinds is complete."""
 MOST = 2**48
 """Room beyond this is as good as none at all missing; it keeps sums exact."""
 _MOST_WEIGHT = 2**62
 _FIELDS = ("region", "zone", "provider")
 _SPREAD_FIELDS = ("cluster", *_FIELDS)
 
-_Sums = tuple[dict[str, int], dict[str, int], dict[str, int]]
 Count = Annotated[int, msgspec.Meta(ge=0, le=MOST)]
 
 
@@ -116,8 +103,7 @@ def policy_of(
     one = () if placement.cluster_affinity is None else (placement.cluster_affinity,)
     fresh = fresh or knobs.rescheduling == "fresh"
     groups = one or _from(placement.cluster_affinities, "" if fresh else observed)
-    if placement.spread_constraints and any(each.overflow_affinities for each in groups):
-        raise InputError(f"{who}: overflowAffinities", "cannot be obeyed together with spreadConstraints")
+    _check(placement.replica_scheduling, who)
     coefficient = knobs.capacity_coefficient
     return DividePolicy(
         mode=mode_of(placement.replica_scheduling, Mode(knobs.mode)),
@@ -133,6 +119,29 @@ def policy_of(
         tolerations=tuple(_toleration(each) for each in placement.cluster_tolerations),
         spread=tuple(_spread(each, who) for each in placement.spread_constraints),
     )
+
+
+_CHOICES = {
+    "replicaSchedulingType": ("Divided", "Duplicated"),
+    "replicaDivisionPreference": ("Weighted", "Aggregated"),
+    "dynamicWeight": ("", "AvailableReplicas"),
+}
+
+
+def _check(scheduling: ReplicaScheduling | None, who: str) -> None:
+    """`InputError` where a word of the block is not one of Karmada's."""
+    if scheduling is None:
+        return
+    preference = scheduling.weight_preference
+    said = {
+        "replicaSchedulingType": scheduling.replica_scheduling_type,
+        "replicaDivisionPreference": scheduling.replica_division_preference,
+        "dynamicWeight": preference.dynamic_weight if preference else "",
+    }
+    for field_name, value in said.items():
+        if value not in _CHOICES[field_name]:
+            expected = " or ".join(filter(None, _CHOICES[field_name]))
+            raise InputError(f"{who}: replicaScheduling.{field_name}", f"{value!r}; expected {expected}")
 
 
 def _from(groups: tuple[ClusterAffinity, ...], observed: str) -> tuple[ClusterAffinity, ...]:
@@ -189,67 +198,6 @@ def _spread(given: SpreadConstraint, who: str) -> FleetSpread:
     return FleetSpread(by=by, label=given.spread_by_label, least=least, most=most)
 
 
-def serves(cluster: KarmadaCluster, api_version: str, kind: str) -> bool:
-    """Whether the cluster lists the kind. One that never reported its kinds, as in a manifest, may serve it."""
-    listed = cluster.status.api_enablements
-    reported = listed or any(each.type == COMPLETE for each in cluster.status.conditions)
-    if not kind or not reported:
-        return True
-    return any(
-        each.group_version == api_version and any(resource.kind == kind for resource in each.resources)
-        for each in listed
-    )
-
-
-def traits_of(cluster: KarmadaCluster, *, evicting: bool = False, barred: Reason | None = None) -> Traits:
-    """What a policy may ask of a Karmada cluster."""
-    spec = cluster.spec
-    return Traits(
-        labels=cluster.metadata.labels,
-        region=spec.region,
-        zones=spec.zones or ((spec.zone,) if spec.zone else ()),
-        provider=spec.provider,
-        taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect or "NoSchedule") for each in spec.taints),
-        deleting=cluster.metadata.deletion_timestamp is not None,
-        evicting=evicting,
-        barred=barred,
-        unknown=any(each.type == UNREAD for each in cluster.status.conditions),
-    )
-
-
-def unread_cluster(name: str) -> KarmadaCluster:
-    """Stands for a cluster that is there but could never be read (docs/decisions/0215)."""
-    return KarmadaCluster(metadata=ObjectMeta(name=name), status=ClusterStatus(conditions=(Condition(type=UNREAD),)))
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PlacementClaims:
-    """What a workload asks of a cluster besides its placement.
-
-    `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
-    """
-
-    request: Mapping[str, int] = field(default_factory=dict)
-    whole: Mapping[str, int] = field(default_factory=dict)
-    evicting: frozenset[str] = frozenset()
-    api: tuple[str, str] = ("", "")
-    neighbours: Neighbours = ALONE
-
-
-def barred_by(cluster: KarmadaCluster, claims: PlacementClaims) -> Reason | None:
-    """Why nothing new of the workload may come to the cluster."""
-    name, near = cluster.metadata.name, claims.neighbours.near
-    if not serves(cluster, *claims.api):
-        return reasons.KIND_NOT_SERVED
-    if near is not None and name not in near:
-        return reasons.FAR_FROM_GROUP
-    if name in claims.neighbours.apart:
-        return reasons.NEAR_GROUP
-    if not _holds(cluster, claims.whole):
-        return reasons.SET_WITHOUT_ROOM
-    return None
-
-
 def weights_of(scheduling: ReplicaScheduling | None, traits: Mapping[str, Traits], who: str) -> dict[str, int]:
     """The weight of each cluster by the rules that match it.
 
@@ -268,113 +216,3 @@ def weights_of(scheduling: ReplicaScheduling | None, traits: Mapping[str, Traits
         if matched:
             weights[name] = max(matched)
     return {name: weights.get(name, 0) for name in traits} if weights else dict.fromkeys(traits, 1)
-
-
-def table_of(
-    clusters: Sequence[KarmadaCluster],
-    placement: KarmadaPlacement,
-    knobs: Knobs,
-    who: str,
-    claims: PlacementClaims,
-) -> ClusterTable:
-    """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported, and in
-    modes that divide by room there is none, as in Karmada.
-    """
-    traits = {
-        each.metadata.name: traits_of(
-            each, evicting=each.metadata.name in claims.evicting, barred=barred_by(each, claims)
-        )
-        for each in clusters
-    }
-    weights = weights_of(placement.replica_scheduling, traits, who)
-    by_room = mode_of(placement.replica_scheduling) in (Mode.DYNAMIC, Mode.AGGREGATED)
-    silent = NO_ROOM if by_room else UNKNOWN
-    bounds = [knobs.clusters.get(name, Bound()) for name in traits]
-    for name, bound in zip(traits, bounds, strict=True):
-        if bound.max is not None and bound.max < bound.min:
-            raise InputError(f"{who}: annotation {ANNOTATION}", f"max of {name} is {bound.max}; expected at least min")
-    return cluster_table(
-        list(traits),
-        weights=[weights[name] for name in traits],
-        capacity=[_room(each, claims.request, silent) for each in clusters],
-        minimum=[bound.min for bound in bounds],
-        maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
-        traits=list(traits.values()),
-    )
-
-
-def _room(cluster: KarmadaCluster, request: Mapping[str, int], silent: int) -> int:
-    """Whole replicas that still fit; `silent` where the cluster says nothing of its room.
-
-    Amounts that cannot be read say nothing; `unreadable` tells of them.
-    """
-    try:
-        sums = _sums(cluster, (PODS, *request))
-        return silent if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
-    except InputError:
-        return silent
-
-
-def _holds(cluster: KarmadaCluster, whole: Mapping[str, int]) -> bool:
-    """Whether the sums of a cluster hold a whole set; one that says nothing of its room may."""
-    try:
-        sums = _sums(cluster, tuple(whole))
-    except InputError:
-        return True
-    if sums is None:
-        return True
-    allocatable, allocated, allocating = sums
-    return all(
-        allocatable.get(name, 0) - allocated.get(name, 0) - allocating.get(name, 0) >= amount
-        for name, amount in whole.items()
-        if amount
-    )
-
-
-def readable(cluster: KarmadaCluster) -> None:
-    """Raises what reading the cluster as a row raises."""
-    table_of([cluster], KarmadaPlacement(), Knobs(), cluster.metadata.name, PlacementClaims())
-
-
-def unreadable(cluster: KarmadaCluster) -> InputError | None:
-    """What of the amounts that a cluster reports cannot be read; its room is then not known (decisions/0202)."""
-    try:
-        _sums(cluster)
-        _grades(cluster)
-    except InputError as error:
-        return error
-    return None
-
-
-def _sums(cluster: KarmadaCluster, names: Sequence[str] | None = None) -> _Sums | None:
-    """Allocatable, allocated and allocating of these resources (None: of all); None where nothing is reported.
-
-    Exactly, however large: they are only compared.
-    """
-    summary = cluster.status.resource_summary
-    if summary is None:
-        return None
-    who = f"Cluster {cluster.metadata.name}: status.resourceSummary"
-
-    def read(part: str) -> dict[str, int]:
-        given: Mapping[str, str | int | float] = getattr(summary, part)
-        read_of = given if names is None else [name for name in names if name in given]
-        return {name: exact(name, given[name], f"{who}.{part}.{name}") for name in read_of}
-
-    return read("allocatable"), read("allocated"), read("allocating")
-
-
-def _grades(cluster: KarmadaCluster) -> list[Grade]:
-    """The grades of the cluster's nodes, by its resource models; none where it counts no nodes by grade."""
-    summary = cluster.status.resource_summary
-    counts = {each.grade: each.count for each in summary.allocatable_modelings} if summary else {}
-    if not counts:
-        return []
-    who = f"Cluster {cluster.metadata.name}: spec.resourceModels"
-    return [
-        Grade(
-            nodes=counts.get(model.grade, 0),
-            least={each.name: exact(each.name, each.min, f"{who}.{each.name}.min") for each in model.ranges},
-        )
-        for model in cluster.spec.resource_models
-    ]

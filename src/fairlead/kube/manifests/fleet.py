@@ -5,7 +5,8 @@ from collections.abc import Mapping
 import msgspec
 
 from fairlead.kube.codec.fleet import ask_of
-from fairlead.kube.codec.placement import PlacementClaims, affinity_of, knobs_of, unreadable
+from fairlead.kube.codec.members import PlacementClaims, unreadable
+from fairlead.kube.codec.placement import affinity_of, knobs_of
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.objects.karmada import (
     BoundResource,

@@ -100,9 +100,17 @@ class PropagationPolicy(ApiShape, frozen=True):
     spec: PropagationPolicySpec = PropagationPolicySpec()
 
 
-class TargetCluster(ApiShape, frozen=True):
+class TargetComponent(ApiShape, frozen=True):
     name: str = ""
     replicas: int = 0
+
+
+class TargetCluster(ApiShape, frozen=True):
+    """`components` are told of a workload with several pod templates that goes to one cluster."""
+
+    name: str = ""
+    replicas: int = 0
+    components: tuple[TargetComponent, ...] = ()
 
 
 class BoundResource(ApiShape, frozen=True):

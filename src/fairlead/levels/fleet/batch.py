@@ -59,7 +59,7 @@ def _standing(ask: DivisionAsk) -> Division | None:
     """The prior of an ask that has no need of a new division."""
     if ask.policy.reschedule is not Reschedule.KEEP:
         return None
-    return standing(ask.workload, ask.clusters, ask.policy, ask.prior)
+    return standing(ask)
 
 
 def _steady(policy: DividePolicy) -> DividePolicy:
@@ -99,7 +99,7 @@ def _together(names: tuple[str, ...], asks: Sequence[DivisionAsk]) -> list[Divis
         back = np.argsort(order)
         own = replace(shares, counts=shares.counts[back], floors=settled.floors[row][back])
         nobody = np.zeros(len(names), dtype=np.uint8)
-        divisions.append(record(ask.workload, ask.clusters, policy, ask.clusters, nobody, own, None))
+        divisions.append(record(ask, ask.clusters, nobody, own, None))
     return divisions
 
 

@@ -14,12 +14,13 @@ from fairlead.levels.fleet.shares import ClusterShares
 from fairlead.levels.fleet.sharing import as_it_is, share_out
 from fairlead.levels.fleet.spread import choose
 from fairlead.model.clusters import ClusterTable
-from fairlead.model.columns import Codes
+from fairlead.model.columns import Codes, Int
 from fairlead.model.decision import Decision, Rejection, Trace
 from fairlead.model.division import (
     NO_PRIOR,
     DividePolicy,
     DivideWorkload,
+    DivisionAsk,
     FleetAffinity,
     Mode,
     PriorDivision,
@@ -58,14 +59,15 @@ def divide(
     fit: the finding says why, and `unplaced` how many are left. Without `partial`, what does not fit as a whole
     leaves things as they are (what the prior has on clusters that still pass).
     """
+    ask = DivisionAsk(workload=workload, clusters=clusters, policy=policy, prior=prior)
     if policy.reschedule is Reschedule.KEEP:
-        if (kept := standing(workload, clusters, policy, prior)) is not None:
+        if (kept := standing(ask)) is not None:
             return kept
-        policy = replace(policy, reschedule=Reschedule.STEADY)
+        ask = replace(ask, policy=replace(policy, reschedule=Reschedule.STEADY))
     groups: tuple[FleetAffinity | None, ...] = policy.affinities or (None,)
     refused: Division | None = None
     for group in groups:
-        division = (_spilling if group and group.overflow else _within)(workload, clusters, policy, prior, group)
+        division = _spilling(ask, group) if group and group.overflow else _within(ask, group)
         if division.finding is None:
             return division
         refused = refused or division
@@ -73,10 +75,9 @@ def divide(
     return refused
 
 
-def standing(
-    workload: DivideWorkload, clusters: ClusterTable, policy: DividePolicy, prior: PriorDivision | None
-) -> Division | None:
+def standing(ask: DivisionAsk) -> Division | None:
     """The prior as it is; None where one of its clusters is gone or no longer passes the first affinity group."""
+    clusters, policy, prior = ask.clusters, ask.policy, ask.prior
     if prior is None or not prior.running <= set(clusters.names):
         return None
     group = policy.affinities[0] if policy.affinities else None
@@ -85,59 +86,53 @@ def standing(
         return None
     chosen = clusters if not column.any() else clusters.take(np.flatnonzero(column == 0))
     counts = np.array([prior.counts.get(name, 0) for name in chosen.names], dtype=np.int64)
-    missing = _unplaced(workload, policy, chosen, total(counts))
-    details = {"room": total(counts), "replicas": workload.replicas, "missing": missing}
+    missing = _unplaced(ask, chosen, total(counts))
+    details = {"room": total(counts), "replicas": ask.workload.replicas, "missing": missing}
     finding = because(reasons.INSUFFICIENT_ROOM, **details) if missing else None
     stayed = {name: prior.counts.get(name, 0) for name in prior.running}
     note = "nothing asks for a new division: the prior stands"
     shares = ClusterShares(counts=counts, finding=finding, kept=True, stayed=stayed, rule="kept", notes=(note,))
-    return record(workload, clusters, policy, chosen, column, shares, group)
+    return record(ask, chosen, column, shares, group)
 
 
-def _within(
-    workload: DivideWorkload,
-    clusters: ClusterTable,
-    policy: DividePolicy,
-    prior: PriorDivision | None,
-    group: FleetAffinity | None,
-) -> Division:
+def _within(ask: DivisionAsk, group: FleetAffinity | None) -> Division:
     """One affinity group: filter, choose, divide, record."""
-    before = prior or NO_PRIOR
-    column = filtered(clusters, policy, group, before.running)
-    unfiltered = not np.count_nonzero(column)
-    finding = None if unfiltered and len(clusters) else _nobody(clusters, column, workload.replicas)
-    notes: tuple[str, ...] = ()
-    if finding is None and policy.spread:
-        selection = choose(clusters, np.flatnonzero(column == 0), policy, workload.replicas, before)
-        finding, notes = selection.finding, selection.notes
-        column = np.where((column == 0) & ~selection.chosen, np.uint8(CODES[reasons.NOT_CHOSEN]), column)
-        unfiltered = not column.any()
-    chosen = clusters if unfiltered else clusters.take(np.flatnonzero(column == 0))
+    clusters, before = ask.clusters, ask.prior or NO_PRIOR
+    column = filtered(clusters, ask.policy, group, before.running)
+    column, finding, notes = _narrowed(ask, column)
+    chosen = clusters.take(np.flatnonzero(column == 0)) if column.any() else clusters
     if finding is None:
-        shares = share_out(workload, chosen, policy, prior)
+        shares = share_out(ask.workload, chosen, ask.policy, ask.prior)
     else:
-        shares = as_it_is(finding, chosen, policy, before.counts, workload.replicas)
-    return record(workload, clusters, policy, chosen, column, replace_notes(shares, notes), group)
+        shares = as_it_is(finding, chosen, ask.policy, before.counts, ask.workload.replicas)
+    return record(ask, chosen, column, replace_notes(shares, notes), group)
 
 
-def _spilling(
-    workload: DivideWorkload,
-    clusters: ClusterTable,
-    policy: DividePolicy,
-    prior: PriorDivision | None,
-    group: FleetAffinity | None,
-) -> Division:
+def _spilling(ask: DivisionAsk, group: FleetAffinity) -> Division:
     """An affinity group that may spill over: its own clusters first, then those of each overflow in order."""
-    before = prior or NO_PRIOR
-    column = passing(clusters, policy, group, before.running)
-    tiers = tiers_of(clusters, policy, group, before.running)
-    finding = _nobody(clusters, column, workload.replicas)
-    chosen = clusters.take(np.concatenate(tiers)) if tiers else clusters.take(np.flatnonzero(column == 0))
+    clusters, before = ask.clusters, ask.prior or NO_PRIOR
+    tiers = tiers_of(clusters, ask.policy, group, before.running)
+    column, finding, notes = _narrowed(ask, passing(clusters, ask.policy, group, before.running), tiers)
+    rows = [np.flatnonzero((tiers == tier) & (column == 0)) for tier in range(len(group.overflow) + 1)]
+    rows = [each[np.argsort(clusters.rank[each], kind="stable")] for each in rows if len(each)]
+    chosen = clusters.take(np.concatenate(rows)) if rows else clusters.take(np.flatnonzero(column == 0))
     if finding is None:
-        shares = spill([clusters.take(rows) for rows in tiers], workload, policy, before)
+        shares = spill([clusters.take(each) for each in rows], ask.workload, ask.policy, before)
     else:
-        shares = as_it_is(finding, chosen, policy, before.counts, workload.replicas)
-    return record(workload, clusters, policy, chosen, column, shares, group)
+        shares = as_it_is(finding, chosen, ask.policy, before.counts, ask.workload.replicas)
+    return record(ask, chosen, column, replace_notes(shares, notes), group)
+
+
+def _narrowed(
+    ask: DivisionAsk, column: Codes, tiers: Int | None = None
+) -> tuple[Codes, Finding | None, tuple[str, ...]]:
+    """The reason column after the choice by spread constraints; why there is no choice, and what is to be noted."""
+    finding = _nobody(ask.clusters, column, ask.workload.replicas)
+    if finding is not None or not ask.policy.spread:
+        return column, finding, ()
+    selection = choose(ask, np.flatnonzero(column == 0), tiers)
+    column = np.where((column == 0) & ~selection.chosen, np.uint8(CODES[reasons.NOT_CHOSEN]), column)
+    return column, selection.finding, selection.notes
 
 
 def replace_notes(shares: ClusterShares, before: tuple[str, ...]) -> ClusterShares:
@@ -154,15 +149,10 @@ def _nobody(clusters: ClusterTable, column: Codes, replicas: int) -> Finding | N
 
 
 def record(
-    workload: DivideWorkload,
-    clusters: ClusterTable,
-    policy: DividePolicy,
-    chosen: ClusterTable,
-    column: Codes,
-    shares: ClusterShares,
-    group: FleetAffinity | None,
+    ask: DivisionAsk, chosen: ClusterTable, column: Codes, shares: ClusterShares, group: FleetAffinity | None
 ) -> Division:
     """The decision over all clusters from the shares of the chosen ones."""
+    clusters = ask.clusters
     counts = shares.counts.tolist()
     placements = dict(zip(chosen.names, counts, strict=True))
     floors = {} if shares.floors is None else dict(zip(chosen.names, shares.floors.tolist(), strict=True))
@@ -177,7 +167,7 @@ def record(
         floors = {name: floors.get(name, 0) for name in clusters.names} if floors else floors
     return Division(
         placements=placements,
-        unplaced=_unplaced(workload, policy, chosen, sum(counts)),
+        unplaced=_unplaced(ask, chosen, sum(counts)),
         finding=shares.finding,
         trace=Trace(
             considered=len(clusters),
@@ -186,7 +176,7 @@ def record(
             draws=shares.draws,
             notes=shares.notes,
         ),
-        mode=policy.mode,
+        mode=ask.policy.mode,
         floors=floors,
         residual=shares.residual,
         kept=shares.kept,
@@ -197,8 +187,9 @@ def record(
     )
 
 
-def _unplaced(workload: DivideWorkload, policy: DividePolicy, chosen: ClusterTable, placed: int) -> int:
-    if policy.mode is Mode.DUPLICATED and len(chosen):
-        return max(0, workload.replicas * len(chosen) - placed)
-    seats = total(chosen.initial) if policy.mode is Mode.WEBSTER else 0
-    return max(0, workload.replicas + seats - placed)
+def _unplaced(ask: DivisionAsk, chosen: ClusterTable, placed: int) -> int:
+    mode, replicas = ask.policy.mode, ask.workload.replicas
+    if mode is Mode.DUPLICATED and len(chosen):
+        return max(0, replicas * len(chosen) - placed)
+    seats = total(chosen.initial) if mode is Mode.WEBSTER else 0
+    return max(0, replicas + seats - placed)

@@ -53,20 +53,15 @@ def passing(
     return column
 
 
-def tiers_of(
-    clusters: ClusterTable, policy: DividePolicy, group: FleetAffinity | None, running: Collection[str]
-) -> list[Int]:
-    """The rows of the group's own clusters, then those of each overflow: a cluster counts where it first appears.
+def tiers_of(clusters: ClusterTable, policy: DividePolicy, group: FleetAffinity, running: Collection[str]) -> Int:
+    """The tier of each cluster: 0 for the group's own, then one for each overflow in order; −1 where none takes it.
 
-    Inside a tier in natural order; a tier without clusters is left out.
+    A cluster counts in the first tier that names it.
     """
-    left = np.ones(len(clusters), dtype=bool)
-    tiers = []
-    for affinity in (group, *(group.overflow if group else ())):
-        rows = np.flatnonzero(left & (filtered(clusters, policy, affinity, running) == 0))
-        left[rows] = False
-        tiers.append(rows[np.argsort(clusters.rank[rows], kind="stable")])
-    return [rows for rows in tiers if len(rows)]
+    tiers = np.full(len(clusters), -1, dtype=np.int64)
+    for tier, affinity in enumerate((group, *group.overflow)):
+        tiers[(tiers < 0) & (filtered(clusters, policy, affinity, running) == 0)] = tier
+    return tiers
 
 
 def rejections(column: Codes, clusters: ClusterTable) -> tuple[Rejection, ...]:

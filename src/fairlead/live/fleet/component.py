@@ -16,8 +16,9 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.client import Client
 from fairlead.kube.codec.groups import GroupMembers, groups_of
+from fairlead.kube.codec.members import readable, unread_cluster, unreadable
 from fairlead.kube.codec.placement import ANNOTATION as KNOBS
-from fairlead.kube.codec.placement import Knobs, knobs_of, readable, unread_cluster, unreadable
+from fairlead.kube.codec.placement import Knobs, knobs_of
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding

@@ -8,11 +8,11 @@ import structlog
 
 from fairlead.kube.codec import last_result
 from fairlead.kube.codec.decided import ANNOTATION, is_applied, is_workload, mark, running
-from fairlead.kube.codec.fleet import binding_ask, knobs_for, wants_fresh
+from fairlead.kube.codec.fleet import binding_ask, components_of, knobs_for, wants_fresh
 from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.codec.placement import Knobs
 from fairlead.kube.codec.unread import unread
-from fairlead.kube.objects.karmada import KarmadaCluster, KarmadaPlacement, ResourceBinding
+from fairlead.kube.objects.karmada import KarmadaCluster, KarmadaPlacement, ResourceBinding, TargetComponent
 from fairlead.kube.objects.meta import Condition
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.batch import divide_all, narrowed
@@ -36,7 +36,8 @@ class BindingVerdict:
     """What a binding shall look like. `counts` None: its clusters stay as they are.
 
     `message` is what the condition says, in Karmada's words; `note` a sentence for events and pages. `stored` is the
-    last schedule result; `mark` that of the decision; `group` the affinity group taken. `kept`: clusters and records
+    last schedule result; `mark` that of the decision; `group` the affinity group taken; `components` what each target
+    says of the parts of a workload with several pod templates. `kept`: clusters and records
     are right already, only the status may not be. `defect`: what our own code raised on it, where it did.
     """
 
@@ -48,6 +49,7 @@ class BindingVerdict:
     stored: Mapping[str, Any] = field(default_factory=dict)
     mark: str = ""
     group: str = ""
+    components: tuple[TargetComponent, ...] = ()
     waits_for_room: bool = False
     kept: bool = False
     defect: Exception | None = None
@@ -174,6 +176,7 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Bindi
         stored=last_result.record(division, binding.spec.replicas, each.ask.clusters),
         mark=written,
         group=division.group,
+        components=components_of(binding),
         waits_for_room=finding is not None and finding.reason.cure is Cure.ROOM,
         kept=division.rule == "kept" or _as_it_is(binding, counts, written),
     )
@@ -191,7 +194,8 @@ def _counts(division: Division, ask: DivisionAsk, *, workload: bool) -> dict[str
 
 def _as_it_is(binding: ResourceBinding, counts: Mapping[str, int], written: str) -> bool:
     """Whether a decision changes nothing, neither the clusters nor what is recorded of it."""
-    same = counts == running(binding) and is_applied(binding) and not wants_fresh(binding)
+    told = all(each.components == components_of(binding) for each in binding.spec.clusters)
+    same = counts == running(binding) and told and is_applied(binding) and not wants_fresh(binding)
     return same and written == binding.metadata.annotations.get(ANNOTATION, "")
 
 

@@ -1,12 +1,12 @@
 """Verdicts as the API's parts: the patch of spec and annotations, and the status. Equal parts need no write."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairlead.kube import timestamps
 from fairlead.kube.codec import last_result
 from fairlead.kube.codec.decided import ANNOTATION, APPLIED, applied_text, is_applied, running
-from fairlead.kube.objects.karmada import ResourceBinding
+from fairlead.kube.objects.karmada import ResourceBinding, TargetComponent
 from fairlead.kube.objects.meta import Raw
 from fairlead.live.fleet.decide import SCHEDULED, BindingVerdict
 
@@ -29,15 +29,24 @@ def spec_patch(verdict: BindingVerdict, *, field: bool) -> Raw | None:
         wanted[last_result.ANNOTATION] = None if field else last_result.text(verdict.stored)
     annotations = {name: value for name, value in wanted.items() if said.get(name) != value}
     patch: Raw = {}
-    if verdict.counts != running(binding):
-        clusters = [{"name": name, "replicas": n} if n else {"name": name} for name, n in verdict.counts.items()]
-        patch["spec"] = {"clusters": clusters or None}
+    if verdict.counts != running(binding) or any(
+        each.components != verdict.components for each in binding.spec.clusters
+    ):
+        patch["spec"] = {"clusters": _targets(verdict.counts, verdict.components) or None}
     if not annotations and not patch:
         return None
     patch["metadata"] = {"uid": binding.metadata.uid, "resourceVersion": binding.metadata.resource_version}
     if annotations:
         patch["metadata"]["annotations"] = annotations
     return patch
+
+
+def _targets(counts: Mapping[str, int], components: Sequence[TargetComponent]) -> list[Raw]:
+    """`spec.clusters`, without what is empty."""
+    parts = {"components": [{"name": each.name, "replicas": each.replicas} for each in components]}
+    return [
+        {"name": name, **({"replicas": n} if n else {}), **(parts if components else {})} for name, n in counts.items()
+    ]
 
 
 def status_is_right(verdict: BindingVerdict, *, field: bool) -> bool:
