@@ -177,6 +177,7 @@ class World:
         """One turn; what is granted is assumed."""
         site = TurnSite(view=self.cache.view(), per_node=self.cache.per_node, demand=self.cache.storage.demand)
         turn, outcomes = take_turn(self.fair, site, awake, now)
+        self.fair.took_turn(turn)
         for grant in turn.grants:
             for pod, node in grant.places:
                 self.cache.assume(pod.key, node)

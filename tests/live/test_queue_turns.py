@@ -8,6 +8,7 @@ from fairlead.kube.resources import POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import Promise
+from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.intents import promised, written
 from fairlead.live.queue.node_fits import NodeFits, TurnSite
@@ -416,6 +417,21 @@ def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
     elif case == "reservation and others wait":
         world.fair.policy = SharePolicy(reserve_after=10)
     assert world.fair.calm(due, parked=True) is want
+
+
+def test_a_what_if_leaves_reservation_and_policy_as_they_are() -> None:
+    """Only the turn that is acted on says what room is kept for; a what-if asks with a policy of its own."""
+    world = World(4, policy=SharePolicy(reserve_after=10))
+    world.pod("old", cpu="2", on="n1", owner="web")
+    world.group("g", 3)
+    world.pods(3, "a", group="g")
+    site, before = TurnSite(view=world.cache.view(), per_node=world.cache.per_node), world.fair.policy
+    tried, _ = take_turn(world.fair, site, None, NOW + 60, SharePolicy(reserve_after=0, preempt=True))
+    assert (tried.reserved, world.fair.reserved, world.fair.policy) == ("PodGroup/ns/g", "", before)
+    world.turn(now=NOW + 60)
+    assert world.fair.reserved == "PodGroup/ns/g"
+    assert take_turn(world.fair, site, None, NOW + 60, SharePolicy())[0].reserved == ""
+    assert world.fair.reserved == "PodGroup/ns/g"
 
 
 HOST = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}

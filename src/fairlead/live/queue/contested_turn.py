@@ -13,7 +13,7 @@ import numpy as np
 
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import share
+from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Grant, LiveJob, LiveRole, Place, Promise
@@ -27,21 +27,25 @@ Places = dict[Key, str]
 
 
 def take_turn(
-    fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float
+    fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy | None = None
 ) -> tuple[FairTurn, list[PodSetOutcome]]:
-    """Decide. Only jobs of `awake` (None: all) get anything; `now` is in seconds of the wall clock.
+    """Decide; nothing is written. Only jobs of `awake` (None: all) get anything; `now` is in wall-clock seconds.
 
-    A job that makes the turn fail is left out of it and told so, and the turn is taken without it.
+    `policy` replaces that of `fair`, for a what-if. A job that makes the turn fail is left out of it and told so, and
+    the turn is taken without it.
     """
-    turn, outcomes = fair.faulty.guarded(lambda: _Turn(fair, site, awake, now).run())
+    turn, outcomes = fair.faulty.guarded(lambda: _Turn(fair, site, awake, now, policy or fair.policy).run())
     return turn, [*outcomes, *fair.faulty.outcomes(awake, len(site.view.nodes.rows))]
 
 
 class _Turn:
     """The working copy of one turn; used once."""
 
-    def __init__(self, fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float) -> None:
+    def __init__(
+        self, fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy
+    ) -> None:
         self.fair = fair
+        self.policy = policy
         self.now = now
         self.moment = fair.books.clock()
         """The time that promises go by."""
@@ -69,7 +73,7 @@ class _Turn:
             self._keep(number, promise)
         if fair.yielding:
             self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
-        budgets = Budgets(fair.cover) if fair.policy.preempt else None
+        budgets = Budgets(fair.cover) if self.policy.preempt else None
         jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
         rows = [
             fair.row(job, budgets, self._fixed(number)) if budgets is not None or job is not self.jobs[number] else real
@@ -83,11 +87,10 @@ class _Turn:
             state.whole,
             self.fits,
             running=state.running if budgets is not None else None,
-            policy=fair.policy,
+            policy=self.policy,
             now=int(self.now),
             tried=fair.tried,
         )
-        fair.reserved = shared.reserved or ""
         evictions = list(self._victims(shared, jobs, state.running))
         # Who starts after somebody was evicted, for whomever, may be in room that is not free yet.
         grants, promises = self._grants(shared, jobs, shared.gains.keys() if evictions else ())
@@ -106,10 +109,9 @@ class _Turn:
 
     def _sleepers(self, awake: Collection[str] | None) -> set[int]:
         """Jobs that cannot have become able to start. One that may evict, or have room kept, is always asked."""
-        policy = self.fair.policy
         if awake is None:
             return set()
-        always = policy.preempt or policy.reserve_after is not None
+        always = self.policy.preempt or self.policy.reserve_after is not None
         return {
             number
             for number, job in enumerate(self.jobs)

@@ -94,6 +94,10 @@ class Promises:
         enough = job.waiting + job.running >= job.min_member
         return enough and self.books.knows(job.queue) and all(tasks[t] >= n for t, n in job.min_tasks.items())
 
+    def took_turn(self, turn: FairTurn) -> None:
+        """Remember what the turn keeps room for. Only a turn that is acted on is told here, never a what-if."""
+        self.reserved = turn.reserved
+
     def promise(self, promise: Promise) -> None:
         """Keep these places for a job until it takes them or the promise is withdrawn."""
         self._held[promise.job] = promise

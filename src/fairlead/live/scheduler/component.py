@@ -225,6 +225,7 @@ class Scheduler:
     def _share(self, stirred: list[PodRecord], now: float) -> list[PodSetOutcome]:
         """One turn of the queue level for everybody who might get something."""
         turn, outcomes = take_turn(self.fair, self.site(), {self.books.job_of(pod) for pod in stirred}, self._wall())
+        self.fair.took_turn(turn)
         if not self.options.shadow:
             self._gangs.drop(turn.void)
         starting = self._assembly.collect()

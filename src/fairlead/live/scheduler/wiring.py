@@ -137,11 +137,6 @@ class QueueWiring:
         return [key for key, pod in waiting.items() if pod.nominated and pod.scheduler == name]
 
     def _would(self) -> FairTurn:
-        """What a turn with evictions would be; nobody acts on it."""
-        fair, scheduler = self._scheduler.fair, self._scheduler
-        before = fair.policy
-        fair.policy = replace(before, preempt=True)
-        try:
-            return take_turn(fair, scheduler.site(), None, self._wall())[0]
-        finally:
-            fair.policy = before
+        """What a turn with evictions would be; nothing is done about it."""
+        fair, site = self._scheduler.fair, self._scheduler.site()
+        return take_turn(fair, site, None, self._wall(), replace(fair.policy, preempt=True))[0]
