@@ -59,12 +59,12 @@ class Churn:
         before: PodRecord | None = None
         for on, phase in (("", "Pending"), (node, "Pending"), (node, "Running"), (node, "Succeeded")):
             record = self.records.record(self._pod(number, on, phase))
-            scheduler._on_pod(Change("modified" if before else "added", record, before))
+            scheduler.events.on_pod(Change("modified" if before else "added", record, before))
             if not on:
                 scheduler.cache.assume(record.key, node)
                 scheduler.cache.rules.cover(record.resident)
             before = record
-        scheduler._on_pod(Change("deleted", record, record))
+        scheduler.events.on_pod(Change("deleted", record, record))
         if claim is not None:
             self._claims(Change("deleted", claim, claim))
 
@@ -98,17 +98,17 @@ class Churn:
     def _come(self) -> str:
         self.nodes += 1
         name = f"ip-{self.nodes:08d}"
-        self.scheduler._on_node(Change("added", self._node(name)))
+        self.scheduler.events.on_node(Change("added", self._node(name)))
         return name
 
     def _go(self, name: str) -> None:
         daemon = {"name": f"daemon-{name}", "namespace": "kube-system", "uid": f"daemon-{name}"}
         spec = {"nodeName": name, "containers": [{"name": "c", "resources": {"requests": {f"example.com/{name}": 1}}}]}
         record = self.records.record(msgspec.convert({"metadata": daemon, "spec": spec, "status": {}}, Pod))
-        self.scheduler._on_pod(Change("added", record))
+        self.scheduler.events.on_pod(Change("added", record))
         node = self._node(name)
-        self.scheduler._on_node(Change("deleted", node, node))
-        self.scheduler._on_pod(Change("deleted", record, record))
+        self.scheduler.events.on_node(Change("deleted", node, node))
+        self.scheduler.events.on_pod(Change("deleted", record, record))
 
     def _node(self, name: str) -> Node:
         offer = {"cpu": "64", "pods": "110", f"example.com/{name}": "1"}

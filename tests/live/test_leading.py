@@ -97,7 +97,7 @@ class Elected:
         """Until it leads and binds are under way, with more of them waiting."""
         self.api.faults.seconds = 0.2
         for _ in range(1000):
-            if self.holder == "me" and self.scheduler._binder.waiting:
+            if self.holder == "me" and self.scheduler.delivery.binder.waiting:
                 return
             await asyncio.sleep(0.05)
         raise AssertionError("no binds are queued")
@@ -161,7 +161,7 @@ def test_failure_inside_the_scheduler_ends_its_run() -> None:
         waiting(elected.api, "late")
         with pytest.raises(BaseExceptionGroup):
             await elected.task
-        assert elected.scheduler._binder.waiting == 0
+        assert elected.scheduler.delivery.binder.waiting == 0
 
     run(act())
 

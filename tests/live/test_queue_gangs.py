@@ -89,7 +89,7 @@ def follow(
             client, options or Options(), recorder=recorder, monotonic=clock, wall=clock, leads=lambda: leads
         )
         turns: list[FairTurn] = []
-        made.on_turn = turns.append
+        made.cycle.on_turn = turns.append
         tasks = [asyncio.create_task(made.run()), asyncio.create_task(recorder.run())]
         try:
             await holds()

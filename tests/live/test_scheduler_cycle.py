@@ -1,6 +1,7 @@
 """A cycle goes on while others run: the first binds are under way before the last pods are written down."""
 
 import asyncio
+from typing import Any
 
 import msgspec
 import pytest
@@ -10,7 +11,11 @@ from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
+from fairlead.live.cluster.cache import ClusterView
+from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.scheduler import cycle
 from fairlead.live.scheduler.component import Options, Scheduler
 
 RECORDS = Records()
@@ -27,24 +32,78 @@ def pod(app: str, uid: str) -> PodRecord:
 
 async def test_what_happens_during_a_cycle_counts(monkeypatch: pytest.MonkeyPatch) -> None:
     """A pod that goes, or is another one by now, before its turn came is not bound; the first is sent at once."""
-    monkeypatch.setattr("fairlead.live.scheduler.component.BREATH", -1.0)
+    monkeypatch.setattr("fairlead.live.scheduler.cycle.BREATH", -1.0)
     clock = asyncio.get_running_loop().time
     scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
     offer = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "9", "pods": "9"}}}
     scheduler.cache.on_node(Change("added", msgspec.convert(offer, Node)))
     first, gone, old, last = (pod(app, f"{app}-uid") for app in "abcd")
     for each in (first, gone, old, last):
-        scheduler._on_pod(Change("added", each))
+        scheduler.events.on_pod(Change("added", each))
     scheduler.books.served = lambda resource: False
-    cycle = asyncio.create_task(scheduler.cycle())
+    running = asyncio.create_task(scheduler.cycle.run())
     await asyncio.sleep(0)
     assert list(scheduler.cache.assumed) == [first.key]
-    scheduler._on_pod(Change("deleted", gone))
-    scheduler._on_pod(Change("deleted", old))
-    scheduler._on_pod(Change("added", pod("c", "another")))
-    await cycle
+    scheduler.events.on_pod(Change("deleted", gone))
+    scheduler.events.on_pod(Change("deleted", old))
+    scheduler.events.on_pod(Change("added", pod("c", "another")))
+    await running
     assert list(scheduler.cache.assumed) == [first.key, last.key]
     assert list(scheduler.cache.waiting) == [old.key]
-    await scheduler.cycle()
+    await scheduler.cycle.run()
     assert list(scheduler.cache.assumed) == [first.key, last.key, old.key]
-    assert scheduler._binder.waiting == 3
+    assert scheduler.delivery.binder.waiting == 3
+
+
+def bound_to_cores(name: str, cpu: str = "2") -> PodRecord:
+    """A pod of a group that asks for bound cores: its volumes and cores are chosen one pod at a time."""
+    notes = {"fairlead.io/bind-cpu": "true", "scheduling.k8s.io/group-name": "g"}
+    meta = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "annotations": notes}
+    containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
+    spec = {"schedulerName": "fairlead", "containers": containers}
+    return RECORDS.record(msgspec.convert({"metadata": meta, "spec": spec}, Pod))
+
+
+async def test_a_turn_decides_pods_with_bound_cores_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They go to the node that the turn chose; only their cores are chosen after it."""
+    decided: list[list[str]] = []
+    placed = cycle.decide
+
+    def counting(view: ClusterView, groups: list[PodSet], *more: Any) -> list[PodSetOutcome]:
+        decided.append([pod.metadata.name for group in groups for pod in group.pods])
+        return placed(view, groups, *more)
+
+    monkeypatch.setattr(cycle, "decide", counting)
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
+    scheduler.books.served = lambda resource: False
+    for name in ("n1", "n2"):
+        status = {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2", "pods": "9"}}
+        found = msgspec.convert({"metadata": {"name": name}, "status": status}, Node)
+        scheduler.cache.on_node(Change("added", found))
+    pods = [bound_to_cores(name) for name in ("a", "b")]
+    for each in pods:
+        scheduler.events.on_pod(Change("added", each))
+    turns: list[FairTurn] = []
+    scheduler.cycle.on_turn = turns.append
+    await scheduler.cycle.run()
+    granted = {pod.key: node for turn in turns for grant in turn.grants for pod, node in grant.places}
+    assert (decided, sorted(granted.values())) == ([], ["n1", "n2"])
+    assert scheduler.cache.assumed == granted
+    assert [sorted(scheduler.cache.cores.notes(pod)) for pod in pods] == [["fairlead.io/cores"]] * 2
+
+
+async def test_cores_that_are_taken_by_now_are_looked_for_on_another_node() -> None:
+    """The turn does not see which cores the pod before takes; the next pod is decided anew then."""
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
+    for name in ("n1", "n2"):
+        status = {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2", "pods": "9"}}
+        found = msgspec.convert({"metadata": {"name": name}, "status": status}, Node)
+        scheduler.cache.on_node(Change("added", found))
+    first, second = (bound_to_cores(name) for name in ("a", "b"))
+    for each in (first, second):
+        scheduler.events.on_pod(Change("added", each))
+    scheduler.cache.assume(first.key, "n1")
+    found = [scheduler.cycle._settled((second, node)).placed for node in ("n1", "n2")]
+    assert found == [((second, "n2"),)] * 2

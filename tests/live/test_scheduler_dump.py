@@ -110,7 +110,7 @@ async def told(api: FakeApi) -> tuple[bytes, list[PodSetOutcome]]:
     task = asyncio.create_task(scheduler.run())
     await asyncio.sleep(5)
     assert scheduler.synced
-    answer = scheduler.snapshot()(), await scheduler.cycle()
+    answer = scheduler.snapshot()(), await scheduler.cycle.run()
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
     return answer

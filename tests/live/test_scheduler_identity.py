@@ -58,12 +58,12 @@ def test_bind_of_a_pod_that_is_gone_is_not_waited_for() -> None:
         async with scheduler(api) as made:
             api.pod("web-0", "u1")
             await asyncio.sleep(0.5)
-            assert made._binder.sends(made.cache.pods["ns", "web-0"])
+            assert made.delivery.binder.sends(made.cache.pods["ns", "web-0"])
             queued = made.cache.pods["ns", "web-0"]
             api.drop("web-0")
             await asyncio.sleep(0.05)
-            assert not made._binder.sends(queued)
-            made._binder.bind(queued, "n1")
+            assert not made.delivery.binder.sends(queued)
+            made.delivery.binder.bind(queued, "n1")
             api.pod("web-0", "u2")
             await asyncio.sleep(1)
             return [uid for uid in ("u1", "u2") if api.on("web-0") and uid in str(made.cache.pods["ns", "web-0"])]
@@ -112,13 +112,13 @@ def test_wait_for_volumes_ends_with_its_pod_or_its_node(gone: str) -> None:
         async with scheduler(api) as made:
             api.pod("web-0", "u1", volumes=VOLUMES)
             await asyncio.sleep(1)
-            assert (len(made._volumes._tasks), list(made.cache.storage._promised)) == (1, [("ns", "c")])
+            assert (len(made.delivery.volumes._tasks), list(made.cache.storage._promised)) == (1, [("ns", "c")])
             if gone == "pod":
                 api.drop("web-0")
             else:
                 api.remove(NODES, "n1")
             await asyncio.sleep(0.05)
-            return len(made._volumes._tasks), len(made.cache.storage._promised), made.cache.assumed
+            return len(made.delivery.volumes._tasks), len(made.cache.storage._promised), made.cache.assumed
 
     assert run(main()) == (0, 0, {})
 
@@ -136,7 +136,7 @@ def test_volumes_of_a_successor_are_its_own() -> None:
             api.drop("web-0")
             api.pod("web-0", "u2", volumes=VOLUMES)
             await asyncio.sleep(60)
-            return [each.pods for each in made.cache.storage._promised.values()], len(made._volumes._tasks)
+            return [each.pods for each in made.cache.storage._promised.values()], len(made.delivery.volumes._tasks)
 
     assert run(main()) == ([{"u2"}], 1)
 
@@ -157,7 +157,7 @@ def test_claim_deleted_and_made_again_is_not_the_one_that_was_decided_for() -> N
             assert found is not None
             found["metadata"]["uid"] = "c2"
             await asyncio.sleep(0.05)
-            return len(made._volumes._tasks), made.measures.failed._value.get()
+            return len(made.delivery.volumes._tasks), made.measures.failed._value.get()
 
     assert run(main()) == (0, 1.0)
 

@@ -56,7 +56,7 @@ def test_bind_that_was_acted_upon_and_not_answered_keeps_its_room(answer: str) -
             assert list(made.cache.assumed.items()) == [(("ns", "x"), "n1")]
             api.hearing.set()
             await asyncio.sleep(300)
-            return api.on("x"), api.on("y"), api.most, len(made._delivery.resolver)
+            return api.on("x"), api.on("y"), api.most, len(made.delivery.resolver)
 
     assert run(main()) == ("n1", "", 6, 0)
 
@@ -70,11 +70,11 @@ def test_bind_that_was_not_acted_upon_is_sent_again_to_the_same_node(answer: str
         api.node("n1")
         async with scheduler(api) as made:
             api.pod("x")
-            await until(lambda: len(made._delivery.resolver), seconds=200)
+            await until(lambda: len(made.delivery.resolver), seconds=200)
             assert list(made.cache.assumed.values()) == ["n1"]
             api.lossy = False
             await asyncio.sleep(60)
-            return api.on("x"), api.most, len(made._delivery.resolver) + len(made.cache.assumed)
+            return api.on("x"), api.most, len(made.delivery.resolver) + len(made.cache.assumed)
 
     assert run(main()) == ("n1", 6, 0)
 
@@ -106,7 +106,7 @@ def test_watch_may_tell_before_a_get_does(event: str) -> None:
         api.node("n1")
         async with scheduler(api) as made:
             api.pod("x")
-            await until(lambda: len(made._delivery.resolver), seconds=200)
+            await until(lambda: len(made.delivery.resolver), seconds=200)
             if event == "pod gone":
                 api.drop("x")
             elif event == "node gone":
@@ -114,7 +114,7 @@ def test_watch_may_tell_before_a_get_does(event: str) -> None:
             else:
                 api.pod("x", nodeName="n2")
             await asyncio.sleep(0.05)
-            return len(made._delivery.resolver), len(made.cache.assumed)
+            return len(made.delivery.resolver), len(made.cache.assumed)
 
     assert run(main()) == (0, 0)
 
@@ -189,7 +189,7 @@ def test_any_story_of_outages_never_over_commits_and_ends_well(seed: int) -> Non
             await asyncio.sleep(900)
             assert api.most <= CPU
             assert sum(api.used().values()) == 2 * min(len(alive), len(api.nodes()) * CPU // 2)
-            assert (made.cache.assumed, len(made._delivery.resolver)) == ({}, 0)
+            assert (made.cache.assumed, len(made.delivery.resolver)) == ({}, 0)
 
     run(main())
 

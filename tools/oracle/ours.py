@@ -56,7 +56,7 @@ def after_one(objects: Admitted, pod: str, node: str) -> Opinion:
 def _known(events: Iterable[tuple[str, Change[Any]]]) -> Cache:
     """The live scheduler's cache, fed as by watches."""
     cache, records = Cache(), Records()
-    sinks: dict[str, Callable[[Change[Any]], None]] = {
+    sinks: dict[str, Callable[[Change[Any]], object]] = {
         "namespaces": cache.on_namespace,
         "nodes": cache.on_node,
         "pods": lambda change: cache.on_pod(Change(change.kind, records.record(change.object))),

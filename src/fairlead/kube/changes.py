@@ -48,7 +48,7 @@ SetAside = Callable[[Resource[Any], Identified, Exception | None], None]
 """Told of an object that cannot be read or taken, with what was raised; and of its recovery or its end, with None."""
 
 
-def deliver(sink: Callable[[Change[Obj]], None], change: Change[Obj]) -> Exception | None:
+def deliver(sink: Callable[[Change[Obj]], object], change: Change[Obj]) -> Exception | None:
     """Tell the sink of one change; what it raised, None where all is well."""
     try:
         sink(change)

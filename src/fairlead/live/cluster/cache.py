@@ -42,6 +42,18 @@ class ClusterView:
     """Which of the nodes have cores for a pod that asks for bound ones."""
 
 
+@dataclass(frozen=True, slots=True)
+class PodEvent:
+    """A change of a pod that the cache has taken in; every other store of pods is told of it (`Stores.on_pod`)."""
+
+    pod: PodRecord
+    deleted: bool
+    assumed: str
+    """The node that it counts on before the server says so; empty where there is none."""
+    settled: bool
+    """Whether it was assumed until now: the watch tells what became of its bind."""
+
+
 class Cache:
     """`on_room` is called when something happened that may let a waiting pod in: the word says what, and then, where it
     concerns not everybody, the claim that changed or the pod that was bound as others see it.
@@ -88,21 +100,30 @@ class Cache:
         if error is not None:
             raise error
 
-    def on_pod(self, change: Change[PodRecord]) -> None:
+    def on_pod(self, change: Change[PodRecord]) -> PodEvent:
         """A pod came, changed or went."""
-        record = change.object
+        pod, deleted = change.object, change.kind == "deleted"
+        was_assumed = pod.key in self.assumed
+        if deleted:
+            self._gone(pod)
+        else:
+            self._seen(pod)
+        assumed = self.assumed.get(pod.key, "")
+        return PodEvent(pod, deleted, assumed, was_assumed and not assumed)
+
+    def _gone(self, pod: PodRecord) -> None:
+        self.pods.pop(pod.key, None)
+        self.waiting.pop(pod.key, None)
+        self.assumed.pop(pod.key, None)
+        self.cores.forget(pod.metadata.uid)
+        self._find(pod.key)
+        if pod.key in self._counted:
+            self._uncount(pod.key)
+            self._on_room("pod", None)
+
+    def _seen(self, record: PodRecord) -> None:
         key = record.key
         known = self._counted.get(key)
-        if change.kind == "deleted":
-            self.pods.pop(key, None)
-            self.waiting.pop(key, None)
-            self.assumed.pop(key, None)
-            self.cores.forget(record.metadata.uid)
-            self._find(key)
-            if known:
-                self._uncount(key)
-                self._on_room("pod", None)
-            return
         before = self.pods.get(key)
         if before is not None and before.metadata.uid != record.metadata.uid:
             self.assumed.pop(key, None)

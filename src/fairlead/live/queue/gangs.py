@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
+from fairlead.live.cluster.cache import PodEvent
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place, Promise
@@ -57,10 +58,11 @@ class Gangs:
         for job in self._open.keys() - intents.keys():
             del self._open[job]
 
-    def seen(self, pod: PodRecord) -> None:
-        """News of a pod, its end among them."""
+    def on_pod(self, event: PodEvent) -> None:
+        """A pod came, changed or went: a gang that misses no pod any more ends."""
         if not self._open or not self._leads():
             return
+        pod = event.pod
         job = self._books.job_of(pod)
         if job in self._open and not self._misses(pod.key):
             self._open[job][1].discard(pod.key)

@@ -17,7 +17,7 @@ from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.tree import MOST_WEIGHT
-from fairlead.live.cluster.cache import compare
+from fairlead.live.cluster.cache import PodEvent, compare
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, Promise
@@ -158,6 +158,13 @@ class JobCache:
             job = f"{source}/{namespace}/{name}"
             if group.intent and job not in self.intents:
                 self._intend(job, namespace, group)
+
+    def on_pod(self, event: PodEvent) -> None:
+        """A pod came, changed or went."""
+        if event.deleted:
+            self.gone(event.pod.key)
+        else:
+            self.see(event.pod, event.assumed)
 
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to."""

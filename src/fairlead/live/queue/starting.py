@@ -8,11 +8,13 @@ collected ──► enough? ──► volumes of all members ──► recorded 
 """
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from fairlead.levels.queue.reasons import NODES_FULL
+from fairlead.live.cluster.cache import PodEvent
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place
@@ -65,7 +67,7 @@ class Assembly:
         self,
         books: JobCache,
         intents: Intents,
-        volumes: Callable[[], Volumes],
+        volumes: Volumes,
         give_back: GiveBack,
         pod_of: Callable[[Key], PodRecord | None],
     ) -> None:
@@ -76,9 +78,19 @@ class Assembly:
         self._pod_of = pod_of
         self._by_uid: dict[str, Gang] = {}
 
-    def collect(self) -> "Starting":
-        """For one round of acting."""
-        return Starting(self._books, self)
+    @contextmanager
+    def collect(self) -> Iterator["Starting"]:
+        """Collect the gangs of what is placed in the block; at its end each is started, or given back."""
+        starting = Starting(self._books, self)
+        try:
+            yield starting
+        finally:
+            starting.begin()
+
+    def on_pod(self, event: PodEvent) -> None:
+        """A pod came, changed or went: one that is gone does not start with its gang."""
+        if event.deleted:
+            self.failed(event.pod)
 
     def start(self, gang: Gang) -> None:
         """Start the gang as soon as all volumes are there; at once give back one that is not enough."""
@@ -89,7 +101,7 @@ class Assembly:
             self._by_uid[pod.metadata.uid] = gang
         for pod, node in list(gang.places):
             if pod.metadata.uid in gang.choices:
-                self._volumes().begin(pod, node, gang.choices[pod.metadata.uid])
+                self._volumes.begin(pod, node, gang.choices[pod.metadata.uid])
         self._go(gang)
 
     def ready(self, pod: PodRecord) -> bool:
@@ -136,7 +148,7 @@ class Assembly:
         self._forget(gang)
         for pod, _ in gang.places:
             if pod.metadata.uid in gang.choices:
-                self._volumes().give_up(pod)
+                self._volumes.give_up(pod)
         self._give_back(gang.job, gang.places)
 
     def _forget(self, gang: Gang) -> None:

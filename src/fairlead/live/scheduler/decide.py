@@ -6,7 +6,7 @@
 4. assign  pods in natural order to the places found
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
@@ -16,11 +16,12 @@ from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
-from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, set_aside
+from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped, set_aside
 from fairlead.live.cluster.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
 from fairlead.model.claims import ClaimDemand
-from fairlead.model.columns import Int
+from fairlead.model.columns import Bool, Int
 from fairlead.model.decision import Rejection
+from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 
 
@@ -65,6 +66,29 @@ def decide(
     return outcomes
 
 
+def settle(
+    view: ClusterView, pod: PodRecord, node: str, demand: Callable[[PodRecord], ClaimDemand]
+) -> PodSetOutcome | None:
+    """The volumes and cores of a pod that is decided alone, on the node that a turn gave it; None: it lacks them there.
+
+    What else the node has to offer was decided by the turn. A pod that makes this raise is left to `decide`, which sets
+    it aside.
+    """
+    row = view.nodes.rows[node]
+    try:
+        claims = demand(pod) if pod.volumes else None
+        reached, also = _alone(view, pod, claims)
+        if not all(passing[row] for passing in also.values()):
+            return None
+        (group,) = grouped([pod])
+        volumes = _volumes(claims, reached, row) if claims and reached else {}
+    except Exception:
+        return None
+    return PodSetOutcome(
+        group=group, placed=((pod, node),), waiting=(), considered=len(view.nodes.rows), rejected=(), volumes=volumes
+    )
+
+
 class _Cycle:
     """The working copy of one call of `decide`: each group sees those that were placed before it."""
 
@@ -105,10 +129,7 @@ class _Cycle:
 def _place(
     ground: WorkingNodes, view: ClusterView, group: PodSet, heights: tuple[Int, Int], claims: ClaimDemand | None
 ) -> tuple[PodSetOutcome, Int]:
-    reached = reach(view.nodes, claims) if claims else None
-    also = reached.passing if reached else NOTHING_MORE
-    if group.pods[0].pieces:
-        also = {**also, **view.cores(group.pods[0], view.nodes.names)}
+    reached, also = _alone(view, group.pods[0], claims)
     grouping = ground.place(group.shape, len(group.pods), *heights, also)
     places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names
@@ -121,6 +142,13 @@ def _place(
         volumes=_volumes(claims, reached, places[0]) if claims and reached and places else {},
     )
     return outcome, grouping.counts
+
+
+def _alone(view: ClusterView, pod: PodRecord, claims: ClaimDemand | None) -> tuple[Reach | None, Mapping[Reason, Bool]]:
+    """Which volumes the claims get on each node, and the nodes that have these and the bound cores."""
+    reached = reach(view.nodes, claims) if claims else None
+    also = reached.passing if reached else NOTHING_MORE
+    return reached, {**also, **view.cores(pod, view.nodes.names)} if pod.pieces else also
 
 
 def _volumes(claims: ClaimDemand, reached: Reach, row: int) -> dict[str, str]:

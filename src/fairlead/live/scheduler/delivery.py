@@ -9,7 +9,7 @@ What the watch tells in between ends all of it: by uid, and at once (`docs/decis
 from collections.abc import Callable, Mapping
 
 from fairlead.kube.client import Client
-from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.cache import Cache, PodEvent
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Work
@@ -66,11 +66,15 @@ class Delivery:
         else:
             self.binder.bind(pod, node)
 
-    def over(self, pod: PodRecord, *, bound: bool = False) -> None:
-        """The watch tells what became of the pod, or that its node is gone: nothing more is done for it.
+    def on_pod(self, event: PodEvent) -> None:
+        """The watch tells what became of a bind: nothing more is done for it.
 
         The answer to a bind that came true is still awaited, for its connection is of use.
         """
+        if event.settled:
+            self._stop(event.pod, bound=not event.deleted and bool(event.pod.node))
+
+    def _stop(self, pod: PodRecord, *, bound: bool = False) -> None:
         self.resolver.cancel(pod.metadata.uid)
         self.volumes.give_up(pod)
         if not bound:
@@ -80,5 +84,5 @@ class Delivery:
         """Nothing more is done to bring pods to a node that is gone; gives those pods."""
         found = [self._cache.pods[key] for key, node in self._cache.assumed.items() if node == name]
         for pod in found:
-            self.over(pod)
+            self._stop(pod)
         return found

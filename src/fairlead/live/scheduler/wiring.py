@@ -113,7 +113,7 @@ class QueueWiring:
             acts=lambda: settings.create_queues and not shadow and leads() and scheduler.synced,
             period=settings.status_seconds,
         )
-        scheduler.on_turn = self._took_turn
+        scheduler.cycle.on_turn = self._took_turn
 
     async def run(self) -> None:
         """Work until cancelled."""
@@ -138,5 +138,5 @@ class QueueWiring:
 
     def _would(self) -> FairTurn:
         """What a turn with evictions would be; nothing is done about it."""
-        fair, site = self._scheduler.fair, self._scheduler.site()
+        fair, site = self._scheduler.fair, self._scheduler.cycle.site()
         return take_turn(fair, site, None, self._wall(), replace(fair.policy, preempt=True))[0]

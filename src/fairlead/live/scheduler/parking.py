@@ -1,0 +1,63 @@
+"""Pods without a node: parked until an event may help them, with the reason kept for `/explain` and told to users."""
+
+from collections.abc import Callable
+
+from fairlead.live.cluster.cache import Cache, PodEvent
+from fairlead.live.cluster.pod_sets import PodSetOutcome
+from fairlead.live.cluster.records import PodRecord
+from fairlead.live.queue.gangs import GATHERING, gathers
+from fairlead.live.scheduler.messages import message
+from fairlead.live.scheduler.notifier import PodNotifier
+from fairlead.live.scheduler.pending import Pending
+
+
+class Parking:
+    """Why each pod waits. In `shadow` nothing is written on pods."""
+
+    def __init__(
+        self,
+        cache: Cache,
+        pending: Pending,
+        notifier: PodNotifier,
+        *,
+        shadow: bool,
+        monotonic: Callable[[], float],
+        wall: Callable[[], float],
+    ) -> None:
+        self._cache = cache
+        self._pending = pending
+        self._notifier = notifier
+        self._shadow = shadow
+        self._now = monotonic
+        self._wall = wall
+        self.reasons: dict[str, PodSetOutcome] = {}
+        """By uid of the pod, the outcome that left it without a node."""
+
+    def park(self, outcome: PodSetOutcome) -> None:
+        """Park the group, and tell its waiting pods why; a gang whose pods may still be coming is tried again soon."""
+        now = self._now()
+        if gathers(outcome, self._wall()):
+            self._pending.park(outcome, now, again=GATHERING)
+            return
+        self._pending.park(outcome, now)
+        why = message(outcome)
+        for pod in outcome.waiting:
+            if pod.key in self._cache.waiting:
+                self.reasons[pod.metadata.uid] = outcome
+                self.tell(pod, why)
+
+    def tell(self, pod: PodRecord, why: str) -> None:
+        """Write on the pod why it waits."""
+        if not self._shadow:
+            self._notifier.waits(pod, why)
+
+    def drop(self, uid: str) -> None:
+        """The pod waits no more."""
+        self.reasons.pop(uid, None)
+        self._notifier.gone(uid)
+
+    def on_pod(self, event: PodEvent) -> None:
+        """A pod came, changed or went."""
+        if event.deleted:
+            self._pending.gone(event.pod)
+            self.drop(event.pod.metadata.uid)
