@@ -7,11 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from bench.measure import CPU, Report, best, milliseconds, ratio, side_by_side
-from fairlead.kernel.apportion import floors_many, webster
-from fairlead.kernel.dominant import rank
+from fairlead.kernel.apportion import webster
 from fairlead.kernel.level import level
 from fairlead.kernel.lottery import keys, winners
-from fairlead.kernel.waterfill import waterfill
+from fairlead.kernel.waterfill import fluid
 
 Ints = NDArray[np.int64]
 TARGETS = (100, 1_000, 10_000, 100_000)
@@ -66,18 +65,14 @@ def _others(report: Report) -> None:
     for size in TARGETS:
         weights, demands = draw.integers(1, 100, size), draw.integers(0, 2**40, (size, 3))
         totals = demands.sum(axis=0) // 2
-        shares, wholes = draw.integers(0, 1000, size), draw.integers(1, 1000, size)
         objects, targets = np.arange(size // 20, dtype=np.uint64), np.arange(20, dtype=np.uint64)
         table = draw.integers(1, 100, (size // 20, 20))
-        units = draw.integers(1, 1000, size // 20)
         calls = (
-            lambda w=weights, d=demands, t=totals: waterfill(t, w, d),
-            lambda s=shares, w=wholes: rank(s, w),
-            lambda t=table, u=units: floors_many(t, u),
+            lambda w=weights, d=demands, t=totals: fluid(t, w, d),
             lambda t=table, a=objects, b=targets: winners(t, keys(a, b, 1), 3),
         )
         rows.append((f"{size:,}", *(milliseconds(best(call, clock=CPU)) for call in calls)))
-    headers = ("rows", "waterfill, 3 resources", "rank of shares", "floors of n/20 × 20", "lottery of n/20 × 20")
+    headers = ("rows", "fluid levels of 3 resources", "lottery of n/20 × 20")
     report.table("other kernels (processor time)", headers, rows)
 
 

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 from fairlead.engine import reasons
 from fairlead.engine.plan import plan
 from fairlead.engine.record import plan_record, use_record
-from fairlead.engine.site import Path, SitePlan, plan_site, spots
+from fairlead.engine.site import plan_site
+from fairlead.engine.site_plan import Path, SitePlan, spots
 from fairlead.engine.tier_parts import Tiers, parts
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.model.clusters import cluster_table

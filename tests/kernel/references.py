@@ -4,7 +4,6 @@ import heapq
 from collections.abc import Sequence
 from fractions import Fraction
 from itertools import pairwise
-from math import floor
 
 Column = Sequence[int]
 
@@ -73,12 +72,3 @@ def fluid(total: int, weights: Column, lower: Column, upper: Column) -> tuple[Fr
             level = left + (total - at_left) * (right - left) / (at_right - at_left)
             return level, shares(level)
     return corners[-1], shares(corners[-1])
-
-
-def rounded(shares: Sequence[Fraction], total: int) -> list[int]:
-    """Largest remainder, ties to the lower row."""
-    whole = [floor(share) for share in shares]
-    order = sorted(range(len(shares)), key=lambda i: (whole[i] - shares[i], i))
-    for i in order[: total - sum(whole)]:
-        whole[i] += 1
-    return whole

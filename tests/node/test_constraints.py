@@ -1,12 +1,11 @@
 """Filters on node columns, against the same rules spelled out node by node."""
 
-import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.levels.node.constraints import labels, reasons
-from fairlead.levels.node.constraints.feasible import feasible, rejections
+from fairlead.levels.node.constraints.feasible import Constraints, rejections
 from fairlead.levels.node.constraints.room import UNLIMITED, room
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.selectors import Operator, Preference, Requirement, Taint, Term, Toleration, tolerated
@@ -87,7 +86,8 @@ def term_holds(record: NodeRecord, term: Term) -> bool:
 def test_feasible_equals_the_rules_node_by_node(nodes: list[NodeRecord], shape: Shape) -> None:
     """Codes, capacities and preferences are those that the plain rules give."""
     state = node_state(nodes)
-    got = feasible(state, shape)
+    got = Constraints(state, shape)
+    codes = got.codes()
     asked = dict(shape.request)["cpu"]
     for row, record in enumerate(nodes):
         selected = all(record.labels.get(key) == value for key, value in shape.node_selector) and (
@@ -106,8 +106,8 @@ def test_feasible_equals_the_rules_node_by_node(nodes: list[NodeRecord], shape: 
             ),
             0,
         )
-        assert got.codes[row] == want
-        assert got.capacity[row] == (0 if want else fits)
+        assert codes[row] == want
+        assert want or got.left[row] == fits
         assert got.preference[row] == sum(each.weight for each in shape.preferred if term_holds(record, each.term))
 
 
@@ -165,7 +165,7 @@ def test_rejections_count_and_name_nodes() -> None:
     nodes = [NodeRecord(name=f"n{row}", allocatable={"cpu": 0}) for row in range(5)]
     nodes.append(NodeRecord(name="m", allocatable={"cpu": 9}, unschedulable=True))
     state = node_state(nodes)
-    first, second = rejections(feasible(state, Shape(request=(("cpu", 1),))).codes, state.names)
+    first, second = rejections(Constraints(state, Shape(request=(("cpu", 1),))).codes(), state.names)
     assert (first.reason, first.count, first.names) == (reasons.NO_ROOM, 5, ("n0", "n1", "n2"))
     assert (second.reason, second.count, second.names) == (reasons.UNSCHEDULABLE, 1, ("m",))
 
@@ -194,5 +194,5 @@ def test_node_state_of_no_nodes_has_no_rows() -> None:
     """An empty cluster is a cluster."""
     state = node_state([])
     assert (state.names, state.free.shape, state.column("cpu")) == ((), (0, 0), None)
-    assert feasible(state, Shape()).codes.tolist() == []
-    assert np.array_equal(feasible(state, Shape()).capacity, np.zeros(0))
+    assert Constraints(state, Shape()).codes().tolist() == []
+    assert Constraints(state, Shape()).allowed().tolist() == []

@@ -293,15 +293,6 @@ def test_group_with_soft_spread_evens_the_zones() -> None:
     assert simple({"a1": 9, "b1": 1}, shape, 4, b1="b") == {"a1": 3, "b1": 1}
 
 
-def test_group_within_restricts_the_nodes() -> None:
-    """Nodes outside the mask get nothing and count as without room."""
-    state = node_state([NodeRecord(name=name, allocatable={"cpu": 5}) for name in ("n1", "n2")])
-    group = NodeGroup(shape=Shape(request=(("cpu", 1),)), need=9, base=np.zeros(2, np.int64), step=np.ones(2, np.int64))
-    got = place_group(state, Population(), group, within=np.array([False, True]))
-    assert (got.counts.tolist(), got.unplaced) == ([0, 5], 4)
-    assert [(each.reason, each.count) for each in got.rejected(state)] == [(reasons.NO_ROOM, 2)]
-
-
 def test_group_keeps_clear_of_running_replicas_that_refuse_it() -> None:
     """A running replica's own anti-affinity closes its zone to newcomers, though they wish for nothing."""
     nodes = [

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from fairlead.levels.node.constraints.feasible import feasible
+from fairlead.levels.node.constraints.feasible import Constraints
 from fairlead.model.columns import flags, ints
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, resident
@@ -32,7 +32,7 @@ def open_to(shape: Shape, *nodes: NodeRecord, there: tuple[str, ...]) -> set[str
         rows=ints([state.names.index(name) for name in there]),
         leaving=flags([False] * len(there)),
     )
-    codes = feasible(state, shape, population).codes
+    codes = Constraints(state, shape, population).codes()
     return {name for name, code in zip(state.names, codes.tolist(), strict=True) if not code}
 
 
@@ -80,4 +80,4 @@ def test_a_replica_that_its_own_selector_leaves_out_adds_nothing() -> None:
     other = replace(POD, labels=(("app", "db"),))
     state = node_state([node("a", "a"), node("b", "b")])
     web = Population(residents=(resident(POD),), codes=ints([0]), rows=ints([0]), leaving=flags([False]))
-    assert feasible(state, other, web).codes.tolist() == [0, 0]
+    assert Constraints(state, other, web).codes().tolist() == [0, 0]

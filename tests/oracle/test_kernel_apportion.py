@@ -1,4 +1,4 @@
-"""Floors and Webster against plain Python in exact fractions."""
+"""Webster against plain Python in exact fractions."""
 
 from fractions import Fraction
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairlead.kernel import apportion
-from fairlead.kernel.apportion import floors, floors_many, webster
+from fairlead.kernel.apportion import webster
 from tests.kernel import references
 
 rng = np.random.default_rng
@@ -71,30 +71,6 @@ def test_webster_as_many_units_as_two_to_the_sixty() -> None:
     assert all(abs(seats * whole - units * w) < whole for seats, w in zip(got, weights.tolist(), strict=True))
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_floors_random_instance_is_exact(seed: int) -> None:
-    """⌊w·U/W⌋ in Python integers, however large."""
-    draw = rng(seed)
-    weights = draw.integers(0, int(draw.choice([*MAGNITUDES, 2**62])), int(draw.integers(1, 12)))
-    units = int(draw.integers(0, int(draw.choice([10, 10**6, 2**62]))))
-    whole = sum(weights.tolist())
-    want = [w * units // whole if whole else 0 for w in weights.tolist()]
-    assert want == floors(weights, units).tolist()
-
-
-@pytest.mark.parametrize("high", [9, 2**40, 2**62])
-def test_floors_many_equals_floors_row_by_row(high: int) -> None:
-    """The matrix form is the row form, also for a row of zeros and for one row of weights for all."""
-    draw = rng(high % 97)
-    weights = draw.integers(0, high, (6, 5))
-    weights[2] = 0
-    units = draw.integers(0, high, 6)
-    want = [floors(row, int(u)).tolist() for row, u in zip(weights, units, strict=True)]
-    assert want == floors_many(weights, units).tolist()
-    shared = [floors(weights[0], int(u)).tolist() for u in units]
-    assert shared == floors_many(weights[0], units).tolist()
-
-
 @pytest.mark.parametrize("seed", range(6))
 def test_webster_every_number_of_units_equals_turn_by_turn(seed: int) -> None:
     """From the first unit on, with few and with many rows, one unit more is one turn more."""
@@ -122,18 +98,12 @@ def test_webster_minimums_come_first(name: str) -> None:
     assert want == webster(np.array(weights), units, minimums=np.array(minimums)).tolist()
 
 
-def test_floors_many_of_weights_that_sum_to_one() -> None:
-    """The only row with weight gets everything."""
-    assert floors_many(np.array([[0, 1, 0], [0, 0, 0]]), np.array([7, 7])).tolist() == [[0, 7, 0], [0, 0, 0]]
-
-
 def test_apportion_nothing_to_divide_or_nobody_to_take_it() -> None:
     """No units, no rows, no weight: nothing, and no error."""
     nobody = np.zeros(0, dtype=np.int64)
-    assert webster(nobody, 5).tolist() == floors(nobody, 5).tolist() == []
-    assert webster(np.array([1, 2]), 0).tolist() == floors(np.array([1, 2]), 0).tolist() == [0, 0]
-    assert webster(np.array([0, 0]), 5).tolist() == floors(np.array([0, 0]), 5).tolist() == [0, 0]
-    assert floors_many(np.zeros((0, 3)), nobody).shape == (0, 3)
+    assert webster(nobody, 5).tolist() == []
+    assert webster(np.array([1, 2]), 0).tolist() == [0, 0]
+    assert webster(np.array([0, 0]), 5).tolist() == [0, 0]
 
 
 @pytest.mark.parametrize("magnitude", MAGNITUDES[2:])

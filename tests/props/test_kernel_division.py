@@ -6,9 +6,8 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.kernel.apportion import floors, webster
+from fairlead.kernel.apportion import webster
 from fairlead.kernel.level import level
-from fairlead.kernel.waterfill import fluid, waterfill
 
 AMOUNTS = st.integers(0, 2**40)
 SMALL = st.integers(0, 30)
@@ -85,29 +84,3 @@ def test_webster_quotients_agree_on_a_divisor(weights: list[int], units: int) ->
     seats = webster(np.array(weights), units).tolist()
     rows = list(zip(weights, seats, strict=True))
     assert all(w * (2 * t + 1) >= v * (2 * s - 1) for w, s in rows if s for v, t in rows)
-
-
-@given(st.lists(AMOUNTS, min_size=1, max_size=12), st.integers(0, 2**50))
-def test_floors_leave_fewer_units_than_rows(weights: list[int], units: int) -> None:
-    """The residual is smaller than the number of rows whose quota is not whole."""
-    whole = sum(weights)
-    got = floors(np.array(weights), units).tolist()
-    residual = units - sum(got)
-    cut = sum(w * units % whole > 0 for w in weights) if whole else 0
-    assert (residual == cut == 0 or 0 < residual < cut) if whole else not any(got)
-
-
-@given(table(st.integers(0, 50), AMOUNTS, AMOUNTS, AMOUNTS), AMOUNTS)
-def test_waterfill_is_within_one_unit_of_the_fluid_share(rows: list[tuple[int, ...]], total: int) -> None:
-    """Every whole share is its fluid share rounded down or up, within its bounds, and the sum is exact."""
-    weights, demand, cap, floor = np.array(rows).T
-    floor = floor // 16
-    options = {"floors": floor[:, None], "caps": cap[:, None]}
-    got = waterfill(np.array([total]), weights, demand[:, None], **options)[:, 0].tolist()
-    ((above, below),) = fluid(np.array([total]), weights, demand[:, None], **options)
-    most = 0
-    for share, (w, d, c, _), f in zip(got, rows, floor.tolist(), strict=True):
-        exact = max(min(above * w, min(c, d) * below), f * below)
-        assert abs(share * below - exact) < below
-        most += max(min(c, d), f) if w else f
-    assert sum(got) == max(int(floor.sum()), min(total, most))

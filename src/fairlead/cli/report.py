@@ -8,7 +8,7 @@ from rich.table import Table
 
 from fairlead.engine.evenness import evenness, node_use
 from fairlead.engine.record import served
-from fairlead.engine.site import PartPath, Path, SitePlan, spots
+from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
 from fairlead.model.amounts import bytes_text, quantities
 from fairlead.model.order import natural_key
 

@@ -7,7 +7,8 @@ import numpy as np
 
 from fairlead.engine import explain_disk, explain_fleet
 from fairlead.engine.plan import Plan
-from fairlead.engine.site import PartPath, Path, SitePlan, heights, spots
+from fairlead.engine.site import heights
+from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.feasible import Constraints
 from fairlead.levels.node.heights import PARTS

@@ -11,7 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from fairlead.engine import reasons
-from fairlead.engine.site import SitePlan, plan_site
+from fairlead.engine.site import plan_site
+from fairlead.engine.site_plan import SitePlan
 from fairlead.engine.tier_parts import Tiers
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.levels.fleet.divide import Division, divide

@@ -6,7 +6,7 @@ import numpy as np
 
 from fairlead.engine.evenness import evenness, fairness, node_use
 from fairlead.engine.plan import Divided, Plan
-from fairlead.engine.site import PartPath, Path, SitePlan, spots
+from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
 from fairlead.levels.disk.balance import Balance
 from fairlead.model.amounts import WHOLE, quantities
 from fairlead.model.columns import Int, ints, totals

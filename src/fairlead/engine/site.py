@@ -4,20 +4,20 @@ Order on the nodes: higher priority first, then workloads with a part that must 
 choose from), then larger gangs, then natural order of names. A gang that does not fit as a whole leaves nothing behind.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine import reasons
+from fairlead.engine import invariants, reasons
 from fairlead.engine.queueing import share_site
+from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.engine.tier_parts import TierPart, Tiers, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.result import JobRow, Sharing
 from fairlead.model.columns import Int
-from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
@@ -27,50 +27,6 @@ from fairlead.model.workload import Workload
 
 ROUNDS = 4
 """How often what the nodes refused is shared out again."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class PartPath:
-    """Where the replicas of one part go: `granted` by the queue, `counts` per node row, `rejected` why not more."""
-
-    part: TierPart
-    granted: int
-    counts: Int
-    rejected: tuple[Rejection, ...] = ()
-
-    @property
-    def placed(self) -> int:
-        """New replicas that found a node."""
-        return int(self.counts.sum())
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Path:
-    """One workload on one site, level by level."""
-
-    workload: Workload
-    site: str
-    replicas: int
-    split: TierSplit
-    job: JobRow
-    parts: tuple[PartPath, ...]
-    findings: tuple[Finding, ...]
-
-    @property
-    def unplaced(self) -> int:
-        """Replicas asked for that neither run nor were placed."""
-        return sum(path.part.need - path.placed for path in self.parts)
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class SitePlan:
-    """The decisions for one site; `before` and `after` are its nodes without and with the plan."""
-
-    site: Site
-    sharing: Sharing
-    paths: tuple[Path, ...]
-    before: NodeState
-    after: NodeState
 
 
 def plan_site(
@@ -94,7 +50,10 @@ def plan_site(
         )
         for (workload, replicas), split, job, own in zip(ordered, splits, sharing.jobs, placed, strict=True)
     )
-    return SitePlan(site=site, sharing=sharing, paths=paths, before=site.nodes, after=after)
+    made = SitePlan(site=site, sharing=sharing, paths=paths, before=site.nodes, after=after)
+    # 4. what must hold of every plan
+    invariants.check(made)
+    return made
 
 
 @dataclass(frozen=True, slots=True)
@@ -207,8 +166,3 @@ def _why(paths: Iterable[PartPath]) -> str:
             counts[rejection.reason.code] = max(counts.get(rejection.reason.code, 0), rejection.count)
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     return ", ".join(f"{count} nodes {code}" for code, count in ordered) or "there are no nodes"
-
-
-def spots(path: PartPath, names: Sequence[str]) -> Mapping[str, int]:
-    """The counts by node name, zeros left out."""
-    return {names[int(row)]: int(path.counts[row]) for row in np.flatnonzero(path.counts)}

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from fairlead.engine import explain_fleet
 from fairlead.engine.explain import CURES, volume_name
 from fairlead.engine.plan import Divided, Plan
-from fairlead.engine.site import PartPath, Path, SitePlan
+from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.levels.disk.balance import Balance, VolumeOutcome
 from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
 from fairlead.levels.node.constraints import reasons

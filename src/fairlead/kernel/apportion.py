@@ -1,9 +1,9 @@
-"""Whole units divided by weight: exact floors, and Webster's (Sainte-Laguë's) highest averages."""
+"""Whole units divided by weight: Webster's (Sainte-Laguë's) highest averages."""
 
 import numpy as np
 
 from fairlead.kernel.level import level
-from fairlead.kernel.rational import Ints, ints, largest, ranks, scale, total, widen
+from fairlead.kernel.rational import Ints, ints, largest, ranks, total
 from fairlead.kernel.search import Bracket, narrow
 from fairlead.kernel.select import lowest
 
@@ -13,26 +13,6 @@ _BITS = 46
 """The divisor is searched on a grid of so many bits; what lies between two points of it is put in order exactly."""
 _FEW = 64
 """Seats that are put in order sooner than narrowed further, besides one in sixteen rows."""
-
-
-def floors(weights: Ints, units: int) -> Ints:
-    """⌊weight·units/Σ weights⌋ for each row, exact for any int64; all 0 where the weights sum to 0."""
-    weights = ints(weights)
-    everything = total(weights)
-    if everything == 0:
-        return np.zeros(len(weights), dtype=np.int64)
-    return scale(weights, units, everything)[0]
-
-
-def floors_many(weights: Ints, units: Ints) -> Ints:
-    """`floors` of many divisions at once: weights[m, n] (or one row for all), units[m] -> [m, n]."""
-    units = ints(units)
-    weights = np.broadcast_to(ints(weights), (len(units), np.shape(weights)[-1]))
-    bound = largest(weights) * max(largest(units), weights.shape[1])
-    wide = widen(weights, bound)
-    sums = np.maximum(wide.sum(axis=1, keepdims=True), 1)
-    result: Ints = (wide * units[:, None] // sums).astype(np.int64)
-    return result
 
 
 def webster(

@@ -4,67 +4,28 @@ from math import gcd
 
 import numpy as np
 
-from fairlead.kernel.rational import Ints, Wide, ints, largest, ranks, scale, total, widen
+from fairlead.kernel.rational import Ints, Wide, ints, largest, ranks, total, widen
 
 Level = tuple[int, int]
 """An exact fraction: numerator, denominator > 0, in lowest terms."""
 
 
-def waterfill(
-    totals: Ints, weights: Ints, demands: Ints, *, floors: Ints | None = None, caps: Ints | None = None
-) -> Ints:
-    """What each row deserves of each resource, [n, r], in whole units.
+def fluid(totals: Ints, weights: Ints, demands: Ints, *, floors: Ints | None = None) -> list[Level]:
+    """The exact level of each resource, so that max(min(level·weight, demand), floor) is the fluid share.
 
-    deserved = max(min(level·weight, cap, demand), floor), with one level a resource, chosen so that the column
-    sums to min(total, what all rows would take). A floor is granted even above cap and demand. Fractions are cut
-    and the units this leaves are handed out one each by largest fraction, ties to the lower row. Where the
-    floors alone pass the total they are kept and the column sums to them: see `short`. Weight 0 deserves its floor.
+    The shares sum to the total, or to all demands where those are less. It is the least such level: where everybody has
+    enough, the one at which they just do; where the floors reach the total, 0. A floor is granted even above the
+    demand; weight 0 has its floor only.
     """
     totals, weights = ints(totals), ints(weights)
-    lower, upper = _bounds(weights, ints(demands), floors, caps)
-    columns = [_whole(int(amount), weights, lower[:, r], upper[:, r]) for r, amount in enumerate(totals.tolist())]
-    return np.stack(columns, axis=1) if columns else np.zeros_like(lower)
-
-
-def fluid(
-    totals: Ints, weights: Ints, demands: Ints, *, floors: Ints | None = None, caps: Ints | None = None
-) -> list[Level]:
-    """The exact level of each resource, so that max(min(level·weight, cap, demand), floor) is the fluid share.
-
-    It is the least such level: where everybody has enough, the one at which they just do; where the floors reach
-    the total, 0.
-    """
-    totals, weights = ints(totals), ints(weights)
-    lower, upper = _bounds(weights, ints(demands), floors, caps)
+    lower, upper = _bounds(weights, ints(demands), floors)
     return [_level(amount, weights, lower[:, r], upper[:, r]) for r, amount in enumerate(totals.tolist())]
 
 
-def short(totals: Ints, floors: Ints) -> Ints:
-    """By how much the floors pass the total, for each resource; 0 where they do not."""
-    sums = [total(column) for column in ints(floors).T]
-    return np.array([max(0, held - amount) for held, amount in zip(sums, totals, strict=True)], dtype=np.int64)
-
-
-def _bounds(weights: Ints, demands: Ints, floors: Ints | None, caps: Ints | None) -> tuple[Ints, Ints]:
+def _bounds(weights: Ints, demands: Ints, floors: Ints | None) -> tuple[Ints, Ints]:
     """The least and the most of each row and resource."""
     lower = np.zeros_like(demands) if floors is None else ints(floors)
-    wanted = demands if caps is None else np.minimum(demands, ints(caps))
-    return lower, np.where(weights[:, None] > 0, np.maximum(wanted, lower), lower)
-
-
-def _whole(amount: int, weights: Ints, lower: Ints, upper: Ints) -> Ints:
-    """One resource of `waterfill`."""
-    numerator, denominator = _level(amount, weights, lower, upper)
-    # A level·weight above every bound says no more than the bound, and need not fit int64.
-    enough = (largest(upper) + 1) * denominator // max(1, numerator) + 1
-    share, fraction = scale(np.minimum(weights, min(enough, largest(weights))), numerator, denominator)
-    result = np.clip(share, lower, upper)
-    rising = (share >= lower) & (share < upper)
-    left = min(amount, total(upper)) - total(result)
-    if left > 0:
-        rows = np.flatnonzero(rising)
-        result[rows[np.argsort(-fraction[rows], kind="stable")[:left]]] += 1
-    return result
+    return lower, np.where(weights[:, None] > 0, np.maximum(demands, lower), lower)
 
 
 def _level(amount: int, weights: Ints, lower: Ints, upper: Ints) -> Level:

@@ -53,9 +53,9 @@ def distinct(names: Sequence[str], path: str) -> tuple[str, ...]:
     return tuple(names)
 
 
-def rows_where(mask: Bool, names: Sequence[str], most: int = 3) -> tuple[str, ...]:
-    """The names of the first `most` rows at which the mask holds."""
-    return tuple(names[int(row)] for row in np.flatnonzero(mask)[:most])
+def rows_where(mask: Bool, names: Sequence[str]) -> tuple[str, ...]:
+    """The names of the first three rows at which the mask holds."""
+    return tuple(names[int(row)] for row in np.flatnonzero(mask)[:3])
 
 
 def lookup(names: Iterable[str]) -> dict[str, int]:

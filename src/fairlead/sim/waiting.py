@@ -1,7 +1,7 @@
-"""Those that wait, kept in order as they come, so that a pass looks at the first of them and never at all.
+"""The waiting jobs, kept in order of arrival, so that a pass reads the first few of them and not the whole backlog.
 
-A bucket is what one queue and namespace wants of one priority and one need; within it jobs stand in the order in which
-they began to wait. A need that no node can meet is passed over as a whole.
+A bucket holds the jobs of one queue and namespace with one priority and one need, in the order in which they began to
+wait. A need that no node can meet is skipped as a whole.
 """
 
 from collections.abc import Collection, Iterator, Mapping

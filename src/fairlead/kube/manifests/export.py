@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from fairlead.engine.plan import Divided, Plan
-from fairlead.engine.site import Path, SitePlan
+from fairlead.engine.site_plan import Path, SitePlan
 from fairlead.kube.admission.rules import TierRules, requires_on_demand
 from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue

@@ -53,18 +53,14 @@ def place_group(
     group: NodeGroup,
     *,
     rank: Int | None = None,
-    within: Bool | None = None,
     also: Mapping[Reason, Bool] = NOTHING_MORE,
 ) -> Grouping:
     """Place as many of the group as the constraints allow, at most `need`.
 
-    `rank` is the natural rank of the node names, for callers that keep it; `within` restricts the nodes, `also` does
-    so with reasons.
+    `rank` is the natural rank of the node names, for callers that keep it; `also` are more filters, with their reasons.
     """
     rank = natural_rank(state.names) if rank is None else rank
     constraints = Constraints(state, group.shape, population, also)
-    if within is not None:
-        constraints.left[~within] = 0
     counts = _bulk(constraints, group, rank) if constraints.independent else _walk(constraints, group, rank)
     return Grouping(counts=counts, unplaced=group.need - int(counts.sum()), codes=constraints.codes())
 

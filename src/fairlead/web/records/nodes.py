@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from fairlead.engine.plan import Plan
-from fairlead.engine.site import SitePlan
+from fairlead.engine.site_plan import SitePlan
 from fairlead.model.columns import Int
 from fairlead.model.disks import DiskTable
 from fairlead.model.nodestate import ABSENT, NodeState

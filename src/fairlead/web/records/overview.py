@@ -9,7 +9,7 @@ import numpy as np
 from fairlead.engine.evenness import MILLION, evenness
 from fairlead.engine.plan import Plan
 from fairlead.engine.record import served
-from fairlead.engine.site import SitePlan
+from fairlead.engine.site_plan import SitePlan
 from fairlead.kernel.imbalance import jain
 from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Cure, Finding

@@ -6,7 +6,7 @@ from typing import Any
 
 from fairlead.engine.plan import Plan
 from fairlead.engine.records_queue import sharing_record
-from fairlead.engine.site import Path, SitePlan
+from fairlead.engine.site_plan import Path, SitePlan
 from fairlead.levels.queue.result import Sharing
 from fairlead.model.amounts import quantities
 from fairlead.model.queuestate import QueueEntry

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairlead.engine.plan import Plan
 from fairlead.engine.record import finding_record
-from fairlead.engine.site import SitePlan
+from fairlead.engine.site_plan import SitePlan
 from fairlead.engine.tier_parts import Tiers
 from fairlead.levels.node.constraints.labels import requirement_holds
 from fairlead.model.columns import Bool

@@ -5,7 +5,7 @@ from typing import Any
 from fairlead.engine.explain import workload_lines
 from fairlead.engine.plan import Plan
 from fairlead.engine.record import divided_record, path_record
-from fairlead.engine.site import Path, SitePlan
+from fairlead.engine.site_plan import Path, SitePlan
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.claimed import claimed_volumes
 from fairlead.model.amounts import quantities

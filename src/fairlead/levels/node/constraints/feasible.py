@@ -5,7 +5,6 @@ is thrown away. Filters that look at one node alone are evaluated once; those th
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 import numpy as np
@@ -108,28 +107,6 @@ class Constraints:
         if self._hard:
             passing[reasons.TOO_UNEVEN] = np.logical_and.reduce([each.allowed() for each in self._hard])
         return passing
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Feasibility:
-    """The filters' answer on a snapshot. `capacity` is 0 where a filter forbids the node."""
-
-    codes: Codes
-    capacity: Int
-    preference: Int
-    binding: Int
-
-
-def feasible(state: NodeState, shape: Shape, population: Population = NOBODY) -> Feasibility:
-    """Run every filter on every node."""
-    constraints = Constraints(state, shape, population)
-    codes = constraints.codes()
-    return Feasibility(
-        codes=codes,
-        capacity=np.where(codes == 0, constraints.left, 0),
-        preference=constraints.preference,
-        binding=constraints.binding,
-    )
 
 
 def rejections(codes: Codes, names: tuple[str, ...]) -> tuple[Rejection, ...]:
