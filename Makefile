@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants fuzz manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants fuzz image manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -83,6 +83,9 @@ fix: setup ## format and repair what can be repaired
 
 types: setup ## strict type check
 	@$(BIN)/mypy
+
+image: setup page ## the image of all components, with its bill of materials (BASE= an image with Python 3.11)
+	@$(BIN)/python -m tools.image.build $(if $(BASE),--base $(BASE)) $(if $(NAME),--name $(NAME))
 
 manifests: setup ## the schema of the chart's values and the kustomize folders, rendered from the chart
 	@$(BIN)/python -m tools.manifests

@@ -14,6 +14,8 @@ from pathlib import Path
 from tools.release import archives, plugin
 
 PAGE = Path("src/fairlead/web/static")
+COMMIT = Path("src/fairlead/COMMIT")
+"""Where an installed package finds the commit that it was built from (`fairlead version`)."""
 PARTS = ("app.js", "app.css")
 HOOKS = "import sys, setuptools.build_meta as hooks; out = sys.argv[1]; hooks.build_wheel(out); hooks.build_sdist(out)"
 
@@ -58,6 +60,13 @@ def stage(root: Path, folder: Path) -> None:
         if (root / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(root / name, folder / name)
+    (folder / COMMIT).write_text(f"{commit(root)}\n")
+
+
+def commit(root: Path) -> str:
+    """The commit of the checkout; marked where tracked files differ from it."""
+    changed = _git(root, "status", "--porcelain", "--untracked-files=no")
+    return _git(root, "rev-parse", "HEAD") + ("-changed" if changed else "")
 
 
 def _run_hooks(folder: Path, out: Path, moment: int) -> None:

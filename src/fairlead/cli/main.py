@@ -28,6 +28,7 @@ COMMANDS = {
     "queue": "Show what queues deserve and use, who waits and why, in a live cluster (queue).",
     "fleet": "Run the live scheduler of Karmada's bindings (fleet).",
     "storage": "Advise on Longhorn's storage replicas, or place them (disk).",
+    "version": "Say which version this is, of which commit, and what it was tested with.",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""
