@@ -12,11 +12,12 @@ from typing import Any
 import highspy
 
 from bench.measure import Report
-from fairlead.engine.tier_parts import Tiers, parts
+from fairlead.engine.tier_parts import parts
 from fairlead.levels.fleet.divide import divide
 from fairlead.model.clusters import cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, PriorDivision, Sticky
 from fairlead.model.shape import Shape
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 from fairlead.problems import balance, place, share
 from fairlead.text.documents import strict

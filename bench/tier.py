@@ -8,12 +8,12 @@ import msgspec
 from bench.measure import CPU, Report, ratio, side_by_side
 from fairlead.kube.admission import admit
 from fairlead.kube.admission.review import allow, decode
-from fairlead.kube.admission.rules import TierRules
 from fairlead.levels.tier.split import Policy, split
 from fairlead.live.webhook.ledger import Attempt, Knowledge, Listing, SlotLedger
 from fairlead.model.owners import HeldSlots, Owner, OwnerKind
+from fairlead.model.tiers import Tiers
 
-RULES, POLICY = TierRules(), Policy()
+RULES, POLICY = Tiers(), Policy()
 DEPLOYMENT = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=10, min_available="3")
 TURNS = 200
 

@@ -8,12 +8,12 @@ from typing import Annotated, Any, Literal, TypeVar
 import msgspec
 from msgspec import Meta
 
-from fairlead.kube.admission.rules import CAPACITY, TierRules
-from fairlead.kube.objects.affinity import TolerationSpec
-from fairlead.kube.objects.meta import RequirementSpec
-from fairlead.levels.tier.split import Policy
+from fairlead.engine.plan_settings import PlanSettings
+from fairlead.levels.tier.presets import TierChoice
 from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
+from fairlead.model.selectors import Operator, Requirement, Toleration
+from fairlead.model.tiers import Tiers
 from fairlead.text.documents import documents, strict
 
 API_VERSION = "fairlead.io/v1alpha1"
@@ -36,9 +36,9 @@ class NodeRule(Section, frozen=True):
         if (self.operator in ("In", "NotIn")) != bool(self.values):
             raise ValueError(f"operator {self.operator} with {len(self.values)} values; In and NotIn need values")
 
-    def requirement(self) -> RequirementSpec:
-        """The expression as it stands in a selector."""
-        return RequirementSpec(key=self.key, operator=self.operator, values=self.values)
+    def requirement(self) -> Requirement:
+        """The expression as a condition."""
+        return Requirement(self.key, Operator(self.operator), self.values)
 
 
 class TolerationRule(Section, frozen=True):
@@ -56,42 +56,55 @@ class TolerationRule(Section, frozen=True):
         if self.operator == "Equal" and not self.key:
             raise ValueError("operator Equal needs a key")
 
-    def toleration(self) -> TolerationSpec:
-        """The toleration as it stands in a pod."""
-        return TolerationSpec(
-            key=self.key,
-            operator=self.operator,
-            value=self.value,
-            effect=self.effect,
-            toleration_seconds=self.toleration_seconds,
-        )
+    def toleration(self) -> Toleration:
+        """The toleration as the levels know it."""
+        return Toleration(self.key, self.operator, self.value, self.effect, self.toleration_seconds)
+
+
+PresetName = Literal["fairlead", "gke-spot", "gke-preemptible", "gke-provisioning", "eks", "aks", "karpenter"]
 
 
 class TierSettings(Section, frozen=True):
     """How on-demand and spot nodes are told apart, and which rules apply.
 
-    Where on-demand nodes carry no label (GKE), `onDemandRequirement` says `operator: DoesNotExist`. Tolerations are
-    injected into pods that prefer spot.
+    Without a word the labels of the nodes decide (`levels/tier/presets.py`). `presets` names those to go by, none of
+    them for no tiers. `onDemandRequirement` and `spotRequirement` are conditions of your own; one of them alone
+    leaves the other at the seed's label. Tolerations are injected into pods that prefer spot.
     """
 
-    on_demand_requirement: NodeRule = NodeRule(key=CAPACITY, values=("on-demand",))
-    spot_requirement: NodeRule = NodeRule(key=CAPACITY, values=("spot",))
+    presets: tuple[PresetName, ...] | None = None
+    on_demand_requirement: NodeRule | None = None
+    spot_requirement: NodeRule | None = None
     spot_weight: Annotated[int, Meta(ge=1, le=100)] = 100
     spot_tolerations: tuple[TolerationRule, ...] = ()
     single_replica: bool = True
 
-    def rules(self) -> TierRules:
-        """The node rules of both tiers."""
-        return TierRules(
-            on_demand=self.on_demand_requirement.requirement(),
-            spot=self.spot_requirement.requirement(),
-            weight=self.spot_weight,
+    def __post_init__(self) -> None:
+        if self.presets is not None and self._given() is not None:
+            raise ValueError("presets beside onDemandRequirement or spotRequirement; expected one or the other")
+
+    def choice(self) -> TierChoice:
+        """What is set, for whoever knows the nodes."""
+        return TierChoice(
+            given=self._given(),
+            presets=self.presets,
             tolerations=tuple(each.toleration() for each in self.spot_tolerations),
+            weight=self.spot_weight,
+            single_replica=self.single_replica,
         )
 
-    def policy(self) -> Policy:
-        """The settings that the decision reads."""
-        return Policy(single_replica=self.single_replica)
+    def _given(self) -> Tiers | None:
+        if self.on_demand_requirement is None and self.spot_requirement is None:
+            return None
+        seed = Tiers()
+        return Tiers(
+            on_demand=_conditions(self.on_demand_requirement, seed.on_demand),
+            spot=_conditions(self.spot_requirement, seed.spot),
+        )
+
+
+def _conditions(rule: NodeRule | None, default: tuple[Requirement, ...]) -> tuple[Requirement, ...]:
+    return default if rule is None else (rule.requirement(),)
 
 
 class WebhookSettings(Section, frozen=True):
@@ -240,6 +253,10 @@ class Configuration(Section, frozen=True):
     scheduler: SchedulerSettings = SchedulerSettings()
     queue: QueueSettings = QueueSettings()
     storage: StorageSettings = StorageSettings()
+
+    def plan_settings(self) -> PlanSettings:
+        """What a plan goes by, so that it decides as the live components do."""
+        return PlanSettings(tiers=self.tier.choice(), strategy=self.scheduler.strategy)
 
 
 DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")

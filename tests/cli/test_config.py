@@ -8,6 +8,7 @@ from click.testing import CliRunner, Result
 
 from fairlead.cli.main import cli
 from fairlead.model.errors import InputError
+from fairlead.model.tiers import CAPACITY
 from fairlead.settings import DEFAULTS, TierSettings, read_configuration, read_tier
 
 HEAD = "apiVersion: fairlead.io/v1alpha1\nkind: Configuration\n"
@@ -33,17 +34,17 @@ def test_configuration_well_written_is_accepted(tmp_path: Path) -> None:
     path.write_text(HEAD)
     assert "a valid Configuration" in _run(path).stdout
     whole = json.loads(_run(path, "-o", "json").stdout)
-    assert whole["tier"]["onDemandRequirement"]["values"] == ["on-demand"]
+    assert whole["tier"]["presets"] is None
     assert "singleReplica: true" in _run(path, "-o", "yaml").stdout
 
 
 def test_tier_section_becomes_rules() -> None:
     """Requirements, tolerations, weight and switches arrive where they are used."""
     tier = read_configuration((HEAD + CLOUD).encode(), "c").tier
-    rules = tier.rules()
-    assert (rules.on_demand.operator, rules.spot.values, rules.weight) == ("DoesNotExist", ("true",), 50)
-    assert [each.operator for each in rules.tolerations] == ["Equal", "Exists"]
-    assert tier.policy().single_replica is False
+    tiers = tier.choice().tiers({CAPACITY})
+    assert ([each.operator for each in tiers.on_demand], tiers.spot[0].values) == (["DoesNotExist"], ("true",))
+    assert (tiers.weight, tiers.single_replica) == (50, False)
+    assert [each.operator for each in tiers.tolerations] == ["Equal", "Exists"]
     assert read_tier((HEAD + CLOUD).encode(), "c") == tier
     assert read_tier(b"singleReplica: false", "c") == TierSettings(single_replica=False)
     assert DEFAULTS.tier == TierSettings()

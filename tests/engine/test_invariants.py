@@ -10,7 +10,6 @@ from fairlead.engine import invariants, site
 from fairlead.engine.plan import plan
 from fairlead.engine.site import plan_site
 from fairlead.engine.site_plan import PartPath, SitePlan
-from fairlead.engine.tier_parts import Tiers
 from fairlead.model.errors import InvariantError
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population
@@ -32,7 +31,7 @@ HERE = Site(name="", nodes=NODES, population=Population(), workloads=(WORKLOAD,)
 
 def sound() -> SitePlan:
     """Four replicas on two nodes of four cores."""
-    return plan_site(HERE, [(WORKLOAD, 4)], Tiers())
+    return plan_site(HERE, [(WORKLOAD, 4)])
 
 
 def with_part(made: SitePlan, **fields: object) -> SitePlan:

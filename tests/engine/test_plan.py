@@ -12,7 +12,7 @@ from fairlead.engine.plan import plan
 from fairlead.engine.record import plan_record, use_record
 from fairlead.engine.site import plan_site
 from fairlead.engine.site_plan import Path, SitePlan, spots
-from fairlead.engine.tier_parts import Tiers, parts
+from fairlead.engine.tier_parts import parts
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.model.clusters import cluster_table
 from fairlead.model.columns import ints
@@ -22,6 +22,7 @@ from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
 from fairlead.model.shape import Shape
 from fairlead.model.snapshot import Site, Snapshot
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 
 CPU = 1000
@@ -63,7 +64,7 @@ def placed(path: Path, given_site: Site) -> dict[str, dict[str, int]]:
 
 def planned(given_site: Site, *workloads: Workload) -> SitePlan:
     """Plan workloads with the replicas they ask for."""
-    return plan_site(given_site, [(each, each.replicas) for each in workloads], Tiers())
+    return plan_site(given_site, [(each, each.replicas) for each in workloads])
 
 
 def test_tiers_lead_the_first_replicas_to_on_demand_and_the_rest_to_spot() -> None:

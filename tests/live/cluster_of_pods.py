@@ -9,13 +9,12 @@ from typing import Any
 import msgspec
 
 from fairlead.kube.admission.review import decode, patch_of
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from fairlead.kube.watch import Reflector
-from fairlead.levels.tier.split import Policy
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.service import Mutator
@@ -46,8 +45,8 @@ class Process:
         self.tasks = [asyncio.create_task(each.run()) for each in (pods, *owners.reflectors)]
         await asyncio.gather(*(each.synced.wait() for each in (pods, *owners.reflectors)))
         store = LedgerStore(self.client, "fairlead")
-        self.counter = Counter(self.client, store, owners, memory, Policy(), clock=clock)
-        self.mutator = Mutator(owners, self.counter, TierRules(), Policy(), clock=clock, patience=patience)
+        self.counter = Counter(self.client, store, owners, memory, LiveTiers(), clock=clock)
+        self.mutator = Mutator(owners, self.counter, LiveTiers(), clock=clock, patience=patience)
         return self
 
     async def stop(self) -> None:

@@ -8,11 +8,10 @@ import msgspec
 import pytest
 
 from fairlead.kube.admission.review import ReviewRequest, decode
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
-from fairlead.levels.tier.split import Policy
 from fairlead.live.webhook.counting import CountingError
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.service import Mutator
 from tests.kube.virtual import run
 from tests.live.cluster_of_pods import Shop, shop
@@ -215,7 +214,7 @@ def test_shadow_decides_and_writes_nothing() -> None:
         process = this.processes[0]
         clock = asyncio.get_running_loop().time
         mutator = Mutator(
-            process.owners, process.counter, TierRules(), Policy(), clock=clock, patience=1.0, gated=True, shadow=True
+            process.owners, process.counter, LiveTiers(), clock=clock, patience=1.0, gated=True, shadow=True
         )
         answer = (await mutator.answer(_request()))["response"]
         assert answer["auditAnnotations"]["tier"] == "on-demand"

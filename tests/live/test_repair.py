@@ -9,19 +9,19 @@ import pytest
 from click.testing import CliRunner
 
 from fairlead.cli.tiers import report
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS
-from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.webhook.census import Member, WorkloadTiers, census, tier_of
+from fairlead.live.webhook.census import Member, WorkloadTiers, census
 from fairlead.live.webhook.census_objects import read_objects
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.repair import Repair, candidate, waits_for_itself
 from fairlead.model.owners import OwnerKind
+from fairlead.model.selectors import Operator, Requirement
+from fairlead.model.tiers import Tiers
 from tests.kube.virtual import run
 from tests.tier.pods import NODES as LABELS
 from tests.tier.pods import pod, reference, stored_pod, web, workload
@@ -93,16 +93,16 @@ def test_rollout_that_waits_for_its_own_old_pods_is_seen() -> None:
 
 def test_tier_of_a_node_follows_the_rules() -> None:
     """Also where on-demand nodes carry no label."""
-    assert [tier_of(LABELS[name], TierRules()) for name in ("od-a", "spot-a", "plain-a")] == [
+    assert [Tiers().of(LABELS[name]) for name in ("od-a", "spot-a", "plain-a")] == [
         "on-demand",
         "spot",
         "other",
     ]
-    cloud = TierRules(
-        on_demand=RequirementSpec(key="spot", operator="DoesNotExist"),
-        spot=RequirementSpec(key="spot", operator="In", values=("true",)),
+    cloud = Tiers(
+        on_demand=(Requirement("spot", Operator("DoesNotExist")),),
+        spot=(Requirement("spot", Operator("In"), ("true",)),),
     )
-    assert [tier_of(labels, cloud) for labels in ({}, {"spot": "true"}, {"spot": "no"})] == [
+    assert [cloud.of(labels) for labels in ({}, {"spot": "true"}, {"spot": "no"})] == [
         "on-demand",
         "spot",
         "other",
@@ -144,8 +144,7 @@ class Town:
             client,
             evictions,
             self.recorder,
-            TierRules(),
-            Policy(),
+            LiveTiers(),
             leads=lambda: True,
             clock=clock,
             period=30.0,
@@ -174,7 +173,7 @@ def test_census_tells_who_runs_where() -> None:
         done = stored_pod("rs-1", "on-demand", phase="Failed")
         done["metadata"] |= {"name": "done"}
         town.api.put(PODS, done)
-        standings = census(await read_objects(Client(town.api)), TierRules(), Policy())
+        standings = census(await read_objects(Client(town.api)), Tiers())
         record = report(standings)
         database, shop = record["workloads"]
         assert database | {"name": "db", "target": None, "pending": 1, "below": False} == database

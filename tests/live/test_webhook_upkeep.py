@@ -8,22 +8,22 @@ from typing import Any
 import pytest
 
 from fairlead.kube.admission import patches
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
-from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS
 from fairlead.live.webhook.janitor import Janitor
 from fairlead.live.webhook.ledger import SlotLedger
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
+from fairlead.model.tiers import Tiers
 from tests.kube.virtual import run
 from tests.tier.pods import patched, web, web_pod
 
@@ -53,8 +53,7 @@ class Upkeep:
             self.client,
             store,
             self.owners,
-            TierRules(),
-            Policy(),
+            LiveTiers(),
             pods=self._marked,
             leads=lambda: True,
             pulse=Pulse(clock),
@@ -99,12 +98,12 @@ def _play(play: Callable[[Upkeep], Awaitable[None]], *, replicas: int = 4, minim
 
 def _granted(slot: str) -> dict[str, Any]:
     made = web_pod()
-    return patched(made, patches.on_demand(made, TierRules(), slot=slot, selector=False))
+    return patched(made, patches.on_demand(made, Tiers(), slot=slot, selector=False))
 
 
 def _spot() -> dict[str, Any]:
     made = web_pod()
-    return patched(made, patches.spot(made, TierRules()))
+    return patched(made, patches.spot(made, Tiers()))
 
 
 def _put_ledger(api: FakeApi, *granted: str, seen: tuple[str, ...] = ()) -> None:

@@ -8,15 +8,16 @@ from hypothesis import strategies as st
 
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.labels import LabelSet, of_requirement
-from fairlead.kube.admission.rules import TierRules, pin_of, requires_on_demand
+from fairlead.kube.admission.rules import pin_of, requires_on_demand
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.tier.split import Policy, TierVerdict, split
 from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
+from fairlead.model.tiers import Tiers
 from tests.tier.pods import CAPACITY, NODES, eligible, patched, web_pod
 
-RULES = TierRules()
+RULES = Tiers()
 VALUES = ("on-demand", "spot", "other")
 
 capacity = st.one_of(

@@ -4,9 +4,9 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from fairlead.engine.tier_parts import Tiers
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 from fairlead.sim.events import Arrival
 from fairlead.sim.jobs import SimJob

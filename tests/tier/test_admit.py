@@ -7,18 +7,19 @@ import pytest
 
 from fairlead.kube.admission import admit
 from fairlead.kube.admission.review import ReviewRequest, decode, patch_of
-from fairlead.kube.admission.rules import TierRules, pin_of, requires_on_demand
+from fairlead.kube.admission.rules import pin_of, requires_on_demand
 from fairlead.kube.admission.validate import validate
-from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Policy as TierPolicy
 from fairlead.levels.tier.split import Split, TierVerdict, split
 from fairlead.model.errors import InputError
 from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
+from fairlead.model.selectors import Operator, Requirement
+from fairlead.model.tiers import Tiers
 from tests.tier.pods import pod, reference, review, web_pod, workload
 
-RULES = TierRules()
+RULES = Tiers()
 
 
 def _request(obj: Any, **more: Any) -> ReviewRequest:
@@ -189,16 +190,16 @@ def test_second_call_for_a_granted_pod_changes_nothing() -> None:
 @pytest.mark.parametrize(
     ("requirement", "selector", "want"),
     [
-        (RequirementSpec(key="spot", operator="DoesNotExist"), {"spot": "true"}, TierPin.ELSEWHERE),
-        (RequirementSpec(key="type", operator="NotIn", values=("spot",)), {"type": "od"}, TierPin.ON_DEMAND),
-        (RequirementSpec(key="type", operator="NotIn", values=("spot",)), {"type": "spot"}, TierPin.ELSEWHERE),
-        (RequirementSpec(key="type", operator="Exists"), {"other": "x"}, TierPin.NONE),
+        (Requirement("spot", Operator("DoesNotExist")), {"spot": "true"}, TierPin.ELSEWHERE),
+        (Requirement("type", Operator("NotIn"), ("spot",)), {"type": "od"}, TierPin.ON_DEMAND),
+        (Requirement("type", Operator("NotIn"), ("spot",)), {"type": "spot"}, TierPin.ELSEWHERE),
+        (Requirement("type", Operator("Exists")), {"other": "x"}, TierPin.NONE),
     ],
 )
-def test_pins_follow_the_configured_rule(requirement: RequirementSpec, selector: dict[str, str], want: TierPin) -> None:
+def test_pins_follow_the_configured_rule(requirement: Requirement, selector: dict[str, str], want: TierPin) -> None:
     """Whatever tells the tiers apart, a node selector that settles it is a pin."""
     spec = msgspec.convert(web_pod(spec={"nodeSelector": selector}), Pod).spec
-    assert want is pin_of(spec, TierRules(on_demand=requirement))
+    assert want is pin_of(spec, Tiers(on_demand=(requirement,)))
 
 
 def test_named_node_is_a_pin_and_no_slot() -> None:

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from fairlead.kube.admission import patches
-from fairlead.kube.admission.rules import TierRules
-from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, TolerationSpec
-from fairlead.kube.objects.meta import RequirementSpec
+from fairlead.kube.objects.affinity import PREFERRED, REQUIRED
+from fairlead.model.selectors import Operator, Requirement, Toleration
+from fairlead.model.tiers import Tiers
 from tests.tier.pods import ON_DEMAND_TERM, SPOT_TERM, node_affinity, patched, pod, web_pod
 
-RULES = TierRules()
+RULES = Tiers()
 ON_DEMAND = ON_DEMAND_TERM["matchExpressions"][0]
 ZONE_A = {"key": "zone", "operator": "In", "values": ["a"]}
 
@@ -73,9 +73,7 @@ def test_preferred_term_is_appended_once() -> None:
 
 def test_spot_tolerations_are_injected_once() -> None:
     """Configured tolerations join those of the user; one that is there already is not repeated."""
-    rules = TierRules(
-        tolerations=(TolerationSpec(key="spot", operator="Exists"), TolerationSpec(key="own", operator="Exists"))
-    )
+    rules = Tiers(tolerations=(Toleration("spot", "Exists"), Toleration("own", "Exists")))
     before = web_pod(spec={"tolerations": [{"key": "own", "operator": "Exists"}]})
     after = patched(before, patches.spot(before, rules))
     assert after["spec"]["tolerations"] == [{"key": "own", "operator": "Exists"}, {"key": "spot", "operator": "Exists"}]
@@ -103,7 +101,7 @@ def test_foreign_slot_is_taken_off_a_spot_pod() -> None:
 
 def test_selector_form_falls_back_to_a_term() -> None:
     """A rule that no node selector can say is written as a term, even for a single replica."""
-    rules = TierRules(on_demand=RequirementSpec(key="cloud/spot", operator="DoesNotExist"))
+    rules = Tiers(on_demand=(Requirement("cloud/spot", Operator("DoesNotExist")),))
     before = web_pod()
     after = patched(before, patches.on_demand(before, rules, slot="s", selector=True))
     want = [{"matchExpressions": [{"key": "cloud/spot", "operator": "DoesNotExist"}]}]

@@ -5,6 +5,7 @@ from typing import Any
 
 import click
 
+from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
 from fairlead.model.errors import InputError
@@ -21,15 +22,16 @@ Examples:
 )
 @click.argument("before")
 @click.argument("after")
+@config_option
 @output_option()
-def command(before: str, after: str, output: str | None) -> int:
+def command(before: str, after: str, config: str | None, output: str | None) -> int:
     """Show what changes from BEFORE to AFTER: moves, what is gained and what is lost.
 
     Each is a plan (the JSON of `fairlead plan -o json`) or manifests, which are planned first.
     """
     from fairlead.engine.compare import compare
 
-    record = compare(_plan(before), _plan(after))
+    record = compare(_plan(before, config), _plan(after, config))
     form = chosen(output)
     if form == "table":
         from fairlead.cli.changes import draw_changes
@@ -40,7 +42,7 @@ def command(before: str, after: str, output: str | None) -> int:
     return EXIT_OK
 
 
-def _plan(source: str) -> dict[str, Any]:
+def _plan(source: str, config: str | None) -> dict[str, Any]:
     """The record of a plan: read where the file is one, made where it is manifests."""
     from fairlead.cli.plan import read
     from fairlead.cli.verb import read as read_bytes
@@ -53,7 +55,7 @@ def _plan(source: str) -> dict[str, Any]:
             if isinstance(document, Document) and isinstance(document.value, dict) and "sites" in document.value:
                 return _checked(document.value, source)
             break
-    _, view = read((source,), strict=False)
+    _, view = read((source,), strict=False, settings=plan_settings(config))
     return plan_record(plan(view))
 
 

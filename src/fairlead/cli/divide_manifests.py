@@ -89,13 +89,12 @@ def _bindings(found: "Catalogue") -> list["DivisionAsk | InputError"]:
 
 
 def _workloads(found: "Catalogue") -> list["DivisionAsk | InputError"]:
-    from fairlead.kube.admission.rules import TierRules
     from fairlead.kube.manifests.fleet import binding_of, division_ask
     from fairlead.kube.manifests.workloads import Reader
 
     asks = (
         division_ask(found, workload)
-        for workload in Reader(found, TierRules()).controllers(found, "")
+        for workload in Reader(found).controllers(found, "")
         if binding_of(found, workload) is None
     )
     return [ask for ask in asks if ask is not None]

@@ -4,6 +4,7 @@ import asyncio
 
 import click
 
+from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import FORMATS, json_text, yaml_text
@@ -34,6 +35,7 @@ Examples:
 )
 @click.option("--cluster", is_flag=True, help="Explain the live cluster; a pod as the live scheduler sees it.")
 @cluster_options
+@config_option
 @click.option(
     "--why-not", default="", metavar="TARGET", help="Why it gets no (more) replicas on this node, cluster or NODE/DISK."
 )
@@ -41,7 +43,14 @@ Examples:
     "-o", "--output", type=click.Choice(FORMATS), default="table", help="Sentences, or the same as a JSON or YAML list."
 )
 def command(
-    what: str, sources: tuple[str, ...], cluster: bool, kubeconfig: str, context: str, why_not: str, output: str
+    what: str,
+    sources: tuple[str, ...],
+    cluster: bool,
+    kubeconfig: str,
+    context: str,
+    config: str | None,
+    why_not: str,
+    output: str,
 ) -> int:
     """Say why WHAT is planned as it is: a workload, node/NAME, pod/NAME, volume/NAME, or volumes.
 
@@ -50,14 +59,16 @@ def command(
     """
     if not sources and not cluster:
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
+    settings = plan_settings(config)
     if cluster and what.startswith("pod/") and not (sources or why_not):
-        _print(_live_pod(what.removeprefix("pod/"), kubeconfig, context), output)
+        _print(_live_pod(what.removeprefix("pod/"), kubeconfig, context, settings.strategy), output)
         return EXIT_OK
     from fairlead.cli.plan import read
     from fairlead.engine.plan import plan
     from fairlead.kube.manifests.records import explain_answer
 
-    found, view = read(sources, strict=False, live=collected(kubeconfig, context) if cluster else ())
+    live = collected(kubeconfig, context) if cluster else ()
+    found, view = read(sources, strict=False, settings=settings, live=live)
     lines = explain_answer(found, plan(view), what, why_not)
     _print(lines, output)
     return EXIT_OK
@@ -69,7 +80,7 @@ def _print(lines: tuple[str, ...], output: str) -> None:
     )
 
 
-def _live_pod(name: str, kubeconfig: str, context: str) -> tuple[str, ...]:
+def _live_pod(name: str, kubeconfig: str, context: str, strategy: str) -> tuple[str, ...]:
     """A pod of the live cluster, NAME in the namespace `default` or NAMESPACE/NAME."""
     from fairlead.kube.config import load
     from fairlead.kube.wire.http import connect
@@ -80,7 +91,7 @@ def _live_pod(name: str, kubeconfig: str, context: str) -> tuple[str, ...]:
     async def asked() -> tuple[str, ...]:
         client = connect(load(kubeconfig_path=kubeconfig, context=context))
         try:
-            return sentences(await look(client, namespace or "default", short))
+            return sentences(await look(client, namespace or "default", short, strategy))
         finally:
             await client.close()
 

@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from fairlead.engine.plan import Plan
+    from fairlead.engine.plan_settings import PlanSettings
     from fairlead.kube.manifests.catalogue import Catalogue
     from fairlead.kube.manifests.load import Manifest
     from fairlead.model.snapshot import Snapshot
@@ -41,6 +43,7 @@ Examples:
 )
 @click.option("--cluster", is_flag=True, help="Plan the live cluster, with whatever -f adds.")
 @cluster_options
+@config_option
 @click.option("--drain", multiple=True, metavar="NODE", help="What if: empty this node (repeatable).")
 @click.option(
     "--lose", multiple=True, metavar="LABEL=VALUE", help="What if: lose all nodes with this label, such as zone=a."
@@ -58,6 +61,7 @@ def command(
     cluster: bool,
     kubeconfig: str,
     context: str,
+    config: str | None,
     drain: tuple[str, ...],
     lose: tuple[str, ...],
     add_nodes: int | None,
@@ -84,7 +88,7 @@ def command(
     asked = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
     live = collected(kubeconfig, context) if cluster else []
     with progress() as on_progress:
-        found, view = read(sources, strict=strict, live=live, on_progress=on_progress)
+        found, view = read(sources, strict=strict, live=live, settings=plan_settings(config), on_progress=on_progress)
         changed = apply(view, asked)
         decided = plan(view, on_progress=on_progress)
         then = plan(changed, on_progress=on_progress) if changed is not view else decided
@@ -112,7 +116,12 @@ def command(
 
 
 def read(
-    sources: tuple[str, ...], *, strict: bool, live: "Sequence[Manifest]" = (), on_progress: OnProgress = no_progress
+    sources: tuple[str, ...],
+    *,
+    strict: bool,
+    settings: "PlanSettings",
+    live: "Sequence[Manifest]" = (),
+    on_progress: OnProgress = no_progress,
 ) -> tuple["Catalogue", "Snapshot"]:
     """The snapshot of the sources and of what was read live.
 
@@ -120,9 +129,12 @@ def read(
     """
     from fairlead.kube.manifests.view import viewed
 
+    def warn(words: str) -> None:
+        click.echo(f"fairlead: {words}", err=True)
+
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
-    found, view = viewed(sources, live, on_progress, warn=lambda words: click.echo(f"fairlead: {words}", err=True))
+    found, view = viewed(sources, live, on_progress, warn, settings)
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)
     if found.errors and (strict or not found.objects):

@@ -9,6 +9,7 @@ from rich.table import Table
 from fairlead.engine.evenness import evenness, node_use
 from fairlead.engine.record import served
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
+from fairlead.engine.tier_parts import tier_names
 from fairlead.model.amounts import bytes_text, quantities
 from fairlead.model.order import natural_key
 
@@ -149,6 +150,8 @@ def _nodes(screen: "Console", plan: SitePlan) -> None:
     if names and len(names) <= MOST_NODES:
         _bars(screen, plan, names)
     if names:
+        site = plan.site
+        screen.print(site.tiers.sentence(tier_names(site.nodes, site.tiers)), markup=False)
         even = f"{evenness(plan.before):.2f} → {evenness(plan.after):.2f}"
         fair = " → ".join(f"{each:.2f}" for each in served(plan))
         screen.print(f"Evenness of nodes {even}, fairness of namespaces {fair} [dim](1 is even)[/dim]")

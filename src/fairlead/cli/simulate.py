@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
@@ -14,6 +15,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress
 
 if TYPE_CHECKING:
+    from fairlead.engine.plan_settings import PlanSettings
     from fairlead.model.snapshot import Site
     from fairlead.sim.events import Arrival, Timeline
     from fairlead.sim.policy import SimPolicy
@@ -39,6 +41,7 @@ Policies that are always there: communism, global-greedy, most-free, spread, bin
 @click.option("--trace", default="", metavar="FILE", help="Arrivals in CSV, besides those of the scenario.")
 @click.option("--seed", type=int, default=None, help="Another seed than the scenario's.")
 @click.option("--until", default="", metavar="TIME", help="Another end than the scenario's, such as 90m.")
+@config_option
 @click.option("--html", default="", metavar="FILE", help="Write a report with charts, in one file.")
 @output_option()
 def command(
@@ -47,6 +50,7 @@ def command(
     trace: str,
     seed: int | None,
     until: str,
+    config: str | None,
     html: str,
     output: str | None,
 ) -> int:
@@ -58,7 +62,7 @@ def command(
     from fairlead.sim.film import Film
     from fairlead.sim.run import run
 
-    told = story_of(scenario, trace, seed, until)
+    told = story_of(scenario, trace, seed, until, config)
     chosen_policies = policies_of(policies)
     runs: list[Run] = []
     films = {policy.name: Film(told) for policy in chosen_policies} if html else {}
@@ -84,7 +88,7 @@ def follow(drawn: OnProgress, name: str, until_ms: int, now: int) -> None:
     drawn(name, now, until_ms)
 
 
-def story_of(source: str, trace: str, seed: int | None, until: str) -> "Timeline":
+def story_of(source: str, trace: str, seed: int | None, until: str, config: str | None = None) -> "Timeline":
     """The scenario of a file, ready to run."""
     from fairlead.sim.durations import milliseconds
     from fairlead.sim.scenario import scenario_of
@@ -101,9 +105,10 @@ def story_of(source: str, trace: str, seed: int | None, until: str) -> "Timeline
         *(_trace(str(beside / written.trace)) if written.trace else []),
         *(_trace(trace) if trace else []),
     ]
-    site = _site(tuple(str(beside / each) for each in written.manifests)) if written.manifests else None
+    settings = plan_settings(config)
+    site = _site(tuple(str(beside / each) for each in written.manifests), settings) if written.manifests else None
     try:
-        return story(written, site=site, trace=arrivals, seed=seed, until_ms=until_ms)
+        return story(written, site=site, trace=arrivals, seed=seed, until_ms=until_ms, choice=settings.tiers)
     except InputError as error:
         raise (error.within(place) if error.path.startswith("$") else error) from None
 
@@ -134,10 +139,10 @@ def _trace(source: str) -> "list[Arrival]":
     return arrivals
 
 
-def _site(sources: tuple[str, ...]) -> "Site":
+def _site(sources: tuple[str, ...], settings: "PlanSettings") -> "Site":
     from fairlead.cli.plan import read as read_manifests
 
-    _, view = read_manifests(sources, strict=True)
+    _, view = read_manifests(sources, strict=True, settings=settings)
     if len(view.sites) != 1 or view.divided:
         names = ", ".join(site.name for site in view.sites)
         raise InputError(

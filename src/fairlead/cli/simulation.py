@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 from rich.table import Table
 
+from fairlead.engine.tier_parts import tier_names
 from fairlead.sim.durations import span_text
 
 if TYPE_CHECKING:
@@ -25,6 +26,7 @@ def draw(screen: "Console", told: "Timeline", runs: "Sequence[Run]") -> None:
         f"{len(told.arrivals)} arrivals, {outages} nodes lost on the way, seed {told.seed}",
         markup=False,
     )
+    screen.print(told.tiers.sentence(tier_names(told.nodes, told.tiers)), markup=False)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     for each in runs:

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from fairlead.kube.admission.admit import Asking
     from fairlead.kube.admission.review import Review, ReviewRequest
     from fairlead.kube.manifests.tier import Existing
+    from fairlead.levels.tier.presets import TierChoice
     from fairlead.levels.tier.split import Split
-    from fairlead.settings import TierSettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,26 +31,26 @@ class Answered:
 class _Splitting:
     """The verb over one state and one configuration."""
 
-    def __init__(self, existing: "Existing", tier: "TierSettings", explain: bool) -> None:
+    def __init__(self, existing: "Existing", choice: "TierChoice", explain: bool) -> None:
         from fairlead.kube.admission.review import Review
 
         self.PROBLEM = Review
         self.existing = existing
-        self.tier = tier
+        self.tiers = choice.tiers(existing.node_labels)
         self.explain = explain
 
     def solve(self, review: "Review", /) -> Any:
         from fairlead.kube.admission import admit
         from fairlead.kube.admission.validate import KINDS, validate
 
-        request, rules = review.request, self.tier.rules()
+        request, tiers = review.request, self.tiers
         if _kind(request) in KINDS:
             return Answered(validate(request))
-        asking = admit.begin(request, rules)
+        asking = admit.begin(request, tiers)
         if not isinstance(asking, admit.Asking):
-            return Answered(admit.answer(request, None, asking, rules), asking)
+            return Answered(admit.answer(request, None, asking, tiers), asking)
         decision = self._decide(asking)
-        return Answered(admit.answer(request, asking, decision, rules), decision)
+        return Answered(admit.answer(request, asking, decision, tiers), decision)
 
     def answer(self, review: "Review", answered: Answered, /) -> dict[str, Any]:
         if self.explain and answered.decision is not None:
@@ -61,7 +61,7 @@ class _Splitting:
 
     def _decide(self, asking: "Asking") -> "Split":
         from fairlead.kube.admission.admit import holds_slot, resolve
-        from fairlead.levels.tier.split import Split, split
+        from fairlead.levels.tier.split import Split, policy_of, split
         from fairlead.model.owners import HeldSlots
 
         steps = resolve(asking)
@@ -74,9 +74,9 @@ class _Splitting:
                 break
         if isinstance(owner, Split):
             return owner
-        rules, uid = self.tier.rules(), asking.controller.uid
-        stored = sum(holds_slot(pod, uid, rules) for pod in self.existing.pods)
-        return split(asking.newcomer, owner, HeldSlots(stored=stored), self.tier.policy())
+        uid = asking.controller.uid
+        stored = sum(holds_slot(pod, uid, self.tiers) for pod in self.existing.pods)
+        return split(asking.newcomer, owner, HeldSlots(stored=stored), policy_of(self.tiers))
 
 
 @click.command(
@@ -89,9 +89,11 @@ Examples:
   kubectl get deploy,rs,sts,pods -A -o json > state.json && fairlead split -f review.json --state state.json
 
 \b
-The state holds the Deployments, ReplicaSets, StatefulSets and Pods that exist. A Pod holds a slot if it is active,
-has the ReplicaSet as controller and its spec requires on-demand nodes. Reviews of Deployments and StatefulSets
-are answered as the validating endpoint does. The exit code is 0 whenever a review is answered.
+The state holds the Deployments, ReplicaSets, StatefulSets, Pods and Nodes that exist. Nodes show by which label
+on-demand and spot are told apart; without any the configured label holds, or node.kubernetes.io/capacity. A Pod
+holds a slot if it is active, has the ReplicaSet as controller and its spec requires on-demand nodes.
+Reviews of Deployments and StatefulSets are answered as the validating endpoint does. The exit code is 0 whenever a
+review is answered.
 """,
 )
 @verb.file_option("An AdmissionReview in JSON or YAML")
@@ -104,7 +106,7 @@ def command(source: str, state: str | None, config: str | None, explain: bool, o
     from fairlead.kube.manifests.tier import Existing, read_existing
 
     existing = read_existing(verb.read(state), state) if state else Existing()
-    splitting = _Splitting(existing, _tier(config), explain)
+    splitting = _Splitting(existing, _choice(config), explain)
     return verb.run(splitting, source, output, _table)
 
 
@@ -114,10 +116,10 @@ def _kind(request: "ReviewRequest") -> str:
     return request.kind.kind or str(shown or "")
 
 
-def _tier(config: str | None) -> "TierSettings":
+def _choice(config: str | None) -> "TierChoice":
     from fairlead.settings import DEFAULTS, read_tier
 
-    return read_tier(verb.read(config), config) if config else DEFAULTS.tier
+    return (read_tier(verb.read(config), config) if config else DEFAULTS.tier).choice()
 
 
 def _table(screen: "Console", review: "Review", answered: Answered) -> None:

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from fairlead.cli import verb
+from fairlead.cli.configured import config_option, configuration
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ REQUIRED are replicas bound to on-demand nodes; a workload with fewer of them th
 )
 @click.option("-n", "--namespace", default="", help="One namespace.  [default: all]")
 @click.option("--all", "everything", is_flag=True, help="Also workloads that ask for no minimum.")
-@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
+@config_option
 @click.option("--kubeconfig", metavar="FILE", default="", help="Else KUBECONFIG, ~/.kube/config, or the pod's account.")
 @click.option("--context", metavar="NAME", default="", help="A context of the kubeconfig.  [default: the current one]")
 @output_option()
@@ -36,13 +36,13 @@ def command(
     """Show where the replicas of each workload run, and the share of them off on-demand nodes."""
     import asyncio
 
-    from fairlead.live.webhook.census import census
-    from fairlead.settings import DEFAULTS, read_configuration
+    from fairlead.live.webhook.census import census, tiers_of
 
-    tier = (read_configuration(verb.read(config), config) if config else DEFAULTS).tier
+    choice = configuration(config).tier.choice()
     objects = asyncio.run(_objects(kubeconfig, context, namespace))
-    standings = [each for each in census(objects, tier.rules(), tier.policy()) if everything or each.target is not None]
-    record = report(standings)
+    tiers, told = tiers_of(objects, choice)
+    standings = [each for each in census(objects, tiers) if everything or each.target is not None]
+    record = {"tiers": told, **report(standings)}
     form = chosen(output)
     if form == "table":
         _table(record)
@@ -100,6 +100,7 @@ def _table(record: dict[str, Any]) -> None:
         numbers = [row[each] for each in ("replicas", "target", "required", "onDemand", "spot", "other", "pending")]
         cells = ["-" if number is None else str(number) for number in numbers]
         table.add_row(row["namespace"], f"{row['kind']}/{row['name']}", *cells, "below" if row["below"] else "")
+    screen.print(record["tiers"], markup=False)
     screen.print(table)
     screen.print(
         f"{record['offOnDemand']} of {record['placed']} replicas on nodes are off on-demand nodes"

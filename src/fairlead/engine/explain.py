@@ -9,6 +9,7 @@ from fairlead.engine import explain_disk, explain_fleet
 from fairlead.engine.plan import Plan
 from fairlead.engine.site import heights
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
+from fairlead.engine.tier_parts import tier_names
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.feasible import Constraints
 from fairlead.levels.node.heights import PARTS
@@ -122,7 +123,7 @@ def _path(site: SitePlan, path: Path) -> Iterator[str]:
     where = f" on cluster {site.site.name}" if site.site.name else ""
     running = sum(part.part.running for part in path.parts)
     yield f"{path.workload.kind} {path.workload.title}{where}: {path.replicas} replicas, {running} running already"
-    yield from _tier(path)
+    yield from _tier(site, path)
     yield from _queue(site, path)
     for part in path.parts:
         if part.part.need:
@@ -131,8 +132,10 @@ def _path(site: SitePlan, path: Path) -> Iterator[str]:
         yield f"  {_finding(finding)}"
 
 
-def _tier(path: Path) -> Iterator[str]:
-    split = path.split
+def _tier(site: SitePlan, path: Path) -> Iterator[str]:
+    split, tiers = path.split, site.site.tiers
+    if path.workload.tiered:
+        yield f"  {tiers.sentence(tier_names(site.site.nodes, tiers))}"
     if split.target is not None:
         needs = {part.part.tier: part.part.need for part in path.parts}
         yield (

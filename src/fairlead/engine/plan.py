@@ -13,7 +13,6 @@ from dataclasses import dataclass
 from fairlead.engine import reasons
 from fairlead.engine.site import plan_site
 from fairlead.engine.site_plan import SitePlan
-from fairlead.engine.tier_parts import Tiers
 from fairlead.levels.disk.balance import Balance, balance
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.model.division import DivisionAsk
@@ -50,12 +49,11 @@ class Plan:
         )
 
 
-def plan(snapshot: Snapshot, tiers: Tiers | None = None, on_progress: OnProgress = no_progress) -> Plan:
+def plan(snapshot: Snapshot, on_progress: OnProgress = no_progress) -> Plan:
     """Decide everything that the snapshot asks for. The same snapshot gives the same plan.
 
     `on_progress` follows the workloads that are being placed.
     """
-    tiers = tiers or Tiers()
     names = {site.name for site in snapshot.sites}
     divided = tuple(_divide(workload, ask, names) for workload, ask in snapshot.divided)
     sites = tuple(
@@ -65,7 +63,6 @@ def plan(snapshot: Snapshot, tiers: Tiers | None = None, on_progress: OnProgress
                 *((workload, workload.replicas) for workload in site.workloads),
                 *((each.workload, each.division.placements.get(site.name, 0)) for each in divided),
             ],
-            tiers,
             on_progress,
         )
         for site in snapshot.sites

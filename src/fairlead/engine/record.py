@@ -7,6 +7,7 @@ import numpy as np
 from fairlead.engine.evenness import evenness, fairness, node_use
 from fairlead.engine.plan import Divided, Plan
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
+from fairlead.engine.tier_parts import tier_names
 from fairlead.levels.disk.balance import Balance
 from fairlead.model.amounts import WHOLE, quantities
 from fairlead.model.columns import Int, ints, totals
@@ -14,6 +15,7 @@ from fairlead.model.decision import trace_record
 from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Finding
 from fairlead.model.snapshot import Site
+from fairlead.model.tiers import ON_DEMAND, OTHER, SPOT
 
 
 def plan_record(plan: Plan) -> dict[str, Any]:
@@ -48,6 +50,13 @@ def divided_record(each: Divided) -> dict[str, Any]:
     }
 
 
+def tiers_record(site: Site) -> dict[str, Any]:
+    """By which labels the nodes of a site are told apart, and how many are of each tier."""
+    names = tier_names(site.nodes, site.tiers)
+    counts = {"onDemand": names.count(ON_DEMAND), "spot": names.count(SPOT), "other": names.count(OTHER)}
+    return {"labels": list(site.tiers.keys), **counts}
+
+
 def site_record(plan: SitePlan) -> dict[str, Any]:
     """One site: its workloads, its queues, and how even its nodes are before and after."""
     names = plan.site.nodes.names
@@ -55,6 +64,7 @@ def site_record(plan: SitePlan) -> dict[str, Any]:
         "cluster": plan.site.name,
         "nodes": len(names),
         "openNodes": int((~plan.after.unschedulable).sum()),
+        "tiers": tiers_record(plan.site),
         "workloads": [path_record(path, plan.site) for path in plan.paths],
         "queues": [
             {

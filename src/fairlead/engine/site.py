@@ -12,7 +12,7 @@ import numpy as np
 from fairlead.engine import invariants, reasons
 from fairlead.engine.queueing import share_site
 from fairlead.engine.site_plan import PartPath, Path, SitePlan
-from fairlead.engine.tier_parts import TierPart, Tiers, TierSplit, parts
+from fairlead.engine.tier_parts import TierPart, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
@@ -29,13 +29,11 @@ ROUNDS = 4
 """How often what the nodes refused is shared out again."""
 
 
-def plan_site(
-    site: Site, asked: Sequence[tuple[Workload, int]], tiers: Tiers, on_progress: OnProgress = no_progress
-) -> SitePlan:
+def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: OnProgress = no_progress) -> SitePlan:
     """Plan `asked` (each workload with its replicas here) on the site."""
     ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
     # 1. tier: which replicas must be on demand
-    splits = [_split(site, workload, replicas, tiers) for workload, replicas in ordered]
+    splits = [_split(site, workload, replicas) for workload, replicas in ordered]
     # 2. queue: how many of each may start; 3. node: where they go
     sharing, placed, after = _share_and_place(site, splits, on_progress)
     paths = tuple(
@@ -105,12 +103,12 @@ def _findings(split: TierSplit, job: JobRow, own: _Placed) -> tuple[Finding, ...
     return (found,) if found else ()
 
 
-def _split(site: Site, workload: Workload, replicas: int, tiers: Tiers) -> TierSplit:
+def _split(site: Site, workload: Workload, replicas: int) -> TierSplit:
     there, required = (
         0 if column is None else int(column.sum())
         for column in (site.present.get(workload.key), site.required.get(workload.key))
     )
-    return parts(workload, replicas, there, required, tiers)
+    return parts(workload, replicas, there, required, site.tiers)
 
 
 def _turn(split: TierSplit) -> tuple[int, bool, int, object]:

@@ -5,24 +5,18 @@
 
 from dataclasses import dataclass, replace
 
-from fairlead.levels.tier.split import Policy, target_of
+import numpy as np
+
+from fairlead.levels.node.constraints.labels import requirement_holds
+from fairlead.levels.tier.split import policy_of, target_of
+from fairlead.model.columns import Bool
+from fairlead.model.nodestate import NodeState
 from fairlead.model.owners import Owner, OwnerKind
 from fairlead.model.reasons import Finding
-from fairlead.model.selectors import Operator, Preference, Requirement, Term
+from fairlead.model.selectors import Preference, Term
 from fairlead.model.shape import Shape
+from fairlead.model.tiers import ON_DEMAND, OTHER, SPOT, Tiers
 from fairlead.model.workload import Workload
-
-CAPACITY = "node.kubernetes.io/capacity"
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Tiers:
-    """How nodes are told apart, and how much spot is worth to a replica that prefers it."""
-
-    on_demand: Requirement = Requirement(CAPACITY, Operator.IN, ("on-demand",))
-    spot: Requirement = Requirement(CAPACITY, Operator.IN, ("spot",))
-    weight: int = 100
-    policy: Policy = Policy()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,7 +52,7 @@ def parts(workload: Workload, replicas: int, running: int, required: int, tiers:
     """
     if not workload.tiered:
         return TierSplit(parts=(_part(workload, "", workload.shape, running, replicas - running),))
-    target = target_of(_owner(workload, replicas), tiers.policy)
+    target = target_of(_owner(workload, replicas), policy_of(tiers))
     if target.count is None:
         whole = _part(workload, "", workload.shape, running, replicas - running)
         return TierSplit(parts=(whole,), finding=target.finding, warnings=target.warnings)
@@ -70,7 +64,7 @@ def parts(workload: Workload, replicas: int, running: int, required: int, tiers:
     first = min(wanted, free)
     return TierSplit(
         parts=(
-            _part(workload, "on-demand", workload.shape.requiring(tiers.on_demand), required, first),
+            _part(workload, "on-demand", workload.shape.requiring(*tiers.on_demand), required, first),
             _part(workload, "spot", preferring(workload.shape, tiers), others, free - first),
         ),
         target=target.count,
@@ -79,9 +73,36 @@ def parts(workload: Workload, replicas: int, running: int, required: int, tiers:
 
 
 def preferring(shape: Shape, tiers: Tiers) -> Shape:
-    """The shape with the wish for spot added once."""
-    wish = Preference(tiers.weight, Term((tiers.spot,)))
-    return shape if wish in shape.preferred else replace(shape, preferred=(*shape.preferred, wish))
+    """The shape with the wish for spot, and leave to use spot nodes, each added once."""
+    wishes = (Preference(tiers.weight, Term((each,))) for each in tiers.spot)
+    return replace(
+        shape,
+        preferred=tuple(dict.fromkeys((*shape.preferred, *wishes))),
+        tolerations=tuple(dict.fromkeys((*shape.tolerations, *tiers.tolerations))),
+    )
+
+
+def on_demand_nodes(nodes: NodeState, tiers: Tiers) -> Bool:
+    """Which nodes are on demand; none where there are no tiers."""
+    mask = np.full(len(nodes.names), tiers.present)
+    for each in tiers.on_demand:
+        mask &= requirement_holds(nodes, each)
+    return mask
+
+
+def spot_nodes(nodes: NodeState, tiers: Tiers) -> Bool:
+    """Which nodes are spot."""
+    mask = np.zeros(len(nodes.names), dtype=np.bool_)
+    for each in tiers.spot:
+        mask |= requirement_holds(nodes, each)
+    return mask
+
+
+def tier_names(nodes: NodeState, tiers: Tiers) -> list[str]:
+    """The tier of each node."""
+    by_mask = np.where(on_demand_nodes(nodes, tiers), ON_DEMAND, np.where(spot_nodes(nodes, tiers), SPOT, OTHER))
+    names: list[str] = by_mask.tolist()
+    return names
 
 
 def _part(workload: Workload, tier: str, shape: Shape, running: int, need: int) -> TierPart:
@@ -95,4 +116,5 @@ def _owner(workload: Workload, replicas: int) -> Owner:
         replicas=replicas,
         min_available=workload.min_available,
         first_ordinal=workload.first_ordinal,
+        exempt=workload.exempt,
     )

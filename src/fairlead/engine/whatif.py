@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
@@ -12,13 +13,13 @@ from fairlead.model.nodestate import ABSENT, LabelColumn, NodeState
 from fairlead.model.order import natural_sorted
 from fairlead.model.population import Population
 from fairlead.model.snapshot import Site, Snapshot
+from fairlead.model.tiers import ON_DEMAND, SPOT
 from fairlead.model.workload import Workload
 
 HOSTNAME = "kubernetes.io/hostname"
 SHORT = {
     "zone": "topology.kubernetes.io/zone",
     "region": "topology.kubernetes.io/region",
-    "tier": "node.kubernetes.io/capacity",
 }
 """Labels that may be named by one word."""
 
@@ -35,6 +36,8 @@ def drained(snapshot: Snapshot, node: str) -> Snapshot:
 
 def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
     """Every node with this value of the label is gone."""
+    if label == "tier":
+        return _lost_tier(snapshot, value)
     key = SHORT.get(label, label)
 
     def chosen(nodes: NodeState) -> Bool:
@@ -47,6 +50,17 @@ def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
     there = sorted({each for site in snapshot.sites for each in _values(site.nodes, key)})
     known = f"expected one of {', '.join(there[:20])}" if there else f"no node has the label {key}"
     return _emptied(snapshot, chosen, "--lose", f"there is no node with {key}={value}; {known}")
+
+
+def _lost_tier(snapshot: Snapshot, value: str) -> Snapshot:
+    """Every node of the tier is gone, by whatever label the site tells its tiers apart."""
+    if value not in (ON_DEMAND, SPOT):
+        raise InputError("--lose", f"there is no tier {value!r}; expected {ON_DEMAND} or {SPOT}")
+    chosen = on_demand_nodes if value == ON_DEMAND else spot_nodes
+    masks = [chosen(site.nodes, site.tiers) for site in snapshot.sites]
+    keys = natural_sorted({key for site in snapshot.sites for key in site.tiers.keys})
+    known = f"tiers are told apart by {', '.join(keys)}" if keys else "no node carries a label that tells tiers apart"
+    return _without_all(snapshot, masks, "--lose", f"there is no {value} node; {known}")
 
 
 def zones(snapshot: Snapshot) -> tuple[str, ...]:
@@ -121,7 +135,10 @@ def _values(nodes: NodeState, key: str) -> tuple[str, ...]:
 
 
 def _emptied(snapshot: Snapshot, chosen: Callable[[NodeState], Bool], option: str, missing: str) -> Snapshot:
-    masks = [chosen(site.nodes) for site in snapshot.sites]
+    return _without_all(snapshot, [chosen(site.nodes) for site in snapshot.sites], option, missing)
+
+
+def _without_all(snapshot: Snapshot, masks: Sequence[Bool], option: str, missing: str) -> Snapshot:
     if not any(mask.any() for mask in masks):
         raise InputError(option, missing)
     sites = tuple(

@@ -11,6 +11,16 @@ class OwnerKind(StrEnum):
     STATEFUL_SET = "StatefulSet"
 
 
+class Exempt(StrEnum):
+    """Why a workload takes no part in tiers, whatever it asks for."""
+
+    NONE = ""
+    SYSTEM = "system"
+    """Its priority class is one of the system's own."""
+    OPTED_OUT = "opted-out"
+    """A label of it says so."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Owner:
     """A workload as its user wrote it.
@@ -24,6 +34,7 @@ class Owner:
     replicas: int
     min_available: str | None = None
     first_ordinal: int = 0
+    exempt: Exempt = Exempt.NONE
 
 
 class TierPin(StrEnum):

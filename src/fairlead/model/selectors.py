@@ -1,6 +1,6 @@
 """Selectors, taints and tolerations: the small languages in which objects choose one another."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 
 
@@ -116,6 +116,8 @@ class Toleration:
     operator: str = "Equal"
     value: str = ""
     effect: str = ""
+    seconds: int | None = field(default=None, compare=False)
+    """How long a replica may stay under a taint with NoExecute; it says nothing about where one may start."""
 
     def tolerates(self, taint: Taint) -> bool:
         """Whether this taint is ignored."""

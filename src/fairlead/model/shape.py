@@ -107,14 +107,14 @@ class Shape:
         """Whether it takes something of a node that no other replica may have there."""
         return bool(self.ports or self.disks)
 
-    def requiring(self, condition: Requirement) -> "Shape":
-        """This shape with one more condition on the node, ANDed into every term that has one.
+    def requiring(self, *conditions: Requirement) -> "Shape":
+        """This shape with more conditions on the node, ANDed into every term that has one.
 
         A term without conditions matches nothing and must go on matching nothing, so it stays empty.
         """
         terms = self.required if self.required is not None else (Term(),)
         narrowed = tuple(
-            Term((*term.labels, condition), term.fields)
+            Term((*term.labels, *conditions), term.fields)
             if term.labels or term.fields or self.required is None
             else term
             for term in terms

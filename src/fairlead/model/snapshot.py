@@ -15,6 +15,7 @@ from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
 from fairlead.model.storage import StorageVolume
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 
 
@@ -23,7 +24,8 @@ class Site:
     """One cluster from inside.
 
     `present` has for each workload key its running replicas per node row, `required` those of them that must stay on
-    on-demand nodes. `weights` are those of namespaces (1 where none is named).
+    on-demand nodes. `weights` are those of namespaces (1 where none is named). `tiers` say how its nodes are told
+    apart; a what-if that takes nodes away leaves them as they are.
     """
 
     name: str
@@ -37,6 +39,7 @@ class Site:
     disks: DiskTable | None = None
     volumes: tuple[StorageVolume, ...] = ()
     storage: BalancePolicy = BalancePolicy()
+    tiers: Tiers = Tiers()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

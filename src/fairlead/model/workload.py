@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from fairlead.model.owners import Exempt
 from fairlead.model.shape import Shape
 
 COMMUNISM = "communism"
@@ -27,6 +28,7 @@ class Workload:
     tiered: bool = False
     min_available: str | None = None
     first_ordinal: int = 0
+    exempt: Exempt = Exempt.NONE
     queue: str = ""
     priority: int = 0
     least_together: int = 1

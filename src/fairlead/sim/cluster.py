@@ -7,14 +7,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine.tier_parts import TierPart, Tiers
-from fairlead.levels.node.constraints.labels import requirement_holds
+from fairlead.engine.tier_parts import TierPart, on_demand_nodes
 from fairlead.levels.node.group import NodeGroup, place_group
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, resident
 from fairlead.model.shape import Shape
+from fairlead.model.tiers import Tiers
 from fairlead.sim.policy import STRATEGIES, SimPolicy
 from fairlead.sim.population import SimPopulation
 
@@ -42,11 +42,13 @@ class Batch:
 class SimCluster:
     """Places, ends and loses replicas; keeps the sums that the measures need."""
 
-    def __init__(self, nodes: NodeState, population: Population, policy: SimPolicy, *, neighbourly: bool) -> None:
+    def __init__(
+        self, nodes: NodeState, population: Population, policy: SimPolicy, tiers: Tiers, *, neighbourly: bool
+    ) -> None:
         self.state = replace(nodes, used=nodes.used.copy(), unschedulable=nodes.unschedulable.copy())
         self.rank = natural_rank(nodes.names)
         self.policy = policy
-        self.on_demand: Bool = requirement_holds(nodes, Tiers().on_demand)
+        self.on_demand: Bool = on_demand_nodes(nodes, tiers)
         self.batches: dict[int, Batch] = {}
         self.replicas = 0
         self.replicas_on_demand = 0

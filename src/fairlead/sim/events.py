@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 
 
@@ -55,6 +56,7 @@ class Timeline:
     arrivals: tuple[Arrival, ...] = ()
     scales: tuple[Scale, ...] = ()
     outages: tuple[Outage, ...] = ()
+    tiers: Tiers = Tiers()
 
     def marks(self) -> list[tuple[int, str]]:
         """What happens from outside, apart from arrivals, in a few words, by time."""

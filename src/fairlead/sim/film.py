@@ -125,6 +125,7 @@ class Film:
             required=required,
             queues=story.queues,
             weights=story.weights,
+            tiers=story.tiers,
         )
         return Snapshot(sites=(site,))
 

@@ -2,10 +2,11 @@
 
 from dataclasses import replace
 
-from fairlead.engine.tier_parts import Tiers, TierSplit, parts, preferring
+from fairlead.engine.tier_parts import TierSplit, parts, preferring
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.shape import Shape
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 from fairlead.sim.cluster import Batch
 from fairlead.sim.events import Arrival
@@ -106,8 +107,8 @@ def _wished(arrival: Arrival, policy: SimPolicy, tiers: Tiers) -> Workload:
     workload = replace(arrival.workload, strategy=policy.strategy)
     if not policy.tiers:
         return replace(workload, tiered=False, min_available=None)
-    if arrival.tier == "on-demand":
-        return replace(workload, shape=workload.shape.requiring(tiers.on_demand))
+    if arrival.tier == "on-demand" and tiers.present:
+        return replace(workload, shape=workload.shape.requiring(*tiers.on_demand))
     if arrival.tier == "spot":
         return replace(workload, shape=preferring(workload.shape, tiers))
     return workload

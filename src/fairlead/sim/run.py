@@ -9,7 +9,6 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from fairlead.engine.tier_parts import Tiers
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.sim.cluster import Batch, SimCluster
@@ -62,10 +61,10 @@ class _Loop:
     """The state of one run."""
 
     def __init__(self, story: Timeline, policy: SimPolicy, film: Film | None = None) -> None:
-        self.story, self.policy, self.tiers, self.film = story, policy, Tiers(), film
+        self.story, self.policy, self.tiers, self.film = story, policy, story.tiers, film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
-        self.cluster = SimCluster(story.nodes, story.population, policy, neighbourly=neighbourly)
+        self.cluster = SimCluster(story.nodes, story.population, policy, story.tiers, neighbourly=neighbourly)
         self.turns = SimTurns(story.nodes.resources, story.queues, story.weights)
         self.contest = Contest(self.turns, policy)
         self.measures = SimMeasures(story.until_ms, shared=film is not None)

@@ -1,11 +1,12 @@
 """A scenario made ready to run."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 import numpy as np
 
-from fairlead.engine.tier_parts import CAPACITY
+from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
+from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.amounts import amount, amounts
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
@@ -14,6 +15,7 @@ from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
 from fairlead.model.selectors import integer
 from fairlead.model.snapshot import Site
+from fairlead.model.tiers import CAPACITY, ON_DEMAND, SPOT, Tiers
 from fairlead.sim.durations import milliseconds
 from fairlead.sim.events import Arrival, Outage, Scale, Timeline
 from fairlead.sim.generate import generated, lives
@@ -29,11 +31,16 @@ def story(
     trace: Sequence[Arrival] = (),
     seed: int | None = None,
     until_ms: int | None = None,
+    choice: TierChoice = DETECTED,
 ) -> Timeline:
-    """Everything that happens, worked out beforehand. `site` is the cluster of the scenario's manifests."""
+    """Everything that happens, worked out beforehand. `site` is the cluster of the scenario's manifests.
+
+    `choice` is how the nodes of the scenario itself are told apart.
+    """
     seed = written.seed if seed is None else seed
     until = milliseconds(written.until, "$.until") if until_ms is None else until_ms
     nodes = _nodes(written, site)
+    tiers = site.tiers if site is not None and len(site.nodes.names) else choice.tiers(nodes.labels.keys())
     arrivals = [
         *(_standing(site) if site else ()),
         *(one for row, each in enumerate(written.workloads) for one in _arrivals(each, f"$.workloads[{row}]")),
@@ -47,9 +54,9 @@ def story(
     if not arrivals:
         raise InputError("$", "nothing ever arrives; expected workloads, generate, a trace or manifests")
     known = {each.workload.title for each in arrivals}
-    scales, outages = _events(written.events, nodes, known, seed)
+    scales, outages = _events(written.events, nodes, tiers, known, seed)
     for row, life in enumerate(written.lives):
-        rows = _matching(nodes, SelectIn(tier=life.tier), f"$.lives[{row}]").tolist()
+        rows = _matching(nodes, tiers, SelectIn(tier=life.tier), f"$.lives[{row}]").tolist()
         outages.extend(lives(life, rows, seed, until, f"$.lives[{row}]"))
     return Timeline(
         name=written.name,
@@ -63,6 +70,7 @@ def story(
         arrivals=tuple(arrivals),
         scales=tuple(scales),
         outages=tuple(outages),
+        tiers=tiers,
     )
 
 
@@ -148,7 +156,7 @@ def _arrivals(written: ScenarioWorkload, path: str) -> Iterator[Arrival]:
 
 
 def _events(
-    written: Sequence[EventIn], nodes: NodeState, known: set[str], seed: int
+    written: Sequence[EventIn], nodes: NodeState, tiers: Tiers, known: set[str], seed: int
 ) -> tuple[list[Scale], list[Outage]]:
     scales: list[Scale] = []
     outages: list[Outage] = []
@@ -170,13 +178,13 @@ def _events(
         assert select is not None  # exactly one is told
         if event.interrupt is not None and not (select.tier or select.nodes or select.labels):
             select = SelectIn(tier="spot", share=select.share)
-        rows = _share(_matching(nodes, select, path), select.share, Draws(seed, path), path)
+        rows = _share(_matching(nodes, tiers, select, path), select.share, Draws(seed, path), path)
         back = None if event.back is None else at + milliseconds(event.back, f"{path}.back")
         outages.append(Outage(at_ms=at, rows=tuple(rows.tolist()), back_ms=back))
     return scales, outages
 
 
-def _matching(nodes: NodeState, select: SelectIn, path: str) -> Int:
+def _matching(nodes: NodeState, tiers: Tiers, select: SelectIn, path: str) -> Int:
     """Rows of the nodes that are meant; none is a mistake."""
     unknown = [name for name in select.nodes if name not in nodes.rows]
     if unknown:
@@ -185,7 +193,11 @@ def _matching(nodes: NodeState, select: SelectIn, path: str) -> Int:
     if select.nodes:
         mask[:] = False
         mask[[nodes.rows[name] for name in select.nodes]] = True
-    wanted: Mapping[str, str] = {**select.labels, **({CAPACITY: select.tier} if select.tier else {})}
+    wanted = dict(select.labels)
+    if select.tier in (ON_DEMAND, SPOT):
+        mask &= (on_demand_nodes if select.tier == ON_DEMAND else spot_nodes)(nodes, tiers)
+    elif select.tier:
+        wanted[CAPACITY] = select.tier
     for key, value in wanted.items():
         column = nodes.labels.get(ZONE if key == "zone" else key)
         code = column.values.index(value) if column is not None and value in column.values else None

@@ -5,14 +5,14 @@ and is fed them, so that files and a cluster can both drive it) and `answer` (th
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import msgspec
 
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.review import Patch, ReviewRequest, allow, refuse
-from fairlead.kube.admission.rules import DELETION_COST, MARKER, MINIMUM, SLOT, TierRules, pin_of, requires_on_demand
+from fairlead.kube.admission.rules import COST, DELETION_COST, MARKER, MINIMUM, SLOT, exempt, pin_of, requires_on_demand
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod
@@ -22,6 +22,7 @@ from fairlead.levels.tier.split import Split, TierVerdict, unmanaged
 from fairlead.model.errors import InputError
 from fairlead.model.owners import Newcomer, Owner, OwnerKind
 from fairlead.model.reasons import Finding, because
+from fairlead.model.tiers import Tiers
 from fairlead.text.mistakes import words
 
 MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
@@ -53,7 +54,7 @@ class Lookup:
     uid: str
 
 
-def begin(request: ReviewRequest, rules: TierRules) -> Asking | Split:
+def begin(request: ReviewRequest, tiers: Tiers) -> Asking | Split:
     """The pod of the request, or the verdict where it can be told from the pod alone."""
     if request.operation != "CREATE" or request.sub_resource:
         what = request.operation or "an unnamed operation"
@@ -66,14 +67,14 @@ def begin(request: ReviewRequest, rules: TierRules) -> Asking | Split:
         return unmanaged(reasons.NO_CONTROLLER)
     if not _is(controller, "ReplicaSet") and not _is(controller, "StatefulSet"):
         return unmanaged(reasons.OWNER_KIND, kind=controller.kind)
-    if _decided(pod, rules):
+    if _decided(pod, tiers):
         return unmanaged(reasons.ALREADY_DECIDED)
     return Asking(
         raw=raw,
         pod=pod,
         namespace=pod.metadata.namespace or request.namespace or "",
         controller=controller,
-        newcomer=Newcomer(name=pod.metadata.name, pin=pin_of(pod.spec, rules)),
+        newcomer=Newcomer(name=pod.metadata.name, pin=pin_of(pod.spec, tiers)),
     )
 
 
@@ -91,7 +92,9 @@ def resolve(asking: Asking) -> Generator[Lookup, TieredWorkload | None, Owner | 
     found = yield from _look(reference, asking.namespace)
     if isinstance(found, Split):
         return found
-    return owner_of(OwnerKind(reference.kind), found)
+    spec, labels = asking.pod.spec, asking.pod.metadata.labels
+    untiered = exempt(spec.priority_class_name, labels, found.metadata.labels)
+    return replace(owner_of(OwnerKind(reference.kind), found), exempt=untiered)
 
 
 def owner_of(kind: OwnerKind, workload: TieredWorkload) -> Owner:
@@ -103,6 +106,7 @@ def owner_of(kind: OwnerKind, workload: TieredWorkload) -> Owner:
         replicas=1 if replicas is None else replicas,
         min_available=workload.metadata.annotations.get(MINIMUM),
         first_ordinal=workload.spec.ordinals.start,
+        exempt=exempt("", workload.metadata.labels),
     )
 
 
@@ -110,7 +114,7 @@ def answer(
     request: ReviewRequest,
     asking: Asking | None,
     decision: Split,
-    rules: TierRules,
+    tiers: Tiers,
     *,
     soon: bool = False,
     refused: str = "",
@@ -130,9 +134,9 @@ def answer(
     if asking is not None and decision.verdict is TierVerdict.ON_DEMAND:
         slot = request.uid if asking.controller.kind == "ReplicaSet" else None
         warnings += _kept_cost(asking.pod) if slot is not None else []
-        patch = patches.on_demand(asking.raw, rules, slot=slot, selector=decision.selector)
+        patch = patches.on_demand(asking.raw, tiers, slot=slot, selector=decision.selector)
     elif asking is not None and decision.verdict is TierVerdict.SPOT:
-        patch = patches.spot(asking.raw, rules)
+        patch = patches.spot(asking.raw, tiers)
     return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit(decision))
 
 
@@ -148,7 +152,7 @@ def audit(decision: Split) -> dict[str, str]:
     return {"tier": decision.verdict.value, "reason": decision.rule.code, "message": decision.rule.sentence}
 
 
-def holds_slot(pod: Pod, owner_uid: str, rules: TierRules) -> bool:
+def holds_slot(pod: Pod, owner_uid: str, tiers: Tiers) -> bool:
     """Whether a stored pod holds a slot of this ReplicaSet: active, its own, and bound to on-demand nodes."""
     controller = pod.metadata.controller
     return (
@@ -156,7 +160,7 @@ def holds_slot(pod: Pod, owner_uid: str, rules: TierRules) -> bool:
         and controller.uid == owner_uid
         and pod.metadata.deletion_timestamp is None
         and not pod.finished
-        and requires_on_demand(pod.spec, rules)
+        and requires_on_demand(pod.spec, tiers)
     )
 
 
@@ -174,15 +178,17 @@ def _is(reference: OwnerReference, kind: str) -> bool:
     return reference.kind == kind and reference.api_version.partition("/")[0] in ("apps", "")
 
 
-def _decided(pod: Pod, rules: TierRules) -> bool:
+def _decided(pod: Pod, tiers: Tiers) -> bool:
     """Called again for a pod that already has its slot: every sign of ours is there, and the rule too."""
     marked = pod.metadata.labels.get(MARKER) == "on-demand" and SLOT in pod.metadata.annotations
-    return marked and requires_on_demand(pod.spec, rules)
+    return marked and requires_on_demand(pod.spec, tiers)
 
 
 def _kept_cost(pod: Pod) -> list[Finding]:
+    """A warning about a deletion cost that is the user's; on a pod with our slot it is our own mark from before."""
     cost = pod.metadata.annotations.get(DELETION_COST)
-    return [] if cost is None else [because(reasons.DELETION_COST_KEPT, cost=cost[:16])]
+    ours = cost == COST and SLOT in pod.metadata.annotations
+    return [] if cost is None or ours else [because(reasons.DELETION_COST_KEPT, cost=cost[:16])]
 
 
 def _pod(value: Any) -> tuple[Mapping[str, Any], Pod]:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from fairlead.kube.objects.affinity import NodeSelectorTerm
 from fairlead.kube.objects.meta import RequirementSpec
+from fairlead.model.selectors import Requirement
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class LabelSet:
 ANYTHING = LabelSet()
 
 
-def of_requirement(requirement: RequirementSpec) -> LabelSet:
+def of_requirement(requirement: RequirementSpec | Requirement) -> LabelSet:
     """The set of one expression. Gt and Lt compare numbers: they are read as "some value", which is never too small."""
     values = frozenset(requirement.values)
     match requirement.operator:

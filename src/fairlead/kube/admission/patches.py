@@ -4,22 +4,24 @@ Rules: a requirement is ANDed into every existing term, because terms are ORed; 
 node and stays so; what the user wrote is never removed. So the set of nodes that a pod may use never grows.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import msgspec
 
 from fairlead.kube.admission.labels import of_requirement, of_terms
 from fairlead.kube.admission.review import Patch
-from fairlead.kube.admission.rules import DELETION_COST, GATE, MARKER, PENDING, SLOT, TierRules
-from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm
+from fairlead.kube.admission.rules import COST, DELETION_COST, GATE, MARKER, PENDING, SLOT
+from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm, TolerationSpec
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.patches import pointer
+from fairlead.model.selectors import Requirement, Toleration
+from fairlead.model.tiers import Tiers
 
 Raw = Mapping[str, Any]
 
 
-def on_demand(pod: Raw, rules: TierRules, *, slot: str | None, selector: bool) -> Patch:
+def on_demand(pod: Raw, tiers: Tiers, *, slot: str | None, selector: bool) -> Patch:
     """Require on-demand nodes and mark the pod.
 
     With a slot it also gets the deletion cost that keeps it longest when a ReplicaSet shrinks, unless it has its
@@ -27,44 +29,48 @@ def on_demand(pod: Raw, rules: TierRules, *, slot: str | None, selector: bool) -
     """
     marks = {} if slot is None else {SLOT: slot}
     if slot is not None and DELETION_COST not in _at(pod, "metadata", "annotations"):
-        marks[DELETION_COST] = "1"
+        marks[DELETION_COST] = COST
     patch = _set(pod, ("metadata", "labels"), {MARKER: "on-demand"}) + _set(pod, ("metadata", "annotations"), marks)
-    entry = _selector(pod, rules.on_demand) if selector else None
-    return patch + (require(pod, rules.on_demand) if entry is None else _set(pod, ("spec", "nodeSelector"), entry))
+    entry = _selector(pod, tiers.on_demand) if selector else None
+    return patch + (require(pod, tiers.on_demand) if entry is None else _set(pod, ("spec", "nodeSelector"), entry))
 
 
-def spot(pod: Raw, rules: TierRules) -> Patch:
+def spot(pod: Raw, tiers: Tiers) -> Patch:
     """Prefer spot nodes, tolerate their taints, mark the pod; a slot it never was granted is taken off."""
     patch = _set(pod, ("metadata", "labels"), {MARKER: "spot"})
     if SLOT in _at(pod, "metadata", "annotations"):
         patch.append({"op": "remove", "path": pointer("metadata", "annotations", SLOT)})
-    term = {"weight": rules.weight, "preference": {"matchExpressions": [_plain(rules.spot)]}}
-    patch += _append(pod, ("spec", "affinity", "nodeAffinity", PREFERRED), [term])
-    return patch + _append(pod, ("spec", "tolerations"), [_plain(each) for each in rules.tolerations])
+    terms = [{"weight": tiers.weight, "preference": {"matchExpressions": [_expression(each)]}} for each in tiers.spot]
+    patch += _append(pod, ("spec", "affinity", "nodeAffinity", PREFERRED), terms)
+    return patch + _append(pod, ("spec", "tolerations"), [_toleration(each) for each in tiers.tolerations])
 
 
-def require(pod: Raw, requirement: RequirementSpec) -> Patch:
-    """AND the requirement into every term that can select a node and does not demand it already."""
+def require(pod: Raw, requirements: Sequence[Requirement]) -> Patch:
+    """AND the requirements into every term that can select a node, as far as it does not demand them already."""
     path = ("spec", "affinity", "nodeAffinity", REQUIRED)
     if _at(pod, *path[:-1]).get(REQUIRED) is None:
-        return _create(pod, path, {"nodeSelectorTerms": [{"matchExpressions": [_plain(requirement)]}]})
+        return _create(pod, path, {"nodeSelectorTerms": [{"matchExpressions": [*map(_expression, requirements)]}]})
     patch: Patch = []
     for row, term in enumerate(_at(pod, *path).get("nodeSelectorTerms") or ()):
         typed = msgspec.convert({key: value for key, value in term.items() if value is not None}, NodeSelectorTerm)
-        allowed = of_terms((typed,), requirement.key)
-        if not allowed or allowed[0].within(of_requirement(requirement)):
-            continue
+        missing = [_expression(each) for each in requirements if not _demands(typed, each)]
         at = pointer(*path, "nodeSelectorTerms", str(row), "matchExpressions")
         if typed.match_expressions:
-            patch.append({"op": "add", "path": f"{at}/-", "value": _plain(requirement)})
-        else:
-            patch.append({"op": "add", "path": at, "value": [_plain(requirement)]})
+            patch += [{"op": "add", "path": f"{at}/-", "value": each} for each in missing]
+        elif missing:
+            patch.append({"op": "add", "path": at, "value": missing})
     return patch
 
 
-def _selector(pod: Raw, requirement: RequirementSpec) -> dict[str, str] | None:
+def _demands(term: NodeSelectorTerm, requirement: Requirement) -> bool:
+    """Whether the term selects only nodes that satisfy the requirement; one that selects none does."""
+    return all(allowed.within(of_requirement(requirement)) for allowed in of_terms((term,), requirement.key))
+
+
+def _selector(pod: Raw, requirements: Sequence[Requirement]) -> dict[str, str] | None:
     """The requirement as an entry of the node selector; None where it cannot be one, or another value is there."""
-    if requirement.operator != "In" or len(requirement.values) != 1:
+    (requirement, *others) = requirements
+    if others or requirement.operator != "In" or len(requirement.values) != 1:
         return None
     value = requirement.values[0]
     there = _at(pod, "spec", "nodeSelector").get(requirement.key, value)
@@ -129,6 +135,22 @@ def _at(pod: Raw, *path: str) -> Raw:
         here = here.get(key) or {}
     result: Raw = here
     return result
+
+
+def _expression(requirement: Requirement) -> dict[str, Any]:
+    return _plain(RequirementSpec(key=requirement.key, operator=requirement.operator.value, values=requirement.values))
+
+
+def _toleration(toleration: Toleration) -> dict[str, Any]:
+    return _plain(
+        TolerationSpec(
+            key=toleration.key,
+            operator=toleration.operator,
+            value=toleration.value,
+            effect=str(toleration.effect),
+            toleration_seconds=toleration.seconds,
+        )
+    )
 
 
 def _plain(shape: Any) -> dict[str, Any]:

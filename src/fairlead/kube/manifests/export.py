@@ -11,7 +11,7 @@ import numpy as np
 
 from fairlead.engine.plan import Divided, Plan
 from fairlead.engine.site_plan import Path, SitePlan
-from fairlead.kube.admission.rules import TierRules, requires_on_demand
+from fairlead.kube.admission.rules import requires_on_demand
 from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue
 from fairlead.kube.manifests.workloads import owner_key, replica_set_owners
@@ -19,16 +19,16 @@ from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.pod import Pod
 from fairlead.model.order import natural_key
+from fairlead.model.tiers import Tiers
 
 Object = dict[str, Any]
 
 
-def written(found: Catalogue, plan: Plan, rules: TierRules | None = None) -> list[Object]:
+def written(found: Catalogue, plan: Plan) -> list[Object]:
     """The objects, in the order of the levels. A workload without pods yet has nothing to bind on nodes."""
-    rules = rules or TierRules()
     objects = [_division(found, divided) for divided in plan.divided]
     for site in plan.sites:
-        objects += _bindings(found, site, rules)
+        objects += _bindings(found, site)
     for name, decision in plan.storage.items():
         stored = storage(
             found.at(LonghornNode, name),
@@ -69,7 +69,7 @@ def _division(found: Catalogue, divided: Divided) -> Object:
     return _object("work.karmada.io/v1alpha2", "ResourceBinding", workload.namespace, name, spec=spec)
 
 
-def _bindings(found: Catalogue, site: SitePlan, rules: TierRules) -> Iterator[Object]:
+def _bindings(found: Catalogue, site: SitePlan) -> Iterator[Object]:
     """A Binding for every waiting pod that has a place."""
     owners = replica_set_owners(found, site.site.name)
     waiting: dict[str, list[Pod]] = defaultdict(list)
@@ -77,17 +77,17 @@ def _bindings(found: Catalogue, site: SitePlan, rules: TierRules) -> Iterator[Ob
         if not (pod.spec.node_name or pod.finished or pod.spec.scheduling_gates or pod.metadata.deletion_timestamp):
             waiting[owner_key(pod, owners)].append(pod)
     for path in site.paths:
-        for pod, node in _assigned(path, site.site.nodes.names, waiting.get(path.workload.key, []), rules):
+        for pod, node in _assigned(path, site.site.nodes.names, waiting.get(path.workload.key, []), site.site.tiers):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}
             meta = pod.metadata
             yield _object("v1", "Binding", meta.namespace, meta.name, site.site.name, target=target)
 
 
-def _assigned(path: Path, names: tuple[str, ...], pods: list[Pod], rules: TierRules) -> Iterator[tuple[Pod, str]]:
+def _assigned(path: Path, names: tuple[str, ...], pods: list[Pod], tiers: Tiers) -> Iterator[tuple[Pod, str]]:
     """Pods in natural order to the places found; those that must be on demand to the places that are."""
     ordered = sorted(pods, key=lambda pod: natural_key(pod.metadata.name))
-    required = [pod for pod in ordered if requires_on_demand(pod.spec, rules)]
-    others = [pod for pod in ordered if not requires_on_demand(pod.spec, rules)]
+    required = [pod for pod in ordered if requires_on_demand(pod.spec, tiers)]
+    others = [pod for pod in ordered if not requires_on_demand(pod.spec, tiers)]
     for part in path.parts:
         places = [names[row] for row in np.repeat(np.arange(len(names)), part.counts).tolist()]
         queue = required if part.part.tier == "on-demand" else others

@@ -4,7 +4,6 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.codec.nodes import node_records
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.workloads import Reader
@@ -14,6 +13,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.order import natural_sorted
 from fairlead.model.shape import Shape
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import COMMUNISM, Workload
 
 
@@ -47,10 +47,10 @@ def ground(found: Catalogue, *, workload: str = "", request: Mapping[str, int] |
     state = node_state(node_records(nodes, found.at(Pod, cluster)))
     if request is not None:
         return PlaceManifests(state=state, shape=Shape(request=tuple(sorted({"pods": 1, **request}.items()))))
-    reader = Reader(found, TierRules())
+    reader = Reader(found)
     known = [each for origin in {cluster, ""} for each in reader.controllers(found, origin)]
     chosen = _chosen(known, workload)
-    running = Counter(reader.attach(found, cluster, known).running[chosen.key].nodes)
+    running = Counter(reader.attach(found, cluster, known, Tiers()).running[chosen.key].nodes)
     return PlaceManifests(
         state=state,
         shape=chosen.shape,

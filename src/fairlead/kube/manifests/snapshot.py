@@ -5,7 +5,7 @@ from typing import TypeVar
 
 import numpy as np
 
-from fairlead.kube.admission.rules import TierRules
+from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
@@ -18,6 +18,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.levels.tier.presets import TierChoice
 from fairlead.model.columns import Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
@@ -32,13 +33,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 
 
-def snapshot(found: Catalogue, rules: TierRules | None = None, on_progress: OnProgress = no_progress) -> Snapshot:
+def snapshot(
+    found: Catalogue, settings: PlanSettings = DEFAULT_SETTINGS, on_progress: OnProgress = no_progress
+) -> Snapshot:
     """Everything the objects say, ready for `engine.plan`. What cannot be used is added to the catalogue's errors.
 
     `on_progress` follows the pods that are looked at.
     """
-    rules = rules or TierRules()
-    reader = Reader(found, rules)
+    reader = Reader(found, settings.strategy)
     found.errors.extend(unreadable_clusters(found))
     names = sorted({cluster_of(each) for each in (*found.of(Node), *found.of(LonghornNode))}) or [""]
     divided: list[tuple[Workload, DivisionAsk]] = []
@@ -56,12 +58,21 @@ def snapshot(found: Catalogue, rules: TierRules | None = None, on_progress: OnPr
                 why = f"{workload.kind} is in no cluster: no policy propagates it, and it names none"
                 found.errors.append(InputError(workload.title, why))
     of_fleet = [workload for workload, _ in divided]
-    sites = tuple(_site(found, reader, name, homes[name], of_fleet, on_progress) for name in names)
+    sites = tuple(
+        _site(found, reader, name, homes[name], of_fleet, settings.tiers, on_progress=on_progress) for name in names
+    )
     return Snapshot(sites=sites, divided=tuple(divided))
 
 
 def _site(
-    found: Catalogue, reader: Reader, name: str, own: list[Workload], divided: list[Workload], on_progress: OnProgress
+    found: Catalogue,
+    reader: Reader,
+    name: str,
+    own: list[Workload],
+    divided: list[Workload],
+    choice: TierChoice,
+    *,
+    on_progress: OnProgress,
 ) -> Site:
     shapes = Shapes()
     pods = _readable(found, name, shapes, on_progress)
@@ -70,7 +81,8 @@ def _site(
     nodes = node_state(records)
     _name_lost(found, name, pods, nodes)
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
-    attached = reader.attach(found, name, [*own, *divided])
+    tiers = choice.tiers(nodes.labels.keys() if nodes.names else None)
+    attached = reader.attach(found, name, [*own, *divided], tiers)
     of_fleet = {workload.key for workload in divided}
     stored = storage(
         found.at(LonghornNode, name),
@@ -91,6 +103,7 @@ def _site(
         disks=stored.disks,
         volumes=stored.volumes,
         storage=stored.policy,
+        tiers=tiers,
     )
 
 

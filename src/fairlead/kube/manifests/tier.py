@@ -1,4 +1,4 @@
-"""The objects that exist, from a file: workloads by name, and pods."""
+"""The objects that exist, from a file: workloads by name, pods, and the labels of the nodes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -7,17 +7,19 @@ from typing import Any
 import msgspec
 
 from fairlead.kube.decode import drop_nulls
+from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents
 from fairlead.text.mistakes import mistake
 
-KINDS: dict[str, type[TieredWorkload | Pod]] = {
+KINDS: dict[str, type[TieredWorkload | Pod | Node]] = {
     "Deployment": TieredWorkload,
     "ReplicaSet": TieredWorkload,
     "StatefulSet": TieredWorkload,
     "Pod": Pod,
+    "Node": Node,
 }
 _PLURALS = {f"{kind.lower()}s": kind for kind in KINDS}
 
@@ -31,6 +33,12 @@ class Existing:
 
     workloads: dict[tuple[str, str, str], TieredWorkload] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
+    nodes: list[Node] = field(default_factory=list)
+
+    @property
+    def node_labels(self) -> set[str] | None:
+        """The labels that nodes carry, None where there are no nodes."""
+        return {key for node in self.nodes for key in node.metadata.labels} if self.nodes else None
 
     def find(self, kind: str, namespace: str, name: str) -> TieredWorkload | None:
         """The workload of that kind and name, None where there is none."""
@@ -72,7 +80,7 @@ def _objects(place: str, value: Any, kind: str) -> Iterator[tuple[str, str, Any]
         for name, items in value.items():
             yield from _objects(f"{place} {name}", items or [], _PLURALS[name.lower()])
     else:
-        raise InputError(place, "has no kind; expected Deployments, ReplicaSets, StatefulSets and Pods")
+        raise InputError(place, "has no kind; expected Deployments, ReplicaSets, StatefulSets, Pods and Nodes")
 
 
 def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
@@ -85,5 +93,7 @@ def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
         raise mistake(error, place) from None
     if isinstance(typed, Pod):
         existing.pods.append(typed)
+    elif isinstance(typed, Node):
+        existing.nodes.append(typed)
     else:
         existing.workloads[kind, typed.metadata.namespace, typed.metadata.name] = typed

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Sequence
 
+from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
 from fairlead.kube.manifests.load import Manifest, read_manifests
 from fairlead.kube.manifests.snapshot import snapshot
@@ -14,9 +15,10 @@ def viewed(
     live: Sequence[Manifest] = (),
     told: OnProgress = no_progress,
     warn: Callable[[str], None] = lambda words: None,
+    settings: PlanSettings = DEFAULT_SETTINGS,
 ) -> tuple[Catalogue, Snapshot]:
     """Everything the sources say; what is broken is among the catalogue's errors, in the order it was read."""
     manifests, errors = read_manifests(sources, told, warn=warn)
     found = catalogue([*live, *manifests], told)
     found.errors[:0] = errors
-    return found, snapshot(found, on_progress=told)
+    return found, snapshot(found, settings, told)

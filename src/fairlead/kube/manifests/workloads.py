@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 
-from fairlead.kube.admission.rules import MINIMUM, TierRules, requires_on_demand
+from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
 from fairlead.kube.codec.queues import GROUPS, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -14,6 +14,7 @@ from fairlead.kube.objects.policy import PriorityClass
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
 from fairlead.model.errors import InputError
+from fairlead.model.tiers import Tiers
 from fairlead.model.workload import COMMUNISM, Workload
 
 STRATEGY = "fairlead.io/strategy"
@@ -38,10 +39,10 @@ class Workloads:
 class Reader:
     """Reads workloads of a catalogue. Groups and priorities are looked up by name."""
 
-    def __init__(self, found: Catalogue, rules: TierRules) -> None:
+    def __init__(self, found: Catalogue, strategy: str = COMMUNISM) -> None:
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
         self._priorities = {each.metadata.name: each.value for each in found.of(PriorityClass)}
-        self._rules = rules
+        self._strategy = strategy
         self._errors = found.errors
 
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
@@ -62,7 +63,7 @@ class Reader:
             if loose.metadata.controller is None:
                 yield from self._workload("ReplicaSet", loose.metadata, loose.spec.replicas, loose.spec.template)
 
-    def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload]) -> Workloads:
+    def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload], tiers: Tiers) -> Workloads:
         """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""
         result = Workloads(list(known))
         keys = {each.key for each in result.workloads}
@@ -75,12 +76,12 @@ class Reader:
             if key not in keys:
                 loose[key].append(pod)
             elif pod.spec.node_name:
-                self._count(result.running[key], pod)
+                _count(result.running[key], pod, tiers)
         for key, pods in loose.items():
-            self._add_loose(result, key, pods)
+            self._add_loose(result, key, pods, tiers)
         return result
 
-    def _add_loose(self, result: Workloads, key: str, pods: list[Pod]) -> None:
+    def _add_loose(self, result: Workloads, key: str, pods: list[Pod], tiers: Tiers) -> None:
         """Pods whose owner is not among the manifests: as many replicas as there are pods, shaped like the first."""
         kind, namespace, name = key.split("/", 2)
         waiting = [pod for pod in pods if not pod.spec.node_name] or pods
@@ -90,12 +91,7 @@ class Reader:
             result.workloads.append(workload)
             for pod in pods:
                 if pod.spec.node_name:
-                    self._count(result.running[key], pod)
-
-    def _count(self, running: Running, pod: Pod) -> None:
-        running.nodes.append(pod.spec.node_name)
-        if requires_on_demand(pod.spec, self._rules):
-            running.required.append(pod.spec.node_name)
+                    _count(result.running[key], pod, tiers)
 
     def _workload(
         self, kind: str, meta: ObjectMeta, replicas: int | None, template: PodTemplate, first_ordinal: int = 0
@@ -119,11 +115,12 @@ class Reader:
             tiered=kind in ("Deployment", "StatefulSet"),
             min_available=meta.annotations.get(MINIMUM),
             first_ordinal=first_ordinal,
+            exempt=exempt(template.spec.priority_class_name, template.metadata.labels, meta.labels),
             queue=group.spec.queue if group else named(marks, QUEUES),
             priority=self._priority(template, group),
             least_together=max(group.spec.min_member or 1, 1) if group else 1,
             created=meta.creation_timestamp or "",
-            strategy=marks.get(STRATEGY, COMMUNISM),
+            strategy=marks.get(STRATEGY, self._strategy),
         )
 
     def _priority(self, template: PodTemplate, group: PodGroup | None) -> int:
@@ -131,6 +128,12 @@ class Reader:
             return template.spec.priority
         named = template.spec.priority_class_name or (group.spec.priority_class_name if group else "")
         return self._priorities.get(named, 0)
+
+
+def _count(running: Running, pod: Pod, tiers: Tiers) -> None:
+    running.nodes.append(pod.spec.node_name)
+    if requires_on_demand(pod.spec, tiers):
+        running.required.append(pod.spec.node_name)
 
 
 def replica_set_owners(found: Catalogue, cluster: str) -> dict[tuple[str, str], OwnerReference | None]:

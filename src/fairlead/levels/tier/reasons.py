@@ -31,6 +31,11 @@ MIRROR = _reason("Mirror", "it mirrors a replica that a node runs by itself")
 OWNER_KIND = _reason("OwnerKind", "replicas of a {kind} are not split")
 NO_DEPLOYMENT = _reason("NoDeployment", "ReplicaSet {owner} belongs to no Deployment")
 OWNER_NOT_FOUND = _reason("OwnerNotFound", "{kind} {owner} cannot be found", Cure.EDIT)
+NO_TIERS = _reason(
+    "NoTiers", "no node carries a label that tells on-demand from spot, so {owner} is not split", Cure.EDIT
+)
+SYSTEM_PRIORITY = _reason("SystemPriority", "{owner} has a priority class of the system, which is never split")
+OPTED_OUT = _reason("OptedOut", "{owner} carries the label that opts out of tiers", Cure.EDIT)
 NO_MINIMUM = _reason("NoMinimum", "{owner} has several replicas and asks for no minimum on on-demand nodes")
 INVALID_MINIMUM = _reason(
     "InvalidMinimum",
@@ -67,6 +72,9 @@ REASONS: tuple[Reason, ...] = (
     OWNER_KIND,
     NO_DEPLOYMENT,
     OWNER_NOT_FOUND,
+    NO_TIERS,
+    SYSTEM_PRIORITY,
+    OPTED_OUT,
     NO_MINIMUM,
     INVALID_MINIMUM,
     SCALED_TO_ZERO,

@@ -1,6 +1,7 @@
 """`split`: does this new replica have to run on an on-demand node, or does it prefer spot?
 
 The rules, in order:
+0. a workload of a cluster without tiers, one that opted out, and one of the system's own priority are left alone;
 1. a workload scaled to zero is left alone;
 2. N = 1: the replica is required on on-demand nodes, annotated or not (a setting turns this off);
 3. no minimum, or one that cannot be read: left alone, the second with a warning;
@@ -16,14 +17,18 @@ from enum import StrEnum
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.minimum import Minimum, parse_minimum
 from fairlead.model.decision import Decision, Trace
-from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
+from fairlead.model.owners import Exempt, HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 from fairlead.model.reasons import Detail, Finding, Reason, because
+from fairlead.model.tiers import Tiers
 
 _PINS = {
     TierPin.ON_DEMAND: "allow on-demand nodes only",
     TierPin.ELSEWHERE: "allow no on-demand node",
     TierPin.NAMED: "name its node",
 }
+
+
+_EXEMPT = {Exempt.SYSTEM: reasons.SYSTEM_PRIORITY, Exempt.OPTED_OUT: reasons.OPTED_OUT}
 
 
 class TierVerdict(StrEnum):
@@ -37,9 +42,15 @@ class TierVerdict(StrEnum):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Policy:
-    """Settings of the level. `single_replica` switches rule 2."""
+    """Settings of the level. `single_replica` switches rule 2; without `tiers` the nodes are not told apart."""
 
     single_replica: bool = True
+    tiers: bool = True
+
+
+def policy_of(tiers: Tiers) -> Policy:
+    """What the tiers of a cluster mean to the level."""
+    return Policy(single_replica=tiers.single_replica, tiers=tiers.present)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,7 +91,12 @@ def split(newcomer: Newcomer, owner: Owner, held: HeldSlots, policy: Policy) -> 
 
 
 def target_of(owner: Owner, policy: Policy) -> Target:
-    """min(M, N) of a workload (rules 1 to 3)."""
+    """min(M, N) of a workload (rules 0 to 3)."""
+    if owner.exempt is not Exempt.NONE:
+        return Target(count=None, finding=because(_EXEMPT[owner.exempt], owner=owner.name))
+    if not policy.tiers:
+        finding = because(reasons.NO_TIERS, owner=owner.name)
+        return Target(count=None, finding=finding, warnings=() if owner.min_available is None else (finding,))
     if owner.replicas <= 0:
         return Target(count=None, finding=because(reasons.SCALED_TO_ZERO, owner=owner.name))
     minimum = None if owner.min_available is None else parse_minimum(owner.min_available)

@@ -14,17 +14,18 @@ import structlog
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.admission.review import Patch
-from fairlead.kube.admission.rules import GATE, MARKER, PENDING, TierRules
+from fairlead.kube.admission.rules import GATE, MARKER, PENDING
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import OwnerReference, Raw
 from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import PODS, REPLICA_SETS
-from fairlead.levels.tier.split import Policy, Target, target_of
+from fairlead.levels.tier.split import Target, target_of
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
 from fairlead.model.owners import OwnerKind
@@ -44,8 +45,7 @@ class Assigner:
         client: Client,
         store: LedgerStore,
         owners: Owners,
-        rules: TierRules,
-        policy: Policy,
+        tiers: LiveTiers,
         *,
         pods: Callable[[], Iterable[MarkedPod]],
         leads: Callable[[], bool],
@@ -55,8 +55,7 @@ class Assigner:
         self._client = client
         self._store = store
         self._owners = owners
-        self._rules = rules
-        self._policy = policy
+        self._tiers = tiers
         self._pods = pods
         self._leads = leads
         self._aside = aside or Aside()
@@ -129,8 +128,8 @@ class Assigner:
     def _patch(self, pod: Raw, granted: frozenset[str], single: bool) -> Patch:
         uid = pod["metadata"]["uid"]
         if uid in granted:
-            return patches.on_demand(pod, self._rules, slot=uid, selector=single) + patches.release(pod)
-        return patches.spot(pod, self._rules) + patches.release(pod)
+            return patches.on_demand(pod, self._tiers.now, slot=uid, selector=single) + patches.release(pod)
+        return patches.spot(pod, self._tiers.now) + patches.release(pod)
 
     async def _target(self, controller: OwnerReference, namespace: str) -> tuple[Target | None, str]:
         """min(M, N) of the Deployment as stored now, None where there is none; and its name."""
@@ -145,7 +144,7 @@ class Assigner:
         )
         if deployment is None or deployment.metadata.uid != parent.uid:
             return None, parent.name
-        return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self._policy), parent.name
+        return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self._tiers.policy), parent.name
 
     async def _change(self, changes: list[tuple[Raw, Patch]]) -> None:
         """Change the pods, many at a time. One that is gone or was changed by somebody else is looked at again."""

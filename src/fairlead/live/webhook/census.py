@@ -2,19 +2,19 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 from fairlead.kube.admission.admit import owner_of
-from fairlead.kube.admission.labels import LabelSet, of_requirement, of_selector
-from fairlead.kube.admission.rules import TierRules, requires_on_demand
-from fairlead.kube.objects.meta import RequirementSpec
+from fairlead.kube.admission.rules import exempt, requires_on_demand
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredWorkload
-from fairlead.levels.tier.split import Policy, ordinal, target_of
+from fairlead.levels.tier.presets import TierChoice
+from fairlead.levels.tier.split import ordinal, policy_of, target_of
 from fairlead.model.order import natural_key
-from fairlead.model.owners import OwnerKind
+from fairlead.model.owners import Exempt, Owner, OwnerKind
+from fairlead.model.tiers import Tiers
 
 REVISION = "deployment.kubernetes.io/revision"
 Told = Callable[[OwnerKind, TieredWorkload, Exception | None], None]
@@ -77,13 +77,20 @@ class Objects:
     nodes: Iterable[Node]
 
 
-def census(objects: Objects, rules: TierRules, policy: Policy, told: Told | None = None) -> list[WorkloadTiers]:
+def tiers_of(objects: Objects, choice: TierChoice) -> tuple[Tiers, str]:
+    """The tiers that the nodes show, and one line about them."""
+    labels = [node.metadata.labels for node in objects.nodes]
+    tiers = choice.tiers({key for each in labels for key in each} if labels else None)
+    return tiers, tiers.sentence(map(tiers.of, labels))
+
+
+def census(objects: Objects, tiers: Tiers, told: Told | None = None) -> list[WorkloadTiers]:
     """Every Deployment and StatefulSet with its active pods, by namespace and name.
 
     `told` is told of each what reading it raised (None: nothing), and those that raise are left out; without `told`
     the first of them ends the census.
     """
-    tiers = {node.metadata.name: tier_of(node.metadata.labels, rules) for node in objects.nodes}
+    places = {node.metadata.name: tiers.of(node.metadata.labels) for node in objects.nodes}
     pods: dict[str, list[Pod]] = defaultdict(list)
     for pod in objects.pods:
         controller = pod.metadata.controller
@@ -108,55 +115,36 @@ def census(objects: Objects, rules: TierRules, policy: Policy, told: Told | None
 
     for each in objects.deployments:
         own = sets[each.metadata.uid]
-        read(OwnerKind.DEPLOYMENT, each, partial(_deployment, each, own, pods, tiers, rules, policy))
+        read(OwnerKind.DEPLOYMENT, each, partial(_deployment, each, own, pods, places, tiers))
     for each in objects.stateful_sets:
         mine = pods[each.metadata.uid]
-        read(OwnerKind.STATEFUL_SET, each, partial(_stateful_set, each, mine, tiers, rules, policy))
+        read(OwnerKind.STATEFUL_SET, each, partial(_stateful_set, each, mine, places, tiers))
     return sorted(found, key=lambda each: (natural_key(each.namespace), natural_key(each.name), each.kind))
-
-
-def tier_of(labels: Mapping[str, str], rules: TierRules) -> str:
-    """The tier of a node with these labels."""
-    for tier, requirement in (("on-demand", rules.on_demand), ("spot", rules.spot)):
-        if _satisfies(labels, requirement):
-            return tier
-    return "other"
-
-
-def _satisfies(labels: Mapping[str, str], requirement: RequirementSpec) -> bool:
-    """A node's label is one value or none: it satisfies the requirement if that lies in the requirement's set."""
-    absent = LabelSet(frozenset(), False, True)
-    own = of_selector(labels, requirement.key) if requirement.key in labels else absent
-    return own.within(of_requirement(requirement))
 
 
 def _deployment(
     workload: TieredWorkload,
     sets: list[TieredWorkload],
     pods: Mapping[str, list[Pod]],
-    tiers: Mapping[str, str],
-    rules: TierRules,
-    policy: Policy,
+    places: Mapping[str, str],
+    tiers: Tiers,
 ) -> WorkloadTiers:
     current = max(sets, key=_revision).metadata.uid if sets else ""
-    members = tuple(
-        _member(pod, tiers, rules, current=each.metadata.uid == current)
-        for each in sets
-        for pod in pods.get(each.metadata.uid, ())
-    )
-    return _standing(OwnerKind.DEPLOYMENT, workload, members, policy)
+    own = [(pod, each.metadata.uid == current) for each in sets for pod in pods.get(each.metadata.uid, ())]
+    members = tuple(_member(pod, places, tiers, current=newest) for pod, newest in own)
+    return _standing(OwnerKind.DEPLOYMENT, workload, [pod for pod, _ in own], members, tiers)
 
 
-def _stateful_set(
-    workload: TieredWorkload, pods: list[Pod], tiers: Mapping[str, str], rules: TierRules, policy: Policy
-) -> WorkloadTiers:
+def _stateful_set(workload: TieredWorkload, pods: list[Pod], places: Mapping[str, str], tiers: Tiers) -> WorkloadTiers:
     owner = owner_of(OwnerKind.STATEFUL_SET, workload)
-    members = tuple(_member(pod, tiers, rules, index=ordinal(pod.metadata.name, owner)) for pod in pods)
-    return _standing(OwnerKind.STATEFUL_SET, workload, members, policy)
+    members = tuple(_member(pod, places, tiers, index=ordinal(pod.metadata.name, owner)) for pod in pods)
+    return _standing(OwnerKind.STATEFUL_SET, workload, pods, members, tiers)
 
 
-def _standing(kind: OwnerKind, workload: TieredWorkload, members: tuple[Member, ...], policy: Policy) -> WorkloadTiers:
-    owner, status = owner_of(kind, workload), workload.status
+def _standing(
+    kind: OwnerKind, workload: TieredWorkload, pods: Iterable[Pod], members: tuple[Member, ...], tiers: Tiers
+) -> WorkloadTiers:
+    owner, status = _with_exemption(owner_of(kind, workload), pods), workload.status
     seen = status.observed_generation >= workload.metadata.generation
     complete = status.updated_replicas == status.replicas == status.available_replicas == owner.replicas
     return WorkloadTiers(
@@ -165,21 +153,30 @@ def _standing(kind: OwnerKind, workload: TieredWorkload, members: tuple[Member, 
         name=workload.metadata.name,
         uid=workload.metadata.uid,
         replicas=owner.replicas,
-        target=target_of(owner, policy).count,
+        target=target_of(owner, policy_of(tiers)).count,
         settled=seen and complete and len(members) == owner.replicas,
         members=tuple(sorted(members, key=lambda each: natural_key(each.name))),
     )
 
 
+def _with_exemption(owner: Owner, pods: Iterable[Pod]) -> Owner:
+    """The owner as its pods show it: their priority class and labels are not known of the workload itself."""
+    for pod in pods:
+        found = exempt(pod.spec.priority_class_name, pod.metadata.labels)
+        if found is not Exempt.NONE:
+            return replace(owner, exempt=found)
+    return owner
+
+
 def _member(
-    pod: Pod, tiers: Mapping[str, str], rules: TierRules, *, index: int | None = None, current: bool = True
+    pod: Pod, places: Mapping[str, str], tiers: Tiers, *, index: int | None = None, current: bool = True
 ) -> Member:
     node = pod.spec.node_name
     return Member(
         name=pod.metadata.name,
         uid=pod.metadata.uid,
-        required=requires_on_demand(pod.spec, rules),
-        place=tiers.get(node, "other") if node else "pending",
+        required=requires_on_demand(pod.spec, tiers),
+        place=places.get(node, "other") if node else "pending",
         created=pod.metadata.creation_timestamp or "",
         index=index,
         current=current,

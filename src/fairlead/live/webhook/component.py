@@ -38,6 +38,7 @@ from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
 from fairlead.live.webhook.janitor import Janitor
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.owners import Owners
@@ -61,7 +62,7 @@ class Webhook:
     """One replica. `run` serves until `stop` is set, then drains."""
 
     def __init__(self, client: Client, configuration: Configuration) -> None:
-        tier, settings = configuration.tier, configuration.webhook
+        settings, tiers = configuration.webhook, LiveTiers(configuration.tier.choice())
         self.settings = settings
         self.measures = WebhookMetrics()
         self._client = client
@@ -77,7 +78,7 @@ class Webhook:
         self._owners = Owners(client, told)
         memory = Memory(steady_clock, lapse=settings.lapse_seconds)
         store = LedgerStore(quick, settings.namespace)
-        self._counter = Counter(quick, store, self._owners, memory, tier.policy(), clock=steady_clock)
+        self._counter = Counter(quick, store, self._owners, memory, tiers, clock=steady_clock)
         self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER, aside=told)
         self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace, aside=told)
         kept = LedgerStore(quick.fenced(leads.fence), settings.namespace)
@@ -85,8 +86,7 @@ class Webhook:
             elected,
             kept,
             self._owners,
-            tier.rules(),
-            tier.policy(),
+            tiers,
             pods=self._marked,
             leads=leads,
             pulse=self._pulse,
@@ -107,8 +107,7 @@ class Webhook:
         mutator = Mutator(
             self._owners,
             self._counter,
-            tier.rules(),
-            tier.policy(),
+            tiers,
             clock=steady_clock,
             patience=settings.patience_seconds,
             gated=gated,
@@ -127,8 +126,7 @@ class Webhook:
             elected,
             evictions,
             self._recorder,
-            tier.rules(),
-            tier.policy(),
+            tiers,
             leads=leads,
             clock=steady_clock,
             period=configuration.repair.period_seconds,

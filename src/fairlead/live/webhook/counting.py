@@ -16,8 +16,9 @@ from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import PODS
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
-from fairlead.levels.tier.split import Policy, target_of
+from fairlead.levels.tier.split import target_of
 from fairlead.live.webhook.ledger import Attempt, LedgerStep, Listing
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
@@ -62,7 +63,7 @@ class Counter:
         store: LedgerStore,
         owners: Owners,
         memory: Memory,
-        policy: Policy,
+        tiers: LiveTiers,
         *,
         clock: Callable[[], float],
         jitter: Jitter = default_jitter,
@@ -71,7 +72,7 @@ class Counter:
         self._store = store
         self._owners = owners
         self._memory = memory
-        self._policy = policy
+        self._tiers = tiers
         self._clock = clock
         self._jitter = jitter
         self._queues: dict[str, _Queue] = {}
@@ -158,7 +159,7 @@ class Counter:
     async def _listed(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
         """List the pods and read the owner, both after the ledger was read; decide."""
         listing, owner = await asyncio.gather(slots_of(self._client, scope), self._owner(scope))
-        target = None if owner is None else target_of(owner, self._policy).count
+        target = None if owner is None else target_of(owner, self._tiers.policy).count
         # Without a target nothing is granted, and the caller decides by the owner alone.
         return attempt.list(listing, target or 0), owner
 

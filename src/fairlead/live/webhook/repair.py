@@ -12,18 +12,17 @@ from dataclasses import dataclass
 
 import structlog
 
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import TieredWorkload
-from fairlead.levels.tier.split import Policy
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.webhook.census import Member, WorkloadTiers, census
 from fairlead.live.webhook.census_objects import read_objects
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.owners import RESOURCES
 from fairlead.model.owners import OwnerKind
 
@@ -99,8 +98,7 @@ class Repair:
         client: Client,
         evictions: Evictions,
         recorder: Recorder,
-        rules: TierRules,
-        policy: Policy,
+        tiers: LiveTiers,
         *,
         leads: Callable[[], bool],
         clock: Callable[[], float],
@@ -112,8 +110,7 @@ class Repair:
         self._client = client
         self._evictions = evictions
         self._recorder = recorder
-        self._rules = rules
-        self._policy = policy
+        self._tiers = tiers
         self._leads = leads
         self._pulse = pulse
         self._clock = clock
@@ -136,7 +133,7 @@ class Repair:
 
     async def round(self) -> None:
         """Look at every workload once, and evict at most one pod of each."""
-        standings = census(await read_objects(self._client), self._rules, self._policy, self._failed)
+        standings = census(await read_objects(self._client), self._tiers.now, self._failed)
         for standing in standings:
             self._pulse.beat("repair", self._period + CALL_SECONDS)
             if not self._leads():

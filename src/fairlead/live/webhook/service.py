@@ -5,13 +5,13 @@ from typing import Any
 
 from fairlead.kube.admission import admit, patches
 from fairlead.kube.admission.review import ReviewRequest, allow
-from fairlead.kube.admission.rules import TierRules
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.levels.tier import reasons
-from fairlead.levels.tier.split import Policy, Split, TierVerdict, split, target_of, unmanaged
+from fairlead.levels.tier.split import Split, TierVerdict, split, target_of, unmanaged
 from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
+from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import Scope
 from fairlead.model.owners import HeldSlots, Owner, OwnerKind, TierPin
@@ -31,8 +31,7 @@ class Mutator:
         self,
         owners: Owners,
         counter: Counter,
-        rules: TierRules,
-        policy: Policy,
+        tiers: LiveTiers,
         *,
         clock: Callable[[], float],
         patience: float,
@@ -42,8 +41,7 @@ class Mutator:
     ) -> None:
         self._owners = owners
         self._counter = counter
-        self._rules = rules
-        self._policy = policy
+        self._tiers = tiers
         self._clock = clock
         self._patience = patience
         self._gated = gated and not shadow
@@ -52,10 +50,10 @@ class Mutator:
 
     async def answer(self, request: ReviewRequest) -> dict[str, Any]:
         """The response to one request."""
-        asking = admit.begin(request, self._rules)
+        asking = admit.begin(request, self._tiers.now)
         if isinstance(asking, Split):
             self._report(asking, None)
-            return admit.answer(request, None, asking, self._rules)
+            return admit.answer(request, None, asking, self._tiers.now)
         owner, workload = await self._owners.resolve(asking)
         if isinstance(owner, Owner) and self._gated and self._counted(asking, owner):
             return allow(request.uid, patch=patches.hold(asking.raw))
@@ -66,7 +64,7 @@ class Mutator:
         soon, refused = self._counter.soon(asking.controller.uid), ""
         if decision.verdict is TierVerdict.RETRY:
             refused = await self._refused(asking)
-        return admit.answer(request, asking, decision, self._rules, soon=soon, refused=refused)
+        return admit.answer(request, asking, decision, self._tiers.now, soon=soon, refused=refused)
 
     async def _refused(self, asking: admit.Asking) -> str:
         """Why earlier pods of the ReplicaSet were refused: a quota's words must not be hidden behind ours."""
@@ -82,13 +80,13 @@ class Mutator:
         """Whether the verdict depends on a count; all others follow from the pod and its owner alone."""
         if owner.kind is not OwnerKind.DEPLOYMENT or asking.newcomer.pin is not TierPin.NONE:
             return False
-        return target_of(owner, self._policy).count is not None
+        return target_of(owner, self._tiers.policy).count is not None
 
     async def _decide(
         self, request: ReviewRequest, asking: admit.Asking, owner: Owner, workload: TieredWorkload | None
     ) -> Split:
         if workload is None or not self._counted(asking, owner):
-            return split(asking.newcomer, owner, HeldSlots(), self._policy)
+            return split(asking.newcomer, owner, HeldSlots(), self._tiers.policy)
         scope = Scope(
             uid=asking.controller.uid,
             namespace=asking.namespace,
@@ -103,7 +101,7 @@ class Mutator:
             counted = await self._counter.count(scope, request.uid, until=self._clock() + self._patience)
         if counted.owner is None:
             return unmanaged(reasons.OWNER_NOT_FOUND, warn=True, kind="Deployment", owner=scope.deployment)
-        return split(asking.newcomer, counted.owner, counted.held, self._policy)
+        return split(asking.newcomer, counted.owner, counted.held, self._tiers.policy)
 
 
 def _reference(asking: admit.Asking, workload: TieredWorkload) -> ObjectReference:

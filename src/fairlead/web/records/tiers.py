@@ -8,8 +8,7 @@ import numpy as np
 from fairlead.engine.plan import Plan
 from fairlead.engine.record import finding_record
 from fairlead.engine.site_plan import SitePlan
-from fairlead.engine.tier_parts import Tiers
-from fairlead.levels.node.constraints.labels import requirement_holds
+from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.model.columns import Bool
 
 
@@ -25,7 +24,7 @@ def tiers_record(decided: Plan) -> dict[str, Any]:
 
 def tier_rows(site: SitePlan) -> Iterator[dict[str, Any]]:
     """`onDemand` are replicas on on-demand nodes, `required` those bound to stay there; `repair` how many too few."""
-    on_demand = requirement_holds(site.site.nodes, Tiers().on_demand)
+    on_demand = on_demand_nodes(site.site.nodes, site.site.tiers)
     for path in site.paths:
         target = path.split.target
         if target is None:
@@ -65,8 +64,8 @@ def _sum(column: Any) -> int:
 
 def _counts(site: SitePlan) -> dict[str, int]:
     nodes = site.site.nodes
-    on_demand = requirement_holds(nodes, Tiers().on_demand)
-    spot = requirement_holds(nodes, Tiers().spot)
+    on_demand = on_demand_nodes(nodes, site.site.tiers)
+    spot = spot_nodes(nodes, site.site.tiers)
     return {
         "onDemand": int(on_demand.sum()),
         "spot": int(spot.sum()),
