@@ -315,6 +315,18 @@ def test_longhorn_manifests_that_are_partly_broken_still_give_an_answer() -> Non
     ]
 
 
+@pytest.mark.parametrize("field", ["backingImage", "linkedCloneSrcReplicaName"])
+def test_a_replica_that_only_some_disks_can_hold_is_left_to_longhorn(field: str) -> None:
+    """Which disks have the backing image is not known here: nothing is placed, and that is said, not exit code 2."""
+    items = longhorn()
+    items[5]["spec"][field] = "ubuntu"
+    result = run(json.dumps({"apiVersion": "v1", "kind": "List", "items": items}), "-o", "json")
+    got = json.loads(result.stdout)
+    assert (got["placements"], got["unplaced"], result.return_value) == ([], 0, 0)
+    assert [(each["path"], "Longhorn places it" in each["message"]) for each in got["errors"]] == [("Volume pvc", True)]
+    assert "Volume pvc: it " in result.stderr
+
+
 @pytest.mark.parametrize(
     ("options", "moves"),
     [(["--target", "0.001"], 0), (["--evacuate", "n2"], 1), (["--evacuate", "n2/disk-1", "--max-moves", "0"], 0)],

@@ -267,8 +267,17 @@ UNCLEAR = {
         listed(node("a"), deployment("web", 1, containers=[{"name": "c", "ports": [{"hostPort": 80}]}])),
         "fairlead plan",
     ),
-    "a broken object": (listed(node("a", unschedulable="perhaps")), "unschedulable"),
 }  # fmt: skip
+
+
+def test_a_broken_object_is_told_and_the_others_are_used() -> None:
+    """The answer is that without it; the exit code says that it was not read, unless that is all right."""
+    broken = {**node("a"), "spec": {"unschedulable": "perhaps"}}
+    given = listed(broken, node("b"))
+    done = run(given, "--count", "1", "--cpu", "1", "-o", "json")
+    assert (done.exit_code or done.return_value, json.loads(done.stdout)["placements"]) == (2, {"b": 1})
+    assert "spec.unschedulable: expected bool, got str" in done.stderr
+    assert run(given, "--count", "1", "--cpu", "1", "--keep-going").return_value == 0
 
 
 @pytest.mark.parametrize(("problem", "said"), UNCLEAR.values(), ids=UNCLEAR.keys())

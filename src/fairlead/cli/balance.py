@@ -1,12 +1,12 @@
 """`fairlead balance`: storage replicas on nodes and disks."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairlead.cli.given import catalogue_of, exit_code, given
 from fairlead.cli.output import output_option
-from fairlead.cli.verb import explain_option, file_option, problems, read, report
+from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -46,9 +46,10 @@ Examples:
 @click.option("--max-moves", type=click.IntRange(min=0), default=None, help="The most moves to advise.")
 @click.option("--max-bytes", default=None, metavar="QUANTITY", help="The most bytes that moves may copy.")
 @click.option("--evacuate", multiple=True, metavar="NODE[/DISK]", help="Advise moves that empty a node or a disk.")
+@keep_going_option()
 @output_option()
 @explain_option()
-def command(source: str, output: str | None, explain: bool, **options: Any) -> int:
+def command(sources: tuple[str, ...], keep_going: bool, output: str | None, explain: bool, **options: Any) -> int:
     """Put storage replicas on nodes and disks so that what stays usable is even.
 
     The options from --alpha to --evacuate are for manifests; a problem says all that itself. Nothing is written.
@@ -56,17 +57,18 @@ def command(source: str, output: str | None, explain: bool, **options: Any) -> i
     from fairlead.engine.explain_disk import lines
     from fairlead.problems import balance
 
-    raw = None if Path(source).is_dir() else read(source)
     told = lines if explain else None
-    if raw is not None and not (b"apiVersion" in raw and b"kind" in raw):
+    asked = given(sources)
+    if not asked.are_manifests:
         if any(options.values()) or options["max_moves"] == 0:
-            raise InputError(source, "is a problem, which says all that itself; the options are for manifests")
-        return report(balance, problems(balance, raw, source), output, picture, told)
+            raise InputError(asked.name, "is a problem, which says all that itself; the options are for manifests")
+        return run(balance, asked.texts, output, picture, told)
     from fairlead.cli import balance_manifests as manifests
 
-    asked = manifests.asked_for(
-        source,
-        raw,
+    found = catalogue_of(asked)
+    problem = manifests.asked_for(
+        found,
+        asked.name,
         alpha=options["alpha"],
         everywhere=options["scope"] == "all",
         by_maximum=options["usable_as"] == "maximum",
@@ -75,7 +77,7 @@ def command(source: str, output: str | None, explain: bool, **options: Any) -> i
         most=options["max_bytes"],
         evacuate=options["evacuate"],
     )
-    return report(manifests, [asked], output, picture, told)
+    return max(report(manifests, [problem], output, picture, told), exit_code(found, keep_going))
 
 
 def picture(screen: "Console", problem: Any, decision: "Balance | Rebalance") -> None:

@@ -6,12 +6,12 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from fairlead.cli.given import told
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.kube.codec.longhorn import StorageManifests
+    from fairlead.kube.manifests.catalogue import Catalogue
     from fairlead.levels.disk.balance import Balance
     from fairlead.levels.disk.rebalance import Goal, Rebalance
 
@@ -53,8 +53,8 @@ def answer(asked: BalanceManifests, decision: "Balance | Rebalance") -> dict[str
 
 
 def asked_for(
+    found: "Catalogue",
     source: str,
-    raw: bytes | None,
     *,
     alpha: str | None,
     everywhere: bool,
@@ -64,23 +64,12 @@ def asked_for(
     most: str | None,
     evacuate: Sequence[str],
 ) -> BalanceManifests:
-    """The objects of a file or directory, and the options; what cannot be used is told on standard error."""
+    """The objects of Longhorn, and the options; what cannot be used is told on standard error."""
     from fairlead.kube.codec.longhorn import storage
-    from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 
-    if raw is None:
-        manifests, errors = read_manifests([source])
-    else:
-        parsed = list(parse_manifests(raw, source))
-        manifests = [each for each in parsed if isinstance(each, Manifest)]
-        errors = [each for each in parsed if isinstance(each, InputError)]
-    found = catalogue(manifests)
     if not found.of(LonghornNode):
-        raise next(
-            iter((*errors, *found.errors)), InputError(source, "has no Node of longhorn.io; expected at least one")
-        )
+        raise InputError(source, "has no Node of longhorn.io; expected at least one")
     given = storage(
         found.of(LonghornNode),
         found.of(LonghornVolume),
@@ -89,9 +78,9 @@ def asked_for(
         now=time.time(),
         by_maximum=by_maximum,
     )
-    given = replace(given, errors=(*errors, *found.errors, *given.errors))
-    for error in given.errors:
-        click.echo(f"fairlead: {error}", err=True)
+    left_out = (*given.errors, *given.left_out)
+    told(left_out)
+    given = replace(given, errors=(*found.errors, *left_out))
     share = _fraction("--alpha", alpha, 1) if alpha is not None else Fraction(1)
     given = replace(given, policy=replace(given.policy, alpha=share, everywhere=everywhere))
     return BalanceManifests(given, _goal(given, target, moves, most, evacuate))

@@ -29,15 +29,16 @@ Examples:
 )
 @verb.file_option("A configuration in JSON or YAML")
 @click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Print it whole, defaults filled in.")
-def check(source: str, output: str | None) -> None:
+def check(sources: tuple[str, ...], output: str | None) -> None:
     """Read a configuration as the components do; a mistake is told with its place and the exit code is 2."""
     import msgspec
 
     from fairlead.settings import read_configuration
 
-    configuration = read_configuration(verb.read(source), source)
-    if output is None:
-        click.echo(f"{source}: a valid {configuration.kind} of {configuration.api_version}")
-        return
-    record = msgspec.to_builtins(configuration)
-    click.echo(json_text(record) if output == "json" else yaml_text(record))
+    for source in sources:
+        configuration = read_configuration(verb.read(source), source)
+        if output is None:
+            click.echo(f"{source}: a valid {configuration.kind} of {configuration.api_version}")
+        else:
+            record = msgspec.to_builtins(configuration)
+            click.echo(json_text(record) if output == "json" else yaml_text(record))

@@ -1,12 +1,12 @@
 """`fairlead divide`: replicas over clusters."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from fairlead.cli.given import catalogue_of, exit_code, given
 from fairlead.cli.output import output_option
-from fairlead.cli.verb import explain_option, file_option, problems, read, report
+from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -29,19 +29,22 @@ Examples:
 """,
 )
 @file_option("A problem in JSON or YAML, or manifests of Karmada")
+@keep_going_option()
 @output_option()
 @explain_option()
-def command(source: str, output: str | None, explain: bool) -> int:
+def command(sources: tuple[str, ...], keep_going: bool, output: str | None, explain: bool) -> int:
     """Divide the replicas of a workload over clusters: by weight, by room, on few, or all in each."""
     from fairlead.cli import divide_manifests as manifests
     from fairlead.engine.explain_fleet import lines
     from fairlead.problems import divide
 
     told = lines if explain else None
-    raw = None if Path(source).is_dir() else read(source)
-    if raw is not None and not manifests.is_manifest(raw):
-        return report(divide, problems(divide, raw, source), output, picture, told)
-    return report(manifests, manifests.asked_for(source, raw), output, picture, told)
+    asked = given(sources)
+    if not asked.are_manifests:
+        return run(divide, asked.texts, output, picture, told)
+    found = catalogue_of(asked)
+    code = report(manifests, manifests.asked_for(found, asked.name), output, picture, told)
+    return max(code, exit_code(found, keep_going))
 
 
 def picture(screen: "Console", problem: "DivideProblem | DivisionAsk", decision: "Division") -> None:

@@ -3,8 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-import click
-
+from fairlead.cli.given import told
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -18,11 +17,6 @@ class ManifestDivision:
 
 
 PROBLEM = ManifestDivision
-
-
-def is_manifest(raw: bytes) -> bool:
-    """Whether the text holds Kubernetes objects rather than a problem."""
-    return b"apiVersion" in raw and b"kind" in raw
 
 
 def solve(ask: "DivisionAsk") -> "Division":
@@ -44,32 +38,18 @@ def answer(ask: "DivisionAsk", decision: "Division") -> dict[str, Any]:
     return {"workload": ask.workload.name, **record(decision)}
 
 
-def asked_for(source: str, raw: bytes | None) -> list["DivisionAsk | InputError"]:
+def asked_for(found: "Catalogue", source: str) -> list["DivisionAsk | InputError"]:
     """Every binding, and every workload that a policy divides and no binding stands for.
 
     What cannot be used is told on standard error or takes the place of its answer; the others go on.
     """
-    from fairlead.kube.manifests.catalogue import catalogue
     from fairlead.kube.manifests.fleet import unreadable_clusters
-    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.kube.objects.karmada import KarmadaCluster
 
-    if raw is None:
-        manifests, errors = read_manifests([source])
-    else:
-        parsed = list(parse_manifests(raw, source))
-        manifests = [each for each in parsed if isinstance(each, Manifest)]
-        errors = [each for each in parsed if isinstance(each, InputError)]
-    found = catalogue(manifests)
-    found.errors[:0] = errors
     if not found.of(KarmadaCluster):
-        raise next(
-            iter(found.errors), InputError(source, "has no Cluster of cluster.karmada.io; expected at least one")
-        )
-    found.errors.extend(unreadable_clusters(found))
+        raise InputError(source, "has no Cluster of cluster.karmada.io; expected at least one")
     asks = [*_bindings(found), *_workloads(found)]
-    for error in found.errors:
-        click.echo(f"fairlead: {error}", err=True)
+    told([*unreadable_clusters(found), *found.errors[found.unread :]])
     if not asks:
         raise InputError(source, "has no ResourceBinding and no workload that a PropagationPolicy selects")
     return asks

@@ -1,12 +1,12 @@
 """`fairlead place`: replicas onto nodes, with cores and volumes."""
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from fairlead.cli.given import catalogue_of, exit_code, given
 from fairlead.cli.output import output_option
-from fairlead.cli.verb import explain_option, file_option, problems, read, report
+from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
 
@@ -46,10 +46,11 @@ Examples:
 @click.option("--strategy", default=None, help="communism, fill, average, global, global-greedy or drained.")
 @click.option("--nodes-limit", type=int, default=0, help="Highest total a node, or number of nodes (fill, average).")
 @click.option("--partial", is_flag=True, help="Place what fits, instead of all or nothing.")
+@keep_going_option()
 @output_option()
 @explain_option()
 def command(
-    source: str,
+    sources: tuple[str, ...],
     pods: tuple[str, ...],
     workload: str,
     cpu: str | None,
@@ -58,6 +59,7 @@ def command(
     strategy: str | None,
     nodes_limit: int,
     partial: bool,
+    keep_going: bool,
     output: str | None,
     explain: bool,
 ) -> int:
@@ -65,20 +67,21 @@ def command(
 
     The options from --pods to --partial are for manifests; a problem says all that itself.
     """
-    from fairlead.cli.place_manifests import is_manifest, problem_of
+    from fairlead.cli.place_manifests import problem_of
     from fairlead.engine.explain_node import lines
     from fairlead.problems import place
 
-    raw = None if Path(source).is_dir() else read(source)
     told = lines if explain else None
-    if raw is not None and not pods and not is_manifest(raw):
+    asked = given((*sources, *pods))
+    if not asked.are_manifests:
         if (workload, cpu, memory, count, strategy, nodes_limit, partial) != ("", None, None, None, None, 0, False):
-            raise InputError(source, "is a problem, which says how many and how itself; the options are for manifests")
-        return report(place, problems(place, raw, source), output, picture, told)
+            raise InputError(
+                asked.name, "is a problem, which says how many and how itself; the options are for manifests"
+            )
+        return run(place, asked.texts, output, picture, told)
+    found = catalogue_of(asked)
     problem = problem_of(
-        source,
-        raw,
-        pods,
+        found,
         workload=workload,
         request=_request(cpu, memory),
         strategy=strategy,
@@ -86,7 +89,7 @@ def command(
         limit=nodes_limit,
         partial=partial,
     )
-    return report(place, [problem], output, picture, told)
+    return max(report(place, [problem], output, picture, told), exit_code(found, keep_going))
 
 
 def _request(cpu: str | None, memory: str | None) -> dict[str, int] | None:

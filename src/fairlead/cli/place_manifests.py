@@ -1,12 +1,12 @@
 """Manifests for `fairlead place`: nodes and pods to a problem of the verb."""
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from fairlead.model.amounts import CPU, MEMORY
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
+    from fairlead.kube.manifests.catalogue import Catalogue
     from fairlead.kube.manifests.node import PlaceManifests
     from fairlead.problems.place import PlaceProblem
     from fairlead.problems.rooms import NodeInput
@@ -14,15 +14,8 @@ if TYPE_CHECKING:
 _OWN_FIELDS = (CPU, MEMORY, "storage", "pods")
 
 
-def is_manifest(raw: bytes) -> bool:
-    """Whether the text holds Kubernetes objects rather than a problem."""
-    return b"apiVersion" in raw and b"kind" in raw
-
-
 def problem_of(
-    source: str,
-    raw: bytes | None,
-    more: Sequence[str],
+    found: "Catalogue",
     *,
     workload: str,
     request: dict[str, int] | None,
@@ -31,25 +24,14 @@ def problem_of(
     limit: int,
     partial: bool,
 ) -> "PlaceProblem":
-    """The problem that the manifests and the options pose; `raw` is the text of `source` if it is read already.
+    """The problem that the objects and the options pose.
 
     Without `count` as many replicas are placed as the workload still lacks.
     """
-    from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
     from fairlead.kube.manifests.node import ground
     from fairlead.problems.place import PlaceProblem
     from fairlead.problems.rooms import RequestSpec
 
-    manifests, errors = read_manifests([*([] if raw is not None else [source]), *more])
-    for each in parse_manifests(raw, source) if raw is not None else ():
-        if isinstance(each, Manifest):
-            manifests.append(each)
-        else:
-            errors.append(each)
-    found = catalogue(manifests)
-    for error in (*errors, *found.errors):
-        raise error
     given = ground(found, workload=workload, request=request)
     asked = {name: value for name, value in given.shape.request if name != "pods"}
     wanted = count if count is not None else given.need

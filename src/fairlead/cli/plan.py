@@ -6,10 +6,12 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli.configured import config_option, plan_settings
+from fairlead.cli.given import exit_code
 from fairlead.cli.live import cluster_options, collected
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
+from fairlead.cli.verb import keep_going_option
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
 
@@ -54,6 +56,7 @@ Examples:
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
 @click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
+@keep_going_option()
 @click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
 @output_option("manifests")
 def command(
@@ -70,14 +73,15 @@ def command(
     weight: tuple[str, ...],
     upgrade: bool,
     html: str,
+    keep_going: bool,
     strict: bool,
     output: str | None,
 ) -> int:
     """Plan where everything in the manifests would go, and say why.
 
     Kubernetes, Karmada, Volcano and Longhorn objects are read; other kinds are counted and left alone. A broken file
-    does not stop the plan: it is named on standard error. The what-if options change the manifests before planning and
-    show the answer beside the present.
+    does not stop the plan: it is named on standard error, and the exit code is 2 unless --keep-going. The what-if
+    options change the manifests before planning and show the answer beside the present.
     """
     from fairlead.engine.changes import Changes
     from fairlead.engine.changes import changed as apply
@@ -98,21 +102,14 @@ def command(
         write_file(html, plan_file(found, changed, then, ", ".join(sources) or "the cluster"))
     form = chosen(output)
     if form == "manifests":
-        return _manifests(found, then)
-    if upgrade:
-        return _upgrade(changed, then, form)
-    if changed is not view:
-        return _beside(decided, then, form)
-    if form == "table":
-        from fairlead.cli.report import draw
-
-        draw(console(), decided, found)
+        code = _manifests(found, then)
+    elif upgrade:
+        code = _upgrade(changed, then, form)
+    elif changed is not view:
+        code = _beside(decided, then, form)
     else:
-        from fairlead.kube.manifests.records import plan_answer
-
-        record = plan_answer(decided, found)
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
-    return EXIT_UNPLACED if decided.unplaced else EXIT_OK
+        code = _show(found, decided, form)
+    return max(code, exit_code(found, keep_going))
 
 
 def read(
@@ -145,6 +142,20 @@ def read(
             ", ".join(sources) or "the cluster", "no object that a plan can use; expected nodes, workloads, volumes …"
         )
     return found, view
+
+
+def _show(found: "Catalogue", decided: "Plan", form: str) -> int:
+    """The plan as it is."""
+    if form == "table":
+        from fairlead.cli.report import draw
+
+        draw(console(), decided, found)
+    else:
+        from fairlead.kube.manifests.records import plan_answer
+
+        record = plan_answer(decided, found)
+        click.echo(json_text(record) if form == "json" else yaml_text(record))
+    return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
 def _manifests(found: "Catalogue", decided: "Plan") -> int:

@@ -117,7 +117,7 @@ def look(found: "Catalogue", name: str = "") -> QueueView:
         found.objects[VolcanoQueue] = [*queues, VolcanoQueue(metadata=ObjectMeta(name=DEFAULT))]
     problem = problem_of(found, "the cluster")
     decision = _used_now(problem, solve(problem))
-    weights = dict(zip(problem.state.queues.names, problem.state.queues.weight.tolist(), strict=True))
+    weights = dict(zip(problem.given.state.queues.names, problem.given.state.queues.weight.tolist(), strict=True))
     if name and name not in weights:
         raise InputError(name, f"is no queue; there are {', '.join(sorted(weights))}")
     return QueueView(decision=_only(decision, name) if name else decision, weights=weights)
@@ -127,7 +127,7 @@ def _used_now(problem: "ManifestShare", decision: "Sharing") -> "Sharing":
     """The decision with what pods on nodes hold in place of what would be held after it."""
     import numpy as np
 
-    jobs, queues = problem.state.jobs, problem.state.queues
+    jobs, queues = problem.given.state.jobs, problem.given.state.queues
     held = jobs.per_job(jobs.role_request * jobs.role_running[:, None])
     by_queue = np.zeros((len(queues) + 1, held.shape[1]), dtype=np.int64)
     np.add.at(by_queue, jobs.queue, held)
@@ -138,7 +138,7 @@ def _used_now(problem: "ManifestShare", decision: "Sharing") -> "Sharing":
             seen.add(rows[above])
             np.add.at(by_queue, rows[above], held[jobs.queue == number].sum(axis=0))
             above = queues.parents[rows[above]]
-    spaces = {namespace: number for number, namespace in enumerate(problem.state.namespaces.names)}
+    spaces = {namespace: number for number, namespace in enumerate(problem.given.state.namespaces.names)}
     return replace(
         decision,
         queues=tuple(

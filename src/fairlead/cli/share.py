@@ -1,13 +1,13 @@
 """`fairlead share`: a cluster between queues, namespaces and jobs."""
 
 from collections.abc import Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairlead.cli.given import catalogue_of, exit_code, given
 from fairlead.cli.output import output_option
-from fairlead.cli.verb import explain_option, file_option, problems, read, report
+from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -44,9 +44,17 @@ Examples:
     metavar="SECONDS",
     help="Keep room for a gang that has waited so long.",
 )
+@keep_going_option()
 @output_option()
 @explain_option()
-def command(source: str, preempt: bool, reserve_after: int | None, output: str | None, explain: bool) -> int:
+def command(
+    sources: tuple[str, ...],
+    preempt: bool,
+    reserve_after: int | None,
+    keep_going: bool,
+    output: str | None,
+    explain: bool,
+) -> int:
     """Share a cluster between queues, then namespaces, then jobs: whose turn it is, and how far everybody gets.
 
     --preempt and --reserve-after are for manifests; a problem says that itself. Nothing is written.
@@ -54,15 +62,17 @@ def command(source: str, preempt: bool, reserve_after: int | None, output: str |
     from fairlead.engine.explain_queue import lines
     from fairlead.problems import share
 
-    raw = None if Path(source).is_dir() else read(source)
     told = lines if explain else None
-    if raw is not None and not (b"apiVersion" in raw and b"kind" in raw):
+    asked = given(sources)
+    if not asked.are_manifests:
         if preempt or reserve_after is not None:
-            raise InputError(source, "is a problem, which says all that itself; the options are for manifests")
-        return report(share, problems(share, raw, source), output, picture, told)
+            raise InputError(asked.name, "is a problem, which says all that itself; the options are for manifests")
+        return run(share, asked.texts, output, picture, told)
     from fairlead.cli import share_manifests as manifests
 
-    return report(manifests, [manifests.asked_for(source, raw, preempt, reserve_after)], output, picture, told)
+    found = catalogue_of(asked)
+    problem = manifests.problem_of(found, asked.name, preempt, reserve_after, planned=True)
+    return max(report(manifests, [problem], output, picture, told), exit_code(found, keep_going))
 
 
 def picture(screen: "Console", problem: Any, decision: "Sharing") -> None:

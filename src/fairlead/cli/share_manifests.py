@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairlead.kube.manifests.catalogue import Catalogue
+    from fairlead.kube.manifests.queue import QueueManifests
     from fairlead.levels.queue.result import Sharing
     from fairlead.model.queuestate import QueueState
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
 class ManifestShare:
     """A cluster and what may be done to it."""
 
-    state: "QueueState"
+    given: "QueueManifests"
     preempt: bool
     reserve_after: int | None
 
@@ -22,45 +23,30 @@ class ManifestShare:
 PROBLEM = ManifestShare
 
 
-def asked_for(source: str, raw: bytes | None, preempt: bool, reserve_after: int | None) -> ManifestShare:
-    """The problem that the manifests pose; `raw` is the text of `source` if it is read already. Errors end it."""
-    from fairlead.kube.manifests.catalogue import catalogue
-    from fairlead.kube.manifests.load import Manifest, parse_manifests, read_manifests
-    from fairlead.model.errors import InputError
-
-    if raw is None:
-        manifests, errors = read_manifests([source])
-    else:
-        parsed = list(parse_manifests(raw, source))
-        manifests = [each for each in parsed if isinstance(each, Manifest)]
-        errors = [each for each in parsed if isinstance(each, InputError)]
-    found = catalogue(manifests)
-    for error in (*errors, *found.errors):
-        raise error
-    return problem_of(found, source, preempt, reserve_after)
-
-
 def problem_of(
-    found: "Catalogue", source: str, preempt: bool = False, reserve_after: int | None = None
+    found: "Catalogue", source: str, preempt: bool = False, reserve_after: int | None = None, *, planned: bool = False
 ) -> ManifestShare:
-    """The problem that objects pose; `source` says where they are from."""
-    from fairlead.kube.manifests.queue import queue_state_of
+    """The problem that objects pose; `source` says where they are from, `planned` is that of `queue_of`."""
+    from fairlead.kube.manifests.queue import queue_of
     from fairlead.model.errors import InputError
 
     try:
-        state = queue_state_of(found)
+        given = queue_of(found, planned=planned)
     except InputError as error:
         raise InputError(error.path or source, error.message) from None
-    return ManifestShare(state, preempt, reserve_after)
+    return ManifestShare(given, preempt, reserve_after)
 
 
 def solve(problem: ManifestShare) -> "Sharing":
     """The decision, with waiting times counted to this moment."""
+    from fairlead.engine.role_fits import RoleFits
     from fairlead.levels.queue.share import SharePolicy
     from fairlead.problems.share import solve_state
 
+    given = problem.given
     policy = SharePolicy(preempt=problem.preempt, reserve_after=problem.reserve_after)
-    return solve_state(problem.state, policy, int(time()))
+    fits = None if given.nodes is None else RoleFits(given.nodes, given.population, given.shapes)
+    return solve_state(given.state, policy, int(time()), fits)
 
 
 def answer(problem: ManifestShare, decision: "Sharing") -> dict[str, Any]:
@@ -69,9 +55,9 @@ def answer(problem: ManifestShare, decision: "Sharing") -> dict[str, Any]:
 
     result = record(decision, preempt=problem.preempt)
     for row, victim in zip(result.get("evictions", ()), decision.victims, strict=False):
-        row["pods"] = list(problem.state.running.names[victim.row][: victim.count])
-    if problem.state.room is not None:
-        result["nodes"] = _nodes(problem.state, decision)
+        row["pods"] = list(problem.given.state.running.names[victim.row][: victim.count])
+    if problem.given.state.room is not None:
+        result["nodes"] = _nodes(problem.given.state, decision)
     return result
 
 

@@ -101,13 +101,14 @@ review is answered.
 @click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`), or its tier section alone.")
 @click.option("--explain", is_flag=True, help="Say why, in sentences.")
 @output_option()
-def command(source: str, state: str | None, config: str | None, explain: bool, output: str | None) -> int:
+def command(sources: tuple[str, ...], state: str | None, config: str | None, explain: bool, output: str | None) -> int:
     """Answer an admission review: does the new replica need an on-demand node, or does it prefer spot?"""
     from fairlead.kube.manifests.tier import Existing, read_existing
 
     existing = read_existing(verb.read(state), state) if state else Existing()
     splitting = _Splitting(existing, _choice(config), explain)
-    return verb.run(splitting, source, output, _table)
+    texts = {source: verb.read(source) for source in sources}
+    return verb.run(splitting, texts, output, _table)
 
 
 def _kind(request: "ReviewRequest") -> str:

@@ -1,7 +1,7 @@
 """What the five verbs share: reading problems, solving each or all, printing answers, the exit code."""
 
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +34,14 @@ class Verb(Protocol):
 
 def file_option(what: str = "A problem in JSON or YAML") -> Callable[[Decorated], Decorated]:
     """The `-f` option of a verb."""
-    return click.option("-f", "--file", "source", required=True, metavar="FILE", help=f"{what}; - is standard input.")
+    return click.option(
+        "-f", "--file", "sources", multiple=True, required=True, metavar="FILE", help=f"{what}; - is standard input."
+    )
+
+
+def keep_going_option() -> Callable[[Decorated], Decorated]:
+    """The `--keep-going` option of commands that read manifests."""
+    return click.option("--keep-going", is_flag=True, help="What cannot be read does not make the exit code 2.")
 
 
 def explain_option() -> Callable[[Decorated], Decorated]:
@@ -54,15 +61,18 @@ def read(source: str) -> bytes:
         raise InputError(source, (error.strerror or str(error)).lower()) from None
 
 
-def run(verb: Verb, source: str, output: str | None, table: Table, explain: Explain | None = None) -> int:
-    """Solve every problem of the source and print the answers in order; returns the exit code.
+def run(
+    verb: Verb, texts: Mapping[str, bytes], output: str | None, table: Table, explain: Explain | None = None
+) -> int:
+    """Solve every problem of the texts (by source) and print the answers in order; returns the exit code.
 
     `explain` turns a decision into sentences: printed below a table, `explanation` in a record.
 
     One problem that is bad input ends with its message. Among many, a bad one yields an error record in its place,
     the others go on, and the exit code is the highest.
     """
-    return report(verb, problems(verb, read(source), source), output, table, explain)
+    found = [problem for source, raw in texts.items() for problem in problems(verb, raw, source)]
+    return report(verb, found, output, table, explain)
 
 
 def report(

@@ -10,6 +10,7 @@ from fairlead.model.columns import Bool, Int, distinct, ints, lookup
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable, RunningTable
 from fairlead.model.order import natural_key, natural_rank
+from fairlead.model.shape import Shape
 
 PODS = "pods"
 """Where it is limited, every replica takes one of it; it does not count in shares."""
@@ -42,6 +43,8 @@ class Role:
     minimum: int = 0
     held: tuple[RunningReplicas, ...] = ()
     nodes: frozenset[str] | None = None
+    shape: Shape | None = None
+    """What its replicas want of their neighbours; the tables have no column for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fairlead.levels.queue.fits import Fits
 from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.levels.queue.result import JobRow, NamespaceRow, QueueRow, Sharing
 from fairlead.levels.queue.share import SharePolicy, share
@@ -26,10 +27,9 @@ def solve(problem: ShareProblem) -> Sharing:
     return solve_state(state_of(problem, now), policy, int(now or 0))
 
 
-def solve_state(state: QueueState, policy: SharePolicy, now: int = 0) -> Sharing:
-    """The decision on tables, with the nodes asked where there are any."""
-    fits = None
-    if state.room is not None:
+def solve_state(state: QueueState, policy: SharePolicy, now: int = 0, fits: Fits | None = None) -> Sharing:
+    """The decision on tables, with the nodes asked where there are any: `fits`, or by their free amounts."""
+    if fits is None and state.room is not None:
         fits = NodeRoom(state.jobs.resources, state.room.free, state.jobs.role_request, state.room.eligible)
     return share(
         state.jobs,

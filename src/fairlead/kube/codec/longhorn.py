@@ -6,7 +6,7 @@ its place.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from fairlead.kube.codec.longhorn_settings import Settings
 from fairlead.kube.objects.longhorn import (
@@ -48,7 +48,14 @@ class StorageManifests:
     paths: Mapping[str, str]
     uuids: Mapping[str, str]
     in_flight: tuple[str, ...]
+    foreign: Mapping[str, str]
+    """Volumes that Longhorn itself has to place, and why; they lack nothing here."""
     errors: tuple[InputError, ...]
+
+    @property
+    def left_out(self) -> tuple[InputError, ...]:
+        """What is not placed here, as messages."""
+        return tuple(InputError(f"Volume {name}", why) for name, why in self.foreign.items())
 
 
 def storage(
@@ -83,15 +90,27 @@ def storage(
                 paths[disk.place] = spec.path or status.disk_path
                 uuids[disk.place] = status.disk_uuid
                 names[disk.node, status.disk_uuid] = name
+    foreign = {each.spec.volume_name: why for each in placed if not each.spec.node_id and (why := _foreign(each))}
+    found = _volumes(volumes, placed, names, rules, now, errors)
     return StorageManifests(
         disks=disk_table(rows),
-        volumes=_volumes(volumes, placed, names, rules, now, errors),
+        volumes=tuple(replace(each, replicas=0, waiting=()) if each.name in foreign else each for each in found),
         policy=rules.policy(),
         paths=paths,
         uuids=uuids,
         in_flight=tuple(sorted(name for names in flying.values() for name in names)),
+        foreign=foreign,
         errors=tuple(errors),
     )
+
+
+def _foreign(replica: LonghornReplica) -> str:
+    """Why a replica is left to Longhorn, which has rules for it that need other objects; empty: it is not."""
+    if replica.spec.backing_image:
+        return "it has a backing image, which only some disks have; Longhorn places it"
+    if replica.spec.linked_clone_src_replica_name:
+        return "it is a linked clone, which has to sit beside its source; Longhorn places it"
+    return ""
 
 
 def _in_flight(

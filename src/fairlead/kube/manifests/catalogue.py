@@ -71,6 +71,8 @@ class Catalogue:
     ignored: Counter[str] = field(default_factory=Counter)
     """Kinds that a plan does not read, with how many there were."""
     errors: list[InputError] = field(default_factory=list)
+    unread: int = 0
+    """How many of the errors are files and objects that could not be read; the others are contradictions."""
 
     def of(self, kind: type[T]) -> list[T]:
         """All objects of a type."""

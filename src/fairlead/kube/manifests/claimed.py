@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
-from fairlead.kube.manifests.workloads import owner_key, replica_set_owners
+from fairlead.kube.manifests.controllers import owner_key, replica_set_owners
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.objects.workloads import BatchJob, Deployment, StatefulSet

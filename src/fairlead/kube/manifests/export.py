@@ -14,7 +14,7 @@ from fairlead.engine.site_plan import Path, SitePlan
 from fairlead.kube.admission.rules import requires_on_demand
 from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue
-from fairlead.kube.manifests.workloads import owner_key, replica_set_owners
+from fairlead.kube.manifests.controllers import owner_key, replica_set_owners
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.pod import Pod

@@ -5,9 +5,10 @@ decides whether that is fatal.
 """
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 import msgspec
@@ -18,6 +19,7 @@ from fairlead.text.documents import MOST_BYTES, documents
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "standard input"
+NO_TEXTS: Mapping[str, bytes] = MappingProxyType({})
 LARGE = 2**20
 """Bytes of one text from which on reading it is a step that nobody can look into."""
 MUCH_YAML = 4 * 2**20
@@ -58,20 +60,28 @@ class Manifest:
 
 
 def read_manifests(
-    sources: Sequence[str], on_progress: OnProgress = no_progress, warn: Callable[[str], None] = lambda words: None
+    sources: Sequence[str],
+    on_progress: OnProgress = no_progress,
+    warn: Callable[[str], None] = lambda words: None,
+    texts: Mapping[str, bytes] = NO_TEXTS,
 ) -> tuple[list[Manifest], list[InputError]]:
     """Every object of the sources in order (files of a directory by path), and the errors met on the way.
 
-    `on_progress` follows the bytes read; `warn` is given a sentence where YAML will take long.
+    `on_progress` follows the bytes read; `warn` is given a sentence where YAML will take long; `texts` are those of
+    sources that were read before.
     """
     manifests: list[Manifest] = []
     errors: list[InputError] = []
-    files = [file for source in sources for file in _files(source, errors)]
+    files = [
+        (source, len(texts[source])) if source in texts else file
+        for source in sources
+        for file in _files(source, errors)
+    ]
     whole, done = sum(size for _, size in files), 0
     for name, size in files:
         on_progress(f"reading {name}", done, whole if size < LARGE else None)
         done += size
-        for found in _read(name, warn):
+        for found in _read(name, warn, texts.get(name)):
             if isinstance(found, InputError):
                 errors.append(found)
             else:
@@ -79,12 +89,14 @@ def read_manifests(
     return manifests, errors
 
 
-def _read(name: str, warn: Callable[[str], None]) -> Iterator[Manifest | InputError]:
+def _read(name: str, warn: Callable[[str], None], raw: bytes | None) -> Iterator[Manifest | InputError]:
     try:
-        raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+        if raw is None:
+            raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
     except OSError as error:
         yield InputError(name, (error.strerror or str(error)).lower())
         return
+    name = STDIN if name == "-" else name
     if len(raw) > MUCH_YAML and raw.lstrip()[:1] not in (b"{", b"["):
         warn(f"{name}: {len(raw) >> 20} MiB of YAML takes its parser a while; JSON is read ten times as fast")
     yield from parse_manifests(raw, name)

@@ -2,8 +2,8 @@
 
 from fairlead.engine.plan import Plan
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.controllers import owner_key, replica_set_owners
 from fairlead.kube.manifests.export import written
-from fairlead.kube.manifests.workloads import owner_key, replica_set_owners
 from fairlead.kube.objects.pod import Pod
 from fairlead.model.errors import InputError
 

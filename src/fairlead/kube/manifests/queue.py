@@ -4,7 +4,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from fairlead.kube.codec.nodes import taints_of
+from fairlead.kube.codec.memo import Shapes
+from fairlead.kube.codec.nodes import node_records, taints_of
 from fairlead.kube.codec.queues import (
     DEFAULT,
     SYSTEM,
@@ -18,17 +19,22 @@ from fairlead.kube.codec.queues import (
 )
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
-from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.controllers import missing_pods
+from fairlead.kube.manifests.snapshot import population_of
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass, ResourceQuota
+from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, PriorityClass, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
 from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
+from fairlead.model.nodestate import NodeState, node_state
+from fairlead.model.order import natural_key
+from fairlead.model.population import Population
 from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, queue_state
 from fairlead.model.selectors import Term, tolerated
 from fairlead.model.shape import Shape
@@ -43,6 +49,8 @@ class _Kind:
     task: str
     request: tuple[tuple[str, int], ...]
     nodes: frozenset[str]
+    shape: Shape | None
+    """Where some pod of the cluster has rules about its neighbours."""
 
 
 class _Reader:
@@ -56,6 +64,9 @@ class _Reader:
         self.default_priority = max(defaults, default=0)
         self.never = {each.metadata.name for each in found.of(PriorityClass) if each.preemption_policy == "Never"}
         self.budgets = found.of(PodDisruptionBudget)
+        self.namespaces = found.of(Namespace)
+        self.shapes = Shapes()
+        self.minds_neighbours = False
         self._nodes_of: dict[Shape, frozenset[str]] = {}
 
     def priority(self, pod: Pod) -> int:
@@ -87,12 +98,17 @@ class _Reader:
             self._nodes_of[wanted] = frozenset(node.metadata.name for node in self.nodes if _suits(node, wanted))
         return self._nodes_of[wanted]
 
+    def shape(self, pod: Pod) -> Shape:
+        """Everything that decides where the pod may run."""
+        return self.shapes.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)[0]
+
     def roles(self, pods: Sequence[Pod], tasks: dict[str, int]) -> tuple[Role, ...]:
         """Pods that are alike, together."""
         kinds: dict[_Kind, list[Pod]] = defaultdict(list)
         for pod in pods:
             asked = tuple(sorted(request_of_pod(pod).items()))
-            kinds[_Kind(marks_of(pod).task, asked, self.nodes_of(pod))].append(pod)
+            formed = self.shape(pod) if self.minds_neighbours else None
+            kinds[_Kind(marks_of(pod).task, asked, self.nodes_of(pod), formed)].append(pod)
         least, short = minimums(tasks, [(kind, kind.task, len(alike)) for kind, alike in kinds.items()])
         roles = [
             Role(
@@ -102,6 +118,7 @@ class _Reader:
                 minimum=least[kind],
                 held=held_rows(self._running(pod) for pod in alike if pod.spec.node_name),
                 nodes=kind.nodes,
+                shape=kind.shape,
             )
             for kind, alike in kinds.items()
         ]
@@ -134,27 +151,48 @@ def _term(term: Term, labels: dict[str, str], name: str) -> bool:
     )
 
 
-def queue_state_of(found: Catalogue) -> QueueState:
+@dataclass(frozen=True, slots=True, kw_only=True)
+class QueueManifests:
+    """The tables, and the node level's answer to what fits where pods have rules about their neighbours."""
+
+    state: QueueState
+    nodes: NodeState | None = None
+    population: Population = Population()
+    shapes: tuple[Shape | None, ...] = ()
+
+
+def queue_state_of(found: Catalogue, *, planned: bool = False) -> QueueState:
+    """The tables of `queue_of`."""
+    return queue_of(found, planned=planned).state
+
+
+def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     """The cluster as the queue level sees it.
 
     A PodGroup is a job; a pod of ours without one is a job of its own; other running pods only take room. Without any
-    Queue there is one, `default`.
+    Queue there is one, `default`. `planned`: as in a plan, whatever waits is ours to place, and pods that a controller
+    has not created yet wait too.
     """
     reader = _Reader(found)
     grouped: dict[tuple[str, str], list[Pod]] = defaultdict(list)
-    single: list[Pod] = []
+    single: list[tuple[Pod, int]] = []
     other: list[Pod] = []
     groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
-    for pod in reader.pods:
+    coming = [] if not planned else [each for name in _clusters(found) for each in missing_pods(found, name)]
+    for pod, count in (*((pod, 1) for pod in reader.pods), *coming):
         key = (pod.metadata.namespace, _group_of(pod))
         if key in groups:
-            grouped[key].append(pod)
+            grouped[key] += [pod] * count
+        elif _ours(pod) or (planned and not pod.spec.node_name):
+            single.append((pod, count))
         else:
-            (single if _ours(pod) else other).append(pod)
+            other.append(pod)
+    everybody = [*reader.pods, *(pod for pod, _ in coming)]
+    reader.minds_neighbours = any(_minds_neighbours(reader.shape(pod)) for pod in everybody)
     jobs = [_job(reader, group, grouped[key]) for key, group in groups.items()]
-    jobs.extend(_single(reader, pod) for pod in single if not pod.spec.scheduling_gates)
+    jobs.extend(_single(reader, pod, count) for pod, count in single if not pod.spec.scheduling_gates)
     free, whole = _room(reader, other)
-    return queue_state(
+    state = queue_state(
         jobs=jobs,
         queues=queue_rows(found.of(VolcanoQueue)) or [QueueEntry(name=DEFAULT)],
         weights=namespace_weights(found.of(ResourceQuota)),
@@ -163,6 +201,24 @@ def queue_state_of(found: Catalogue) -> QueueState:
         free=free,
         allowed=[budget.status.disruptions_allowed for budget in reader.budgets],
     )
+    if not reader.minds_neighbours:
+        return QueueManifests(state=state)
+    ordered = sorted(reader.nodes, key=lambda each: natural_key(each.metadata.name))
+    nodes = node_state(node_records(ordered, reader.pods))
+    return QueueManifests(
+        state=state,
+        nodes=nodes,
+        population=population_of(nodes, reader.pods, reader.shapes, reader.namespaces),
+        shapes=tuple(role.shape for job in jobs for role in job.roles),
+    )
+
+
+def _minds_neighbours(shape: Shape) -> bool:
+    return bool(shape.near or shape.far or shape.spread or shape.ports)
+
+
+def _clusters(found: Catalogue) -> list[str]:
+    return sorted({"", *(cluster_of(each) for each in found.of(Node))})
 
 
 def _group_of(pod: Pod) -> str:
@@ -192,12 +248,12 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
     )
 
 
-def _single(reader: _Reader, pod: Pod) -> QueuedJob:
+def _single(reader: _Reader, pod: Pod, count: int) -> QueuedJob:
     return QueuedJob(
         name=f"{pod.metadata.namespace}/{pod.metadata.name}",
         queue=marks_of(pod).queue or DEFAULT,
         namespace=pod.metadata.namespace,
-        roles=reader.roles([pod], {}),
+        roles=reader.roles([pod] * count, {}),
         priority=reader.priority(pod),
         created=_created(pod.metadata),
         since=int(_created(pod.metadata) or UNSET),

@@ -90,11 +90,11 @@ def _site(
         found.at(LonghornReplica, name),
         found.at(LonghornSetting, name),
     )
-    found.errors.extend(stored.errors)
+    found.errors.extend((*stored.errors, *stored.left_out))
     return Site(
         name=name,
         nodes=nodes,
-        population=_population(nodes, pods, shapes, found.of(Namespace)),
+        population=population_of(nodes, pods, shapes, found.of(Namespace)),
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
         present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
         required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
@@ -163,7 +163,7 @@ def _sound(found: Catalogue, objects: Iterable[T], read: Callable[[T], R]) -> li
     return rows
 
 
-def _population(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespaces: Iterable[Namespace]) -> Population:
+def population_of(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespaces: Iterable[Namespace]) -> Population:
     """The pods bound to known nodes, those that look alike to selectors sharing one resident."""
     known: dict[Resident, int] = {}
     codes, rows, leaving = [], [], []

@@ -1,18 +1,18 @@
 """Deployments, StatefulSets, Jobs and loose pods to workloads, with what of them runs already and where."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
 from fairlead.kube.codec.queues import GROUPS, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
+from fairlead.kube.manifests.controllers import controllers, owner_key, replica_set_owners
+from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodTemplate
 from fairlead.kube.objects.policy import PriorityClass
 from fairlead.kube.objects.volcano import PodGroup
-from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
 from fairlead.model.errors import InputError
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import COMMUNISM, Workload
@@ -47,21 +47,8 @@ class Reader:
 
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
         """Workloads that a controller keeps, of one cluster."""
-        for deployment in found.at(Deployment, cluster):
-            yield from self._workload(
-                "Deployment", deployment.metadata, deployment.spec.replicas, deployment.spec.template
-            )
-        for owned in found.at(StatefulSet, cluster):
-            first = owned.spec.ordinals.start
-            yield from self._workload("StatefulSet", owned.metadata, owned.spec.replicas, owned.spec.template, first)
-        for job in found.at(BatchJob, cluster):
-            wanted = 1 if job.spec.parallelism is None else job.spec.parallelism
-            if job.spec.completions is not None:
-                wanted = min(wanted, max(job.spec.completions - job.status.succeeded, 0))
-            yield from self._workload("Job", job.metadata, 0 if job.spec.suspend else wanted, job.spec.template)
-        for loose in found.at(ReplicaSet, cluster):
-            if loose.metadata.controller is None:
-                yield from self._workload("ReplicaSet", loose.metadata, loose.spec.replicas, loose.spec.template)
+        for each in controllers(found, cluster):
+            yield from self._workload(each.kind, each.meta, each.replicas, each.template, each.first_ordinal)
 
     def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload], tiers: Tiers) -> Workloads:
         """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""
@@ -134,24 +121,3 @@ def _count(running: Running, pod: Pod, tiers: Tiers) -> None:
     running.nodes.append(pod.spec.node_name)
     if requires_on_demand(pod.spec, tiers):
         running.required.append(pod.spec.node_name)
-
-
-def replica_set_owners(found: Catalogue, cluster: str) -> dict[tuple[str, str], OwnerReference | None]:
-    """(namespace, name) of each ReplicaSet of a cluster → what controls it."""
-    return {
-        (each.metadata.namespace, each.metadata.name): each.metadata.controller
-        for each in found.at(ReplicaSet, cluster)
-    }
-
-
-def owner_key(pod: Pod, replica_sets: Mapping[tuple[str, str], OwnerReference | None]) -> str:
-    """The key of the workload that a pod belongs to: its controller, or that controller's own."""
-    namespace = pod.metadata.namespace or "default"
-    controller = pod.metadata.controller
-    if controller is None:
-        return f"Pod/{namespace}/{pod.metadata.name}"
-    if controller.kind == "ReplicaSet":
-        above = replica_sets.get((pod.metadata.namespace, controller.name))
-        if above is not None:
-            return f"Deployment/{namespace}/{above.name}"
-    return f"{controller.kind}/{namespace}/{controller.name}"

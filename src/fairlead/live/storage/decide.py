@@ -60,12 +60,7 @@ def outlook(seen: Seen, rules: StorageRules, now: float) -> Outlook:
     Replicas that exist come first; for replicas that a volume lacks but nobody has made yet, advice is given on top.
     """
     stored = _stored(seen, rules, now)
-    foreign = {
-        each.spec.volume_name: messages.foreign(each)
-        for each in seen.replicas
-        if not each.spec.node_id and messages.foreign(each)
-    }
-    asked = [each for each in stored.volumes if each.replicas and each.name not in foreign]
+    asked = [each for each in stored.volumes if each.replicas]
     named = [replace(each, replicas=len(each.waiting)) for each in asked if each.waiting]
     made = balance(named, stored.disks, stored.policy)
     charges = [
@@ -79,7 +74,7 @@ def outlook(seen: Seen, rules: StorageRules, now: float) -> Outlook:
         unmade=unmade,
         placements=_placements(stored, made, seen.replicas),
         short=tuple(_short(each, stored) for each in outcomes if each.finding is not None),
-        foreign=foreign,
+        foreign=stored.foreign,
         awaiting=any(each.awaits_reuse for each in asked),
     )
 

@@ -2,7 +2,6 @@
 
 import numpy as np
 
-from fairlead.kube.objects.longhorn import LonghornReplica
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import VolumeOutcome
 from fairlead.levels.disk.rebalance import Move
@@ -102,12 +101,3 @@ def move(each: Move, disks: DiskTable) -> str:
     way = f"from {disks.place(each.source)} to {disks.place(each.target)}"
     score = f"{float(each.before):.3f} → {float(each.after):.3f}"
     return f"moving {each.replica} ({bytes_text(each.size_bytes)}) {way} would even out {where}: imbalance {score}"
-
-
-def foreign(replica: LonghornReplica) -> str:
-    """Why a replica is left to Longhorn, which has rules for it that need other objects; empty: it is not."""
-    if replica.spec.backing_image:
-        return "it has a backing image, which only some disks have; Longhorn places it"
-    if replica.spec.linked_clone_src_replica_name:
-        return "it is a linked clone, which has to sit beside its source; Longhorn places it"
-    return ""

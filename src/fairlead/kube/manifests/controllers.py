@@ -1,0 +1,99 @@
+"""What keeps pods, whatever its kind: how many it wants, their template, and those of them that are not there yet."""
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import msgspec
+
+from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
+from fairlead.kube.objects.pod import Pod, PodTemplate
+from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
+
+Owners = dict[tuple[str, str], OwnerReference | None]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Controller:
+    """One object that keeps `replicas` pods like `template`. `first_ordinal` counts for a StatefulSet only."""
+
+    kind: str
+    meta: ObjectMeta
+    replicas: int | None
+    template: PodTemplate
+    first_ordinal: int = 0
+
+    @property
+    def key(self) -> str:
+        """As that of its workload: KIND/NAMESPACE/NAME."""
+        return f"{self.kind}/{self.meta.namespace or 'default'}/{self.meta.name}"
+
+
+def controllers(found: Catalogue, cluster: str) -> Iterator[Controller]:
+    """Those of one cluster; a ReplicaSet of a Deployment is the Deployment's own matter."""
+    for each in found.at(Deployment, cluster):
+        yield Controller(
+            kind="Deployment", meta=each.metadata, replicas=each.spec.replicas, template=each.spec.template
+        )
+    for owned in found.at(StatefulSet, cluster):
+        yield Controller(
+            kind="StatefulSet",
+            meta=owned.metadata,
+            replicas=owned.spec.replicas,
+            template=owned.spec.template,
+            first_ordinal=owned.spec.ordinals.start,
+        )
+    for job in found.at(BatchJob, cluster):
+        yield Controller(kind="Job", meta=job.metadata, replicas=_parallel(job), template=job.spec.template)
+    for loose in found.at(ReplicaSet, cluster):
+        if loose.metadata.controller is None:
+            yield Controller(
+                kind="ReplicaSet", meta=loose.metadata, replicas=loose.spec.replicas, template=loose.spec.template
+            )
+
+
+def _parallel(job: BatchJob) -> int:
+    """The pods of a Job at one time: none while it is suspended, no more than are still to complete."""
+    wanted = 1 if job.spec.parallelism is None else job.spec.parallelism
+    if job.spec.completions is not None:
+        wanted = min(wanted, max(job.spec.completions - job.status.succeeded, 0))
+    return 0 if job.spec.suspend else wanted
+
+
+def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
+    """For every controller that lacks pods one that waits, called as the controller is, and how many are lacking."""
+    owners = replica_set_owners(found, cluster)
+    there = Counter(owner_key(pod, owners) for pod in found.at(Pod, cluster) if not pod.finished)
+    for each in controllers(found, cluster):
+        wanted = 1 if each.replicas is None else each.replicas
+        if wanted > there[each.key]:
+            meta = msgspec.structs.replace(
+                each.template.metadata,
+                name=each.meta.name,
+                namespace=each.meta.namespace or "default",
+                creation_timestamp=each.meta.creation_timestamp,
+                annotations={**each.meta.annotations, **each.template.metadata.annotations},
+            )
+            yield Pod(metadata=meta, spec=each.template.spec), wanted - there[each.key]
+
+
+def replica_set_owners(found: Catalogue, cluster: str) -> Owners:
+    """(namespace, name) of each ReplicaSet of a cluster → what controls it."""
+    return {
+        (each.metadata.namespace, each.metadata.name): each.metadata.controller
+        for each in found.at(ReplicaSet, cluster)
+    }
+
+
+def owner_key(pod: Pod, replica_sets: Owners) -> str:
+    """The key of the workload that a pod belongs to: its controller, or that controller's own."""
+    namespace = pod.metadata.namespace or "default"
+    controller = pod.metadata.controller
+    if controller is None:
+        return f"Pod/{namespace}/{pod.metadata.name}"
+    if controller.kind == "ReplicaSet":
+        above = replica_sets.get((pod.metadata.namespace, controller.name))
+        if above is not None:
+            return f"Deployment/{namespace}/{above.name}"
+    return f"{controller.kind}/{namespace}/{controller.name}"
