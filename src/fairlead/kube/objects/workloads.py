@@ -57,6 +57,21 @@ class ReplicaSet(ApiShape, frozen=True):
     status: ReplicaStatus = ReplicaStatus()
 
 
+class Marked(ApiShape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+
+
+class MarkedSpec(ApiShape, frozen=True):
+    template: Marked = Marked()
+
+
+class Announcer(ApiShape, frozen=True):
+    """An owner of pods, read for its marks and those of its template alone."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: MarkedSpec = MarkedSpec()
+
+
 class Ordinals(ApiShape, frozen=True):
     start: int = 0
 

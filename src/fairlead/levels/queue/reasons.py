@@ -10,6 +10,12 @@ def _reason(code: str, sentence: str, cure: Cure) -> Reason:
 UNKNOWN_QUEUE = _reason("UnknownQueue", "queue {queue} does not exist", Cure.EDIT)
 UNKNOWN_GROUP = _reason("UnknownGroup", "PodGroup {group} does not exist", Cure.EDIT)
 QUEUE_UNREADABLE = _reason("QueueUnreadable", "queue {queue} cannot be read: {why}", Cure.EDIT)
+GROUP_AWAITED = _reason(
+    "GroupAwaited",
+    "{kind} {owner} announces a group of {count:pod|pods} (scheduling.volcano.sh/group-min-member), "
+    "and the annotation scheduling.k8s.io/group-name does not name it yet",
+    Cure.EDIT,
+)
 GROUP_UNREADABLE = _reason("GroupUnreadable", "PodGroup {group} cannot be read: {why}", Cure.EDIT)
 SET_ASIDE = _reason("SetAside", "it could not be decided and waits for a change: {why}", Cure.EDIT)
 QUEUE_CLOSED = _reason("QueueClosed", "queue {queue} is not open", Cure.EDIT)
@@ -85,6 +91,7 @@ UNFINISHED = _reason(
 REASONS: tuple[Reason, ...] = (
     UNKNOWN_QUEUE,
     UNKNOWN_GROUP,
+    GROUP_AWAITED,
     QUEUE_UNREADABLE,
     GROUP_UNREADABLE,
     SET_ASIDE,

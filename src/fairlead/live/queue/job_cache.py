@@ -21,6 +21,7 @@ from fairlead.live.cluster.cache import PodEvent, compare
 from fairlead.live.cluster.records import Key, PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
 from fairlead.live.cluster.turn_types import JobSource, LiveJob, Promise
+from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.intents import promised
 from fairlead.live.queue.job_entry import JobEntry
 from fairlead.live.queue.pod_groups import GangSpec, group_of, native_group_of
@@ -46,6 +47,7 @@ class JobCache:
         served: Callable[[Resource[Any]], bool] = lambda resource: True,
         faults: Mapping[What, str] = NO_FAULTS,
         clock: Callable[[], float] = time.monotonic,
+        announced: Announcements | None = None,
     ) -> None:
         self.clock = clock
         self.entries: dict[str, JobEntry] = {}
@@ -64,6 +66,9 @@ class JobCache:
         self._on_change = on_change
         self.served = served
         self._faults = faults
+        self.announced = announced or Announcements(
+            served=lambda resource: False, synced=lambda: False, on_change=lambda: None, clock=clock
+        )
 
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Any]], None]]]:
         """Every resource to follow, with its sink."""
@@ -126,12 +131,16 @@ class JobCache:
         return f"{pod.workload}@{marks.queue}" if marks.queue else pod.workload
 
     def astray(self, key: str) -> str:
-        """The PodGroup that the pods of a job name and that does not exist; empty where all is well.
+        """The PodGroup that the pods of a job name, or their owner announces, and that does not exist; empty where all
+        is well.
 
         It is not missed where the server knows no PodGroups.
         """
         entry = self.entries[key]
-        if entry.source == JobSource.WORKLOAD or self._group(entry) is not None:
+        if entry.source == JobSource.WORKLOAD:
+            waiting = entry.any_waiting
+            return entry.name if waiting is not None and self.announced.awaits(waiting) else ""
+        if self._group(entry) is not None:
             return ""
         resource = POD_GROUPS if entry.source == JobSource.GROUP else NATIVE_POD_GROUPS
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
@@ -142,6 +151,8 @@ class JobCache:
         if not group:
             return None
         entry = self.entries[key]
+        if entry.source == JobSource.WORKLOAD and entry.any_waiting is not None:
+            return self.announced.why(entry.any_waiting)
         why = self._faults.get((POD_GROUPS.kind, entry.namespace, entry.name))
         if why:
             return because(reasons.GROUP_UNREADABLE, group=group, why=why)
@@ -163,6 +174,7 @@ class JobCache:
         """A pod came, changed or went."""
         if event.deleted:
             self.gone(event.pod.key)
+            self.announced.forget(event.pod.metadata.uid)
         else:
             self.see(event.pod, event.assumed)
 

@@ -57,6 +57,11 @@ class JobEntry:
         return sorted(pods, key=lambda pod: natural_key(pod.metadata.name))
 
     @property
+    def any_waiting(self) -> PodRecord | None:
+        """One of the pods that wait for a node."""
+        return next((pod for role in self._roles.values() for pod in role.waiting.values()), None)
+
+    @property
     def idle(self) -> bool:
         """Whether nobody waits."""
         return not any(role.waiting for role in self._roles.values())

@@ -14,6 +14,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.live.cluster.cache import About, Cache
+from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.gangs import Gangs
 from fairlead.live.queue.intents import Intents
 from fairlead.live.queue.job_cache import JobCache
@@ -84,6 +85,12 @@ class Scheduler:
             served=lambda kind: self._watches.served(kind),
             faults=self.aside.faults,
             clock=monotonic,
+            announced=Announcements(
+                served=lambda kind: self._watches.served(kind),
+                synced=lambda: self._watches.owners_known,
+                on_change=self._wake,
+                clock=monotonic,
+            ),
         )
         self.fair = Promises(
             self.books, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
@@ -138,7 +145,7 @@ class Scheduler:
 
     async def run(self) -> None:
         """Schedule until cancelled; then the binds under way are finished."""
-        beside = [*self.delivery.work, self._notifier.run, self._intents.outbox.run]
+        beside = [*self.delivery.work, self._notifier.run, self._intents.outbox.run, *self._watches.beside]
         if self.options.self_check:
             known = self._client, self.cache, self.books, self.measures
             beside.append(lambda: compare_every(self.options.self_check, *known, lambda: self.synced))
@@ -160,7 +167,7 @@ class Scheduler:
         if not self._leads():
             return None
         deadline = None if self.options.shadow else self.fair.next_deadline()
-        times = (self.pending.next_due(), self.pending.next_rest(), deadline)
+        times = (self.pending.next_due(), self.pending.next_rest(), self.books.announced.next_due(), deadline)
         return min((time for time in times if time is not None), default=None)
 
     async def _drain(self) -> None:

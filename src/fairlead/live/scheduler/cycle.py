@@ -92,9 +92,20 @@ class Cycle:
                 continue
             if pod.broken:
                 self._stores.parking.tell(pod, pod.broken)
-            else:
+            elif not self._awaits_group(pod):
                 found.append(pod)
         return found
+
+    def _awaits_group(self, pod: PodRecord) -> bool:
+        """Whether the pod waits for the group that its owner announces; it is told when that takes long."""
+        announced = self._stores.jobs.announced
+        if not announced.awaits(pod):
+            announced.forget(pod.metadata.uid)
+            return False
+        why = announced.told(pod)
+        if why is not None:
+            self._stores.parking.tell(pod, f"{why.code}: {why.sentence}")
+        return True
 
     def _contested(self, due: Sequence[PodRecord]) -> bool:
         """Whether the queue level has to decide: a gang is overdue, or more than room decides about the due pods."""

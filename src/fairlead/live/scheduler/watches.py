@@ -1,6 +1,6 @@
 """What the scheduler follows: every kind with its sink, and which of them must be current for a decision."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from functools import partial
 from typing import Any, TypeVar
 
@@ -37,6 +37,7 @@ class Watches:
             return {resource: follow(resource, sink) for resource, sink in known.watched()}
 
         self._shared = kept(books)
+        self._owners = kept(books.announced)
         self.vital: tuple[Reflector[Any], ...] = (
             follow(NODES, on_node),
             follow(PODS, on_pod, keep=Records().record),
@@ -48,6 +49,16 @@ class Watches:
             *kept(cache.rules).values(),
             *self.vital,
         )
+
+    @property
+    def beside(self) -> tuple[Callable[[], Coroutine[Any, Any, None]], ...]:
+        """Watches that no decision waits for: where owners may not be followed, their pods are decided as they are."""
+        return tuple(each.run for each in self._owners.values())
+
+    @property
+    def owners_known(self) -> bool:
+        """Whether owners that announce groups are followed."""
+        return all(each.synced.is_set() for each in self._owners.values())
 
     @property
     def current(self) -> bool:
