@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants fuzz image manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants fuzz soak image manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -70,6 +70,9 @@ mutants: setup ## does a test fail when one operator changes? N=100 SEED=0, PAGE
 
 fuzz: setup ## mangled inputs for everything that reads from outside; N=10000 SEED=, PAGE=1 adds to docs/proof/
 	@$(BIN)/python -m tests.campaign fuzz --number $(or $(N),10000) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page)
+
+soak: setup ## all components on a real control plane through random faults; MINUTES=10 SEED=, PAGE=1 adds to docs/proof/
+	@$(BIN)/python -m tests.campaign soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page)
 
 lint: setup ## style, import contracts, spelling
 	@$(BIN)/ruff format --check --quiet src tests bench tools || { echo "run: make fix"; exit 1; }

@@ -1,4 +1,4 @@
-"""`python -m tests.campaign fuzz --number 100000 --seed 1 [--page]`, `python -m tests.campaign replay SEED`."""
+"""The campaign: mangled inputs (`fuzz`, `replay`) and faults on a real control plane (`soak`)."""
 
 import argparse
 import sys
@@ -14,15 +14,42 @@ def main() -> int:
     parts = parser.add_subparsers(dest="part", required=True)
     fuzzing = parts.add_parser("fuzz", help="mangled inputs for all that reads from outside")
     fuzzing.add_argument("--number", type=int, default=10_000, help="how many inputs")
-    fuzzing.add_argument("--seed", type=int, default=int(time.time()))
-    fuzzing.add_argument("--page", action="store_true", help="add the counts to docs/proof/")
+    soaking = parts.add_parser("soak", help="all components on a real control plane through random faults")
+    soaking.add_argument("--minutes", type=float, default=10.0)
+    for part in (fuzzing, soaking):
+        part.add_argument("--seed", type=int, default=int(time.time()))
+        part.add_argument("--page", action="store_true", help="add the counts to docs/proof/")
     again = parts.add_parser("replay", help="one input of a defect again")
     again.add_argument("seed", help="as it was told with the defect, such as 1/verbs/717")
     given = parser.parse_args()
     if given.part == "replay":
         print(replay(given.seed))
         return 0
+    if given.part == "soak":
+        return _soak(given.minutes, given.seed, page=given.page)
     return _fuzz(given.number, given.seed, page=given.page)
+
+
+def _soak(minutes: float, seed: int, *, page: bool) -> int:
+    from tests.campaign.soak import Soaked, soak
+
+    def progress(found: Soaked) -> None:
+        print(
+            f"  {found.seconds / 60:.1f} min, {found.faults.total()} faults, {found.quiet_points} quiet points, "
+            f"{found.admissions:,} pods admitted",
+            flush=True,
+        )
+
+    print(f"soak: {minutes:g} minutes, seed {seed}", flush=True)
+    found = soak(minutes, seed, progress)
+    for name, number in found.faults.most_common():
+        print(f"  {name} {number}")
+    print("memory: " + ", ".join(f"{name} {size:.0f} MiB" for name, size in sorted(found.largest_mib.items())))
+    for each in found.found:
+        print(f"  found: {each}")
+    if page:
+        counts.add(counts.soak_run(found))
+    return int(bool(found.found))
 
 
 def _fuzz(number: int, seed: int, *, page: bool) -> int:

@@ -5,9 +5,12 @@ from collections import Counter
 from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.campaign.fuzzing import Fuzzed
+
+if TYPE_CHECKING:
+    from tests.campaign.soak import Soaked
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
 WANTED = {"faults": 1_000, "admissions": 100_000, "inputs": 1_000_000}
@@ -29,6 +32,25 @@ def fuzz_run(found: Fuzzed) -> Run:
         "counts": {"inputs": found.inputs, **ends},
         "found": [*found.defects[:20], *([f"and {len(found.defects) - 20} more"] if len(found.defects) > 20 else [])],
         "memory": f"{first:.0f} MiB after a tenth, {last:.0f} MiB at the end",
+    }
+
+
+def soak_run(found: "Soaked") -> Run:
+    """A run through faults as a record."""
+    sizes = ", ".join(f"{name} {size:.0f} MiB" for name, size in sorted(found.largest_mib.items()))
+    return {
+        "kind": "soak",
+        "date": f"{datetime.now(UTC):%Y-%m-%d}",
+        "seed": found.seed,
+        "minutes": round(found.seconds / 60, 1),
+        "counts": {
+            "faults": found.faults.total(),
+            "admissions": found.admissions,
+            "quiet points": found.quiet_points,
+            **dict(found.faults.most_common()),
+        },
+        "found": found.found,
+        "memory": f"largest: {sizes}",
     }
 
 
