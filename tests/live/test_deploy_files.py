@@ -7,6 +7,7 @@ import pytest
 from tools.manifests.__main__ import behind, chart_files
 from tools.manifests.folders import FOLDERS, TOGETHER
 
+from fairlead.levels.tier.presets import PRESETS
 from fairlead.settings import DEFAULTS, read_configuration
 from tests.deploys import DEPLOY, added, deployed, listed, place
 
@@ -139,13 +140,15 @@ def _bound(folder: str) -> set[str]:
 
 
 def test_pods_of_the_webhook_are_restricted_and_kept() -> None:
-    """Not root, nothing writable, no capabilities; two of them, on on-demand nodes, with a disruption budget."""
+    """Not root, nothing writable, no capabilities; two of them, off spot if they can, with a disruption budget."""
     spec = _one("Deployment")["spec"]
     pod, container = spec["template"]["spec"], spec["template"]["spec"]["containers"][0]
     assert spec["replicas"] == 2
     (wish,) = pod["affinity"]["nodeAffinity"]["preferredDuringSchedulingIgnoredDuringExecution"]
-    (rule,) = wish["preference"]["matchExpressions"]
-    assert rule == {"key": "node.kubernetes.io/capacity", "operator": "In", "values": ["on-demand"]}
+    rules = wish["preference"]["matchExpressions"]
+    known = [{"key": each.key, "operator": "NotIn", "values": list(each.spot)} for each in PRESETS]
+    assert rules == known
+    assert "nodeSelector" not in pod
     assert pod["securityContext"]["runAsNonRoot"]
     assert container["securityContext"]["capabilities"] == {"drop": ["ALL"]}
     assert container["securityContext"]["readOnlyRootFilesystem"]

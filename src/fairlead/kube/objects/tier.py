@@ -17,6 +17,12 @@ class TieredWorkload(ApiShape, frozen=True):
     status: ReplicaStatus = ReplicaStatus()
 
 
+class LabelledNode(ApiShape, frozen=True):
+    """A node by its labels, which tell its tier."""
+
+    metadata: ObjectMeta = ObjectMeta()
+
+
 class MarkedStatus(ApiShape, frozen=True):
     phase: str = ""
 

@@ -38,7 +38,7 @@ from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
 from fairlead.live.webhook.janitor import Janitor
-from fairlead.live.webhook.live_tiers import LiveTiers
+from fairlead.live.webhook.live_tiers import LiveTiers, TierWatch
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.owners import Owners
@@ -76,6 +76,8 @@ class Webhook:
         self.aside = Aside(self.measures.registry, self._recorder)
         told = self.aside.watched
         self._owners = Owners(client, told)
+        self._tiers = TierWatch(client, tiers, namespace=settings.namespace, writes=not settings.shadow, aside=told)
+        self._detects = tiers.choice.detects
         memory = Memory(steady_clock, lapse=settings.lapse_seconds)
         store = LedgerStore(quick, settings.namespace)
         self._counter = Counter(quick, store, self._owners, memory, tiers, clock=steady_clock)
@@ -148,12 +150,16 @@ class Webhook:
     async def run(self, stop: asyncio.Event, started: Callable[[int, int], None] = lambda port, health: None) -> None:
         """Serve until `stop` is set; then go on for the time of the drain, telling everybody to leave."""
         await self._certificate.refresh()
+        if self._detects:
+            await self._tiers.recall()
         # In the order of their end: what writes as the elected one stops before the lease is released.
         work: list[Work] = [self._janitor.run]
         if self._gated:
             work.append(self._assigner.run)
         if self._repairs:
             work.append(self._repair.run)
+        if self._detects:
+            work += [self._tiers.run, self._tiers.nodes.run]
         work += [self._leads.run, self._renew, self._recorder.run, *(each.run for each in self._caches)]
         await run_until(lambda: self._serve(stop, started), work)
 
@@ -174,7 +180,8 @@ class Webhook:
     def ready(self) -> bool:
         """Caches are synced, the ledger's kind is served, and nobody asked it to stop."""
         synced = all(each.synced.is_set() for each in self._caches)
-        return synced and self._ledgers.served and not self._server.draining
+        known = self._tiers.ready or not self._detects
+        return synced and known and self._ledgers.served and not self._server.draining
 
     @property
     def _caches(self) -> tuple[Reflector[Any], ...]:
