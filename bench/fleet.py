@@ -30,7 +30,7 @@ def _fleet(clusters: int) -> ClusterTable:
 def _one(report: Report) -> None:
     """One division: static with its draw, static that keeps its prior, Webster; the cost hardly grows with replicas."""
     rows = []
-    for clusters, replicas in ((100, 1_000), (100, 10_000), (100, 1_000_000), (1_000, 10_000)):
+    for clusters, replicas in ((10, 100), (100, 1_000), (100, 10_000), (100, 1_000_000), (1_000, 10_000)):
         table = _fleet(clusters)
         workload = DivideWorkload(name="web", uid="uid", replicas=replicas)
         first = divide(workload, table, DividePolicy())

@@ -5,6 +5,7 @@ import numpy as np
 from fairlead.kernel.level import level
 from fairlead.kernel.rational import Ints, ints, largest, ranks, total
 from fairlead.kernel.search import Bracket, narrow
+from fairlead.kernel.seats import earliest
 from fairlead.kernel.select import lowest
 
 _MARGIN = 2.0**-49
@@ -53,28 +54,49 @@ def webster(
 
 
 def _highest(weights: Ints, seats: Ints, room: Ints, units: int, tie_rank: Ints | None) -> Ints:
-    """Webster's rule where only rows of positive weight have room.
+    """Webster's rule where only rows of positive weight have room."""
+    if units >= total(room):
+        return room
+    live = np.flatnonzero(room)
+    result = np.zeros(len(room), dtype=np.int64)
+    weights, seats, room = weights[live], seats[live], room[live]
+    rank = None if tie_rank is None else ints(tie_rank)[live]
+    if units > 0 and (found := earliest(weights, seats, room, units, _dense(rank, len(live)))) is not None:
+        result[live] = found
+    elif units > 0:
+        result[live] = _searched(weights, seats, room, units, rank)
+    return result
+
+
+def _dense(rank: Ints | None, rows: int) -> Ints:
+    """The ranks as 0, 1, 2 …, equal ones in the order of the rows."""
+    if rank is None:
+        return np.arange(rows)
+    if largest(rank) == rows - 1 and (np.bincount(rank, minlength=rows) == 1).all():
+        return rank
+    result = np.empty(rows, dtype=np.int64)
+    result[np.argsort(rank, kind="stable")] = np.arange(rows)
+    return result
+
+
+def _searched(weights: Ints, seats: Ints, room: Ints, units: int, rank: Ints | None) -> Ints:
+    """The earliest seats for numbers of any size.
 
     Seat number s of a row is taken at "time" (2s + 1)/weight; the earliest `units` are wanted. A time is found
     in floating point before which certainly fewer, and one before which certainly enough are taken; the seats between
     the two are put in order exactly.
     """
-    if units >= total(room):
-        return room
-    live = np.flatnonzero(room)
-    result = np.zeros(len(room), dtype=np.int64)
-    weights, seats = weights[live], seats[live]
-    times = _Times(weights, seats, room[live])
+    times = _Times(weights, seats, room)
     low, high = times.bracket(units)
     certain = times.taken(low * (1.0 - _MARGIN)).copy()
     doubtful = times.taken(high * (1.0 + _MARGIN)) - certain
     rows, turn = _turns(doubtful)
     number = seats[rows] + certain[rows] + turn
     keys = [ranks(2 * number + 1, weights[rows]), number]
-    if tie_rank is not None:
-        keys.append(ints(tie_rank)[live][rows])
+    if rank is not None:
+        keys.append(rank[rows])
     won = rows[lowest(units - total(certain), *keys)]
-    result[live] = certain + np.bincount(won, minlength=len(live))
+    result: Ints = certain + np.bincount(won, minlength=len(weights))
     return result
 
 
