@@ -9,7 +9,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof mutants fuzz soak image manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -64,6 +64,9 @@ proof: setup ## random examples of all properties (SEED=), then full sizes; writ
 	@seed=$(or $(SEED),$$(date +%s)); echo "proof: random examples, SEED=$$seed"; \
 	  FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m "hypothesis and not cluster and not proof" -n 2 --dist worksteal --timeout=3600 --hypothesis-seed=$$seed
 	@FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m proof -p no:xdist
+
+proof-fleet: setup ## three member clusters in trouble, MINUTES=60: nothing is deleted that was asked for; writes docs/proof/
+	@MINUTES=$(or $(MINUTES),60) $(BIN)/pytest -m proof -p no:xdist -s tests/cluster/test_fleet_members_proof.py
 
 mutants: setup ## does a test fail when one operator changes? N=100 SEED=0, PAGE=1 writes docs/proof/
 	@$(BIN)/python -m tools.mutants --number $(or $(N),100) --seed $(or $(SEED),0) $(if $(UNDER),--under $(UNDER)) $(if $(PAGE),--page)

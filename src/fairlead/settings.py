@@ -168,13 +168,14 @@ class RepairSettings(Section, frozen=True):
 class FleetSettings(Section, frozen=True):
     """How the fleet scheduler runs. Bindings whose schedulerName is `name` are scheduled; `namespace` has the lease.
 
-    In `shadow` it decides and reports, but writes nothing.
+    In `shadow` it decides and reports, but writes nothing. A leader that dies is followed after `leaseSeconds`.
     """
 
     name: Annotated[str, Meta(min_length=1)] = "fairlead"
     namespace: str = "fairlead-system"
     health: str = "0.0.0.0:8080"
     shadow: bool = False
+    lease_seconds: Annotated[int, Meta(ge=3, le=60)] = 6
 
 
 class SchedulerSettings(Section, frozen=True):

@@ -27,7 +27,7 @@ from tests.cluster.played.witness import Cause, Witness
 from tests.cluster.played.works import Works
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
-SECONDS = float(os.environ.get("FAIRLEAD_PROOF_SECONDS", "3600"))
+SECONDS = 60 * float(os.environ.get("MINUTES", "60"))
 BARE = Options(controller_manager=False, scheduler=False, kwok=False)
 WORKLOADS, SETTINGS = 12, 8
 DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Weighted"}

@@ -151,7 +151,21 @@ async def test_lease_of_a_crashed_leader_is_taken_after_its_duration() -> None:
         await asyncio.sleep(40)
         assert b.leading
         took = b.told[0][1] - began
-        assert TERMS.lease - TERMS.renew * 1.2 <= took <= TERMS.lease + 2 * TERMS.renew * 1.2
+        assert TERMS.lease - TERMS.renew * 1.2 <= took <= TERMS.lease + TERMS.renew * 1.2
+
+
+@on_virtual_clock
+async def test_candidate_looks_at_the_moment_the_lease_runs_out() -> None:
+    """Not up to a whole pause later: it takes over when it has seen no renewal for exactly the duration."""
+    async with candidates("a") as (api, (a,)):
+        await asyncio.sleep(20.5)
+        a.crash()
+        b = Candidate(api, "b")
+        began = asyncio.get_running_loop().time()
+        await asyncio.sleep(TERMS.lease + 1.9)
+        assert b.leading
+        assert b.told[0][1] - began == pytest.approx(TERMS.lease)
+        await b.stop()
 
 
 @on_virtual_clock
@@ -341,6 +355,13 @@ def test_terms_that_are_not_safe_are_refused(wrong: dict[str, float]) -> None:
     """renew < deadline < lease, or two could lead."""
     with pytest.raises(ValueError, match="renew < deadline < lease"):
         Terms(**wrong)  # type: ignore[arg-type]
+
+
+def test_terms_of_a_shorter_lease_keep_the_proportions() -> None:
+    """Six seconds: the leader stops after four, and the safety of unequal clocks is that of the default."""
+    short, usual = Terms.of(6), Terms.of(15)
+    assert (short.lease, short.deadline, short.renew, short.request) == (6, 4.0, 0.8, 2.0)
+    assert usual == Terms(lease=15, deadline=10.0, renew=2.0, request=5.0)
 
 
 def test_identities_differ_and_the_clock_goes_on() -> None:

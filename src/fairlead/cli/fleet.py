@@ -54,5 +54,6 @@ def command(
         listen=health or settings.health,
         lease_namespace=settings.namespace,
         lease_name="" if alone else f"{settings.name}-fleet",
+        lease_seconds=settings.lease_seconds,
     )
     uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))

@@ -47,6 +47,11 @@ class Terms:
         if not 0 < self.renew < self.deadline < self.lease or self.request <= 0:
             raise ValueError(f"expected 0 < renew < deadline < lease and request > 0, got {self}")
 
+    @classmethod
+    def of(cls, lease: int) -> "Terms":
+        """The terms of a lease of so many seconds, in the proportions of the default."""
+        return cls(lease=lease, deadline=lease * 2 / 3, renew=lease * 2 / 15, request=lease / 3)
+
     @property
     def writes(self) -> float:
         """When the last write has ended: half of what lies after the deadline is for it, half for unequal clocks."""
@@ -123,8 +128,15 @@ class Elector:
             await self._release()
 
     def _pause(self) -> float:
+        """Until the next turn: at the latest when our lead ends, or when the lease of another has run out."""
         pause = self._terms.renew * (0.9 + 0.2 * self._jitter())
-        return pause if self._until is None else max(0.0, min(pause, self._until - self._clock()))
+        ends = self._until if self._until is not None else self._runs_out()
+        return max(0.0, min(pause, ends - self._clock())) if ends > self._clock() else pause
+
+    def _runs_out(self) -> float:
+        """When the lease that was last seen may be taken, by our clock."""
+        lasts = (self._seen or {}).get("spec", {}).get("leaseDurationSeconds") or self._terms.lease
+        return self._seen_at + float(lasts)
 
     async def _turn(self) -> None:
         """One look at the lease, and one write if it is ours or free. Never longer than until we must stop."""
@@ -148,7 +160,7 @@ class Elector:
     async def _try(self) -> None:
         if self._seen is None or self._until is None:
             await self._look()
-        if self._seen is not None and not self._may_take(self._seen):
+        if self._seen is not None and not self._may_take():
             if self._until is not None:
                 self._step_down(f"{self.holder} has taken it")
             return
@@ -178,11 +190,10 @@ class Elector:
         self._seen = found
         self.holder = (found or {}).get("spec", {}).get("holderIdentity") or ""
 
-    def _may_take(self, lease: Raw) -> bool:
+    def _may_take(self) -> bool:
         if self.holder in ("", self.identity):
             return True
-        lasts = lease.get("spec", {}).get("leaseDurationSeconds") or self._terms.lease
-        return self._clock() >= self._seen_at + lasts
+        return self._clock() >= self._runs_out()
 
     async def _write(self) -> None:
         """Take or renew the lease, as it was last seen. Success counts from before the request was sent."""

@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.fence import Fence
-from fairlead.kube.lease import Elector, own_identity
+from fairlead.kube.lease import TERMS, Elector, Terms, own_identity
 from fairlead.live.runtime.health import Content, health_server
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Work
@@ -26,11 +26,15 @@ log = structlog.get_logger("runtime")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Process:
-    """How a component runs: where it listens, and which lease makes it the leader (no name: it always leads)."""
+    """How a component runs: where it listens, and which lease makes it the leader (no name: it always leads).
+
+    A leader that dies is followed after `lease_seconds`.
+    """
 
     listen: str
     lease_namespace: str = "fairlead"
     lease_name: str = ""
+    lease_seconds: int = TERMS.lease
 
 
 class Leadership:
@@ -51,6 +55,7 @@ class Leadership:
                 namespace=process.lease_namespace,
                 name=process.lease_name,
                 identity=own_identity(),
+                terms=Terms.of(process.lease_seconds),
                 on_won=lambda: self.on_won(),
                 on_lost=self._lost,
                 fit=self._fit,
