@@ -20,7 +20,7 @@ from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.load import read_manifests
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.objects.pod import PodSpec
-from fairlead.kube.resources import NODES, PODS
+from fairlead.kube.resources import NODES, PODS, REPLICA_SETS
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.model.shape import Shape
@@ -123,6 +123,8 @@ def test_plan_of_the_dump_is_the_next_cycle(case: str, tmp_path: Path) -> None:
     for number in range(4):
         api.put(NODES, node(number))
     for each in CASES[case]:
+        (owner,) = each["metadata"]["ownerReferences"]
+        api.put(REPLICA_SETS, {"metadata": {"name": owner["name"], "namespace": "shop", "uid": owner["uid"]}})
         api.put(PODS, each)
     text, outcomes = run(told(api))
     file = tmp_path / "dump.json"
