@@ -2,7 +2,6 @@
 
 import http.client
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
@@ -18,6 +17,7 @@ from fairlead.kube.codec.longhorn import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from tests import deploys
 from tests.cluster.karmada import define
+from tests.cluster.pages import free_port
 from tests.live.longhorn_objects import Object, counted, place
 
 ROOT = "/apis/longhorn.io/v1beta2"
@@ -115,13 +115,14 @@ class Longhorn:
 class Running:
     """The component as a process of its own."""
 
-    def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
+    def __init__(self, process: subprocess.Popen[bytes], port: int, pages: int) -> None:
         self.process = process
         self.port = port
+        self.pages = pages
 
-    def page(self, path: str) -> bytes:
-        """A page of its health server; ApiError while it does not answer."""
-        with closing(http.client.HTTPConnection("127.0.0.1", self.port, timeout=10)) as connection:
+    def page(self, path: str, port: int = 0) -> bytes:
+        """A page of its health server, or of another port; ApiError while it does not answer."""
+        with closing(http.client.HTTPConnection("127.0.0.1", port or self.port, timeout=10)) as connection:
             try:
                 connection.request("GET", path)
                 answer = connection.getresponse()
@@ -133,7 +134,7 @@ class Running:
         return found
 
     def report(self) -> Object:
-        found: Object = msgspec.json.decode(self.page("/report"))
+        found: Object = msgspec.json.decode(self.page("/report", self.pages))
         return found
 
     def kill(self) -> None:
@@ -144,14 +145,13 @@ class Running:
 @contextmanager
 def keeper(kubeconfig: Path, namespace: str, *options: str, elect: bool = False) -> Iterator[Running]:
     """`fairlead storage` on one namespace, stopped with SIGTERM."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port, pages = free_port(), free_port()
     command = [sys.executable, "-m", "fairlead", "storage", "--kubeconfig", str(kubeconfig)]
-    command += ["--longhorn-namespace", namespace, "--health", f"127.0.0.1:{port}", *options]
+    command += ["--longhorn-namespace", namespace, "--health", f"127.0.0.1:{port}"]
+    command += ["--pages", f"127.0.0.1:{pages}", *options]
     process = subprocess.Popen(command if elect else [*command, "--no-leader-election"])
     try:
-        yield Running(process, port)
+        yield Running(process, port, pages)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(60)

@@ -167,15 +167,15 @@ def test_shadow_decides_and_reports_and_writes_nothing(
     api.create(FLEET_BINDINGS, fleet_binding(namespace, 3, placement))
     try:
         before = versions(api, namespace)
-        port = free_port()
+        pages = free_port()
 
         def told() -> dict[str, Any]:
-            text = page(port, "/decisions")
+            text = page(pages, "/decisions")
             found = json.loads(text)["decisions"] if text else []
             return {each["binding"]: each for each in found if namespace in each["binding"]}
 
         # Without a word on leaders: a shadow takes no lease.
-        with fleet(account, "--shadow", led=True, port=port):
+        with fleet(account, "--shadow", "--pages", f"127.0.0.1:{pages}", led=True):
             api.wait("all are decided", lambda: len(told()) == 12, seconds=180)
             verdicts = told()
         assert versions(api, namespace) == before

@@ -158,7 +158,8 @@ def test_poison_ends_with_itself_beside_ordinary_work(
                     tmp_path,
                     "storage",
                     *access,
-                    *("--longhorn-namespace", namespace, "--health", f"127.0.0.1:{port}", "--act"),
+                    *("--longhorn-namespace", namespace, "--health", "127.0.0.1:0", "--act"),
+                    *("--pages", f"127.0.0.1:{port}"),
                 )
             ),
         ]

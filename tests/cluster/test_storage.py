@@ -4,7 +4,6 @@ import asyncio
 import json
 import subprocess
 import sys
-import time
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -19,6 +18,7 @@ from tools.controlplane.plane import ControlPlane
 from fairlead.kube.config import load
 from fairlead.kube.wire.http import connect
 from fairlead.levels.disk.balance import Balance, balance
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from tests.cluster.longhorn import REAL, Longhorn, Running, deployed, install, keeper, uninstall
 from tests.live.longhorn_objects import GIB, Object, counted, disk, node, place, replica, setting, volume
@@ -237,7 +237,7 @@ def test_what_happens_between_decision_and_write_is_seen(kubeconfig: Path, longh
 
         client.transport.request = hooked  # type: ignore[method-assign]  # the story happens at this very place
         options = StorageOptions(namespace=longhorn.namespace, act=True)
-        found = StorageKeeper(client, options, recorder=None, monotonic=time.monotonic, wall=time.time)
+        found = StorageKeeper(Instance(client), options)
         task = asyncio.create_task(found.run())
         try:
             await asyncio.to_thread(longhorn.settled)

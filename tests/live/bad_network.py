@@ -11,6 +11,7 @@ from fairlead.kube.errors import UnreachableError
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, PODS
 from fairlead.kube.transport import Query, Response
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.model.amounts import amount
 
@@ -121,7 +122,7 @@ class Balancer(FakeApi):
 async def scheduler(api: FakeApi, seed: int = 0, **options: Any) -> AsyncIterator[Scheduler]:
     """A scheduler that follows the fake, synced."""
     clock, jitter = asyncio.get_running_loop().time, random.Random(seed).random
-    made = Scheduler(Client(api, jitter=jitter), Options(**options), recorder=None, monotonic=clock, wall=clock)
+    made = Scheduler(Instance(Client(api, jitter=jitter), monotonic=clock, wall=clock), Options(**options))
     task = asyncio.create_task(made.run())
     try:
         await asyncio.sleep(0.1)

@@ -19,6 +19,7 @@ from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS
 from fairlead.live.cluster.interning import MOST
 from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 
 STANDING = 20
@@ -36,7 +37,7 @@ class Churn:
 
     def __init__(self, most: int = MOST) -> None:
         clock = asyncio.get_running_loop().time
-        self.scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
+        self.scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
         self.records = Records(most)
         self.pods = self.nodes = 0
         self._claims = dict(self.scheduler.cache.storage.watched())[PERSISTENT_VOLUME_CLAIMS]

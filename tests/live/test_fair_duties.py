@@ -11,6 +11,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CONFIG_MAPS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import read_configuration
@@ -35,8 +36,8 @@ class Town:
         options = Options(shadow=shadow)
         said = None if shadow else Recorder(client, component="test", instance="t", clock=clock, now=clock)
         self.recorder = said
-        self.scheduler = Scheduler(client, options, recorder=said, monotonic=clock, wall=clock)
-        self.duties = QueueWiring(client, self.scheduler, configuration, recorder=said, monotonic=clock, wall=clock)
+        self.scheduler = Scheduler(Instance(client, recorder=said, monotonic=clock, wall=clock), options)
+        self.duties = QueueWiring(self.scheduler, configuration)
 
     def gang(self, name: str, pods: int, least: int, *, node: str = "", priority: int = 0, queue: str = "") -> None:
         """A PodGroup and its pods."""

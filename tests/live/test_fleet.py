@@ -20,6 +20,7 @@ from fairlead.kube.resources import (
 )
 from fairlead.live.fleet import decide
 from fairlead.live.fleet.component import Fleet, FleetOptions
+from fairlead.live.runtime.elected import Instance
 from tests.kube.virtual import run
 
 NAMES = ("m1", "m2", "m3", "m4")
@@ -50,7 +51,7 @@ class Stage:
         self.api = api
         loop = asyncio.get_running_loop()
         self.fleet = Fleet(
-            Client(api), FleetOptions(**options), recorder=None, monotonic=loop.time, wall=lambda: 1_700_000_000.0
+            Instance(Client(api), monotonic=loop.time, wall=lambda: 1_700_000_000.0), FleetOptions(**options)
         )
         self.task = asyncio.create_task(self.fleet.run())
 
@@ -80,7 +81,7 @@ class Stage:
 
     def why(self, name: str) -> str:
         """What the page of decisions says of a binding."""
-        told = json.loads(self.fleet.decisions())["decisions"]
+        told = self.fleet.decisions()["decisions"]
         return next(str(each["why"]) for each in told if each["binding"] == f"shop/{name}")
 
     def patches(self) -> Counter[str]:
@@ -401,7 +402,7 @@ def test_suspended_foreign_deleted_and_shadowed_bindings_are_left_alone() -> Non
         shadow = Stage(api, shadow=True)
         await shadow.quiet()
         assert shadow.patches() == {}
-        told = json.loads(shadow.fleet.decisions())["decisions"]
+        told = shadow.fleet.decisions()["decisions"]
         assert [each["binding"] for each in told] == ["shop/foreign", "shop/web"]
         assert {(each["reason"], sum(each["clusters"].values())) for each in told} == {("Success", 6)}
         await shadow.stop()

@@ -14,6 +14,7 @@ from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.codec.decided import APPLIED
 from fairlead.live.fleet.component import Fleet, FleetOptions
+from fairlead.live.runtime.elected import Instance
 from tests.kube.virtual import run
 from tests.live import replay
 
@@ -80,7 +81,7 @@ def test_story_ends_each_step_as_karmada_scheduler_ended_it(story: str) -> None:
         replay.begin(api, start)
         loop = asyncio.get_running_loop()
         wall = 1_796_000_000.0
-        fleet = Fleet(Client(api), FleetOptions(), recorder=None, monotonic=loop.time, wall=lambda: wall + loop.time())
+        fleet = Fleet(Instance(Client(api), monotonic=loop.time, wall=lambda: wall + loop.time()), FleetOptions())
         task = asyncio.create_task(fleet.run())
         expected: dict[str, Fields | None] = {}
         for number, step in enumerate(steps, 1):

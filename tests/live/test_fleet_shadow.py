@@ -22,7 +22,7 @@ def answered(stage: Stage, name: str, **counts: int) -> None:
 
 
 def differences(stage: Stage) -> dict[str, Any]:
-    report: dict[str, Any] = json.loads(stage.fleet.differences())
+    report: dict[str, Any] = json.loads(stage.fleet.pages["/differences"]({})())
     return report
 
 

@@ -21,6 +21,7 @@ from fairlead.kube.resources import (
 )
 from fairlead.kube.transport import Response
 from fairlead.live.queue.pod_groups import INTENT
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import read_configuration
@@ -140,29 +141,15 @@ class Running:
         self.fence = Fence(clock)
         client = Client(api).fenced(self.fence)
         self._open()
-        self.scheduler = Scheduler(
-            client,
-            Options(gang_seconds=GANG_SECONDS, shadow=shadow),
-            recorder=None,
-            monotonic=clock,
-            wall=lambda: clock() - 1e6,
-            leads=lambda: self.fence.open,
-        )
+        instance = Instance(client, monotonic=clock, wall=lambda: clock() - 1e6, leads=lambda: self.fence.open)
+        self.scheduler = Scheduler(instance, Options(gang_seconds=GANG_SECONDS, shadow=shadow))
         text = {
             "apiVersion": "fairlead.io/v1alpha1",
             "kind": "Configuration",
             "evictions": {"allowed": evictions, "perMinute": 100},
         }
         configuration = read_configuration(msgspec.json.encode(text), "test")
-        self.duties = QueueWiring(
-            client,
-            self.scheduler,
-            configuration,
-            recorder=None,
-            monotonic=clock,
-            wall=clock,
-            leads=lambda: self.fence.open,
-        )
+        self.duties = QueueWiring(self.scheduler, configuration)
         self.tasks = [asyncio.create_task(each()) for each in (self.duties.run, self.scheduler.run)]
 
     def lose(self) -> None:

@@ -1,6 +1,7 @@
 """A leader that does not work must not lead: drains end, failures end the process, what is stuck is named."""
 
 import asyncio
+import re
 from typing import Any
 
 import aiohttp
@@ -13,6 +14,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.lease import Elector
 from fairlead.kube.resources import LEASES, NODES, PODS
 from fairlead.live.cluster.pod_sets import PodSetOutcome
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.runtime.health import health_server
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.process import EndedError, Leadership, Process, run_until
@@ -84,7 +86,7 @@ class Elected:
         )
         client = Client(api).fenced(self.elector.fence)
         self.scheduler = Scheduler(
-            client, Options(), recorder=None, monotonic=clock, wall=clock, leads=lambda: self.elector.leading
+            Instance(client, monotonic=clock, wall=clock, leads=lambda: self.elector.leading), Options()
         )
         self.task = asyncio.create_task(
             run_until(asyncio.Event().wait, [self._fail, self.scheduler.run, self.elector.run])
@@ -140,7 +142,8 @@ def test_defect_while_binds_are_queued_ends_the_process_and_frees_the_lease() ->
         with capture_logs() as logs, pytest.raises(DefectError):
             await elected.task
         assert asyncio.get_running_loop().time() - start < 30
-        assert [each["cause"].partition(" at ")[0] for each in logs if "cause" in each] == ["DefectError: a defect"]
+        (cause,) = [each["cause"] for each in logs if "cause" in each]
+        assert re.fullmatch(r"DefectError at test_leading\.py:\d+: a defect", cause)
         elected.api.faults.seconds = 0.0
         assert elected.holder == ""
 

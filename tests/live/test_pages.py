@@ -1,15 +1,19 @@
-"""The scheduler's pages: on a listener of their own, rendered beside the loop from what was known at the question."""
+"""The pages of components: on a listener of their own, rendered beside the loop from what was known at the question."""
 
 import threading
 import urllib.request
 from asyncio import to_thread
 from collections.abc import Callable, Mapping
+from urllib.error import HTTPError
 
 import click
-from click.testing import CliRunner
+import pytest
+from prometheus_client import CollectorRegistry
 
-from fairlead.cli.scheduler import command
+from fairlead.cli import fleet, scheduler, storage
+from fairlead.live.runtime.health import health_server
 from fairlead.live.runtime.pages import pages_server
+from fairlead.live.runtime.pulse import Pulse
 
 
 def read(port: int, path: str) -> bytes:
@@ -43,9 +47,26 @@ async def test_address_that_is_taken_leaves_the_work_going_on() -> None:
         assert (port > 0, second) == (True, 0)
 
 
-def test_pages_are_on_the_loopback_unless_told_otherwise() -> None:
-    """`kubectl port-forward` reaches them there, other pods do not."""
-    (option,) = (each for each in command.params if each.name == "pages")
+@pytest.mark.parametrize(
+    ("component", "address", "path"),
+    [
+        (scheduler.command, "127.0.0.1:8081", "/snapshot"),
+        (fleet.command, "127.0.0.1:8082", "/decisions"),
+        (storage.command, "127.0.0.1:8083", "/report"),
+    ],
+)
+def test_pages_are_on_the_loopback_unless_told_otherwise(component: click.Command, address: str, path: str) -> None:
+    """`kubectl port-forward` reaches them there, other pods do not; on one machine each has its own port."""
+    (option,) = (each for each in component.params if each.name == "pages")
     assert isinstance(option, click.Option)
-    assert option.default == "127.0.0.1:8081"
-    assert "/snapshot" in CliRunner().invoke(command, ["--help"]).output
+    assert option.default == address
+    assert path in (option.help or "")
+
+
+async def test_health_address_serves_no_pages() -> None:
+    """Whoever may scrape metrics learns nothing of bindings and volumes."""
+    pulse = Pulse(lambda: 0.0)
+    async with health_server("127.0.0.1:0", CollectorRegistry(), lambda: True, pulse) as port:
+        for path in ("/decisions", "/report", "/snapshot"):
+            with pytest.raises(HTTPError, match="404"):
+                await to_thread(read, port, path)

@@ -12,6 +12,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import EVENTS, NODES, POD_GROUPS, PODS
 from fairlead.live.cluster.turn_types import FairTurn
 from fairlead.live.queue.pod_groups import INTENT
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
 
@@ -86,7 +87,7 @@ def follow(
         client = Client(api)
         recorder = Recorder(client, component="fairlead", instance="me")
         made = Scheduler(
-            client, options or Options(), recorder=recorder, monotonic=clock, wall=clock, leads=lambda: leads
+            Instance(client, recorder=recorder, monotonic=clock, wall=clock, leads=lambda: leads), options or Options()
         )
         turns: list[FairTurn] = []
         made.cycle.on_turn = turns.append

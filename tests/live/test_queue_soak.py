@@ -16,6 +16,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS, Resource
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.pod_groups import INTENT
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
@@ -99,7 +100,7 @@ class Soak:
     def begin(self) -> tuple[Scheduler, asyncio.Task[None]]:
         """A scheduler that runs."""
         clock = asyncio.get_running_loop().time
-        made = Scheduler(Client(self.api), Options(), recorder=None, monotonic=clock, wall=clock)
+        made = Scheduler(Instance(Client(self.api), monotonic=clock, wall=clock), Options())
         return made, asyncio.create_task(made.run())
 
     async def differences(self, scheduler: Scheduler) -> list[str]:

@@ -163,9 +163,9 @@ def test_binding_carries_the_pin() -> None:
     async def story() -> None:
         binder = Binder(Client(api), lambda who, why: None, notes=made.cores.notes)
         binder.bind(made.pods["shop", "a"], "n")
-        task = asyncio.create_task(binder.run())
+        task = asyncio.create_task(binder.outbox.run())
         await asyncio.sleep(1)
-        await binder.drain()
+        await binder.outbox.drain()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -15,6 +15,7 @@ from fairlead.live.cluster.cache import ClusterView
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler import cycle
 from fairlead.live.scheduler.component import Options, Scheduler
 
@@ -34,7 +35,7 @@ async def test_what_happens_during_a_cycle_counts(monkeypatch: pytest.MonkeyPatc
     """A pod that goes, or is another one by now, before its turn came is not bound; the first is sent at once."""
     monkeypatch.setattr("fairlead.live.scheduler.cycle.BREATH", -1.0)
     clock = asyncio.get_running_loop().time
-    scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
     offer = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "9", "pods": "9"}}}
     scheduler.cache.on_node(Change("added", msgspec.convert(offer, Node)))
     first, gone, old, last = (pod(app, f"{app}-uid") for app in "abcd")
@@ -75,7 +76,7 @@ async def test_a_turn_decides_pods_with_bound_cores_once(monkeypatch: pytest.Mon
 
     monkeypatch.setattr(cycle, "decide", counting)
     clock = asyncio.get_running_loop().time
-    scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
     scheduler.books.served = lambda resource: False
     for name in ("n1", "n2"):
         status = {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2", "pods": "9"}}
@@ -96,7 +97,7 @@ async def test_a_turn_decides_pods_with_bound_cores_once(monkeypatch: pytest.Mon
 async def test_cores_that_are_taken_by_now_are_looked_for_on_another_node() -> None:
     """The turn does not see which cores the pod before takes; the next pod is decided anew then."""
     clock = asyncio.get_running_loop().time
-    scheduler = Scheduler(Client(FakeApi()), Options(), recorder=None, monotonic=clock, wall=clock)
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
     for name in ("n1", "n2"):
         status = {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2", "pods": "9"}}
         found = msgspec.convert({"metadata": {"name": name}, "status": status}, Node)

@@ -167,9 +167,9 @@ def test_bind_is_not_sent_by_one_who_no_longer_leads() -> None:
     async def story() -> None:
         binder = Binder(Client(FakeApi()), lambda who, why: failed.append(why), may=lambda: False)
         binder.bind(pod("p"), "n1")
-        task = asyncio.create_task(binder.run())
+        task = asyncio.create_task(binder.outbox.run())
         await asyncio.sleep(1)
-        await binder.drain()
+        await binder.outbox.drain()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -22,6 +22,7 @@ from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.kube.objects.pod import PodSpec
 from fairlead.kube.resources import NODES, PODS, REPLICA_SETS
 from fairlead.live.cluster.pod_sets import PodSetOutcome
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.model.shape import Shape
 from tests.kube.virtual import run
@@ -104,9 +105,7 @@ CASES = {
 async def told(api: FakeApi) -> tuple[bytes, list[PodSetOutcome]]:
     """The dump of a scheduler that has just synced, and the cycle it would make next."""
     clock = asyncio.get_running_loop().time
-    scheduler = Scheduler(
-        Client(api), Options(shadow=True), recorder=None, monotonic=clock, wall=clock, leads=lambda: False
-    )
+    scheduler = Scheduler(Instance(Client(api), monotonic=clock, wall=clock, leads=lambda: False), Options(shadow=True))
     task = asyncio.create_task(scheduler.run())
     await asyncio.sleep(5)
     assert scheduler.synced

@@ -15,6 +15,7 @@ from fairlead.kube.resources import EVENTS, NODES, PODS
 from fairlead.levels.node.constraints.reasons import NO_ROOM
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.messages import summary
 from fairlead.live.scheduler.notifier import BURST, PER_SECOND, REWORD, EventPace, PodNotifier
@@ -192,7 +193,7 @@ def test_condition_on_its_way_does_not_land_after_the_bind() -> None:
 
     async def main() -> None:
         clock = asyncio.get_running_loop().time
-        made = Scheduler(Client(api), Options(), recorder=None, monotonic=clock, wall=clock)
+        made = Scheduler(Instance(Client(api), monotonic=clock, wall=clock), Options())
         task = asyncio.create_task(made.run())
         await asyncio.sleep(0.005)
         api.faults.seconds = 0.5

@@ -10,6 +10,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.fake.api import FakeApi
 from fairlead.kube.resources import QUEUES
 from fairlead.live.queue.standard_queues import REST, StandardQueues
+from fairlead.live.runtime.pulse import Pulse
 from tests.kube.virtual import run
 
 
@@ -20,7 +21,9 @@ class Office:
         self.api = FakeApi()
         self.seen: dict[tuple[str, str], Any] | None = {} if served else None
         clock = asyncio.get_running_loop().time
-        self.queues = StandardQueues(Client(self.api), lambda: self.seen, clock=clock, acts=lambda: acts, period=2.0)
+        self.queues = StandardQueues(
+            Client(self.api), lambda: self.seen, clock=clock, acts=lambda: acts, period=2.0, pulse=Pulse(clock)
+        )
 
     def there(self) -> dict[str, dict[str, Any]]:
         """The queues on the server, by name."""

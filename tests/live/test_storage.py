@@ -22,6 +22,7 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.levels.disk.balance import balance
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from fairlead.live.storage.main import look
 from tests.kube.virtual import run
@@ -49,12 +50,14 @@ class Stage:
         client = Client(api)
         self.recorder = Recorder(client, component="test", instance="one", clock=loop.time, now=lambda: 1_700_000_000.0)
         self.keeper = StorageKeeper(
-            client,
+            Instance(
+                client,
+                recorder=None if options.get("shadow") else self.recorder,
+                monotonic=loop.time,
+                wall=lambda: 1_700_000_000.0,
+                leads=leads,
+            ),
             StorageOptions(**options),
-            recorder=None if options.get("shadow") else self.recorder,
-            monotonic=loop.time,
-            wall=lambda: 1_700_000_000.0,
-            leads=leads,
             aside=inline,
         )
         self.tasks = [asyncio.create_task(self.keeper.run()), asyncio.create_task(self.recorder.run())]
@@ -69,7 +72,7 @@ class Stage:
         await asyncio.gather(*self.tasks, return_exceptions=True)
 
     def report(self) -> Object:
-        found: Object = msgspec.json.decode(self.keeper.page())
+        found: Object = msgspec.json.decode(self.keeper.page()())
         return found
 
     def patches(self) -> int:

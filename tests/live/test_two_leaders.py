@@ -19,6 +19,7 @@ from fairlead.kube.fake import FakeApi
 from fairlead.kube.lease import Elector
 from fairlead.kube.resources import LEASES, NODES, POD_GROUPS, PODS
 from fairlead.kube.transport import Query, Response
+from fairlead.live.runtime import elected
 from fairlead.live.runtime.process import run_until
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
@@ -130,8 +131,8 @@ class Instance:
         )
         client = bare.fenced(self.elector.fence)
         times: dict[str, Any] = {"monotonic": clock, "wall": clock, "leads": lambda: self.elector.leading}
-        self.scheduler = Scheduler(client, Options(gang_seconds=60.0), recorder=None, **times)
-        self.duties = QueueWiring(client, self.scheduler, DEFAULTS, recorder=None, **times)
+        self.scheduler = Scheduler(elected.Instance(client, **times), Options(gang_seconds=60.0))
+        self.duties = QueueWiring(self.scheduler, DEFAULTS)
         self.task = asyncio.create_task(
             run_until(asyncio.Event().wait, [self.duties.run, self.scheduler.run, self.elector.run])
         )

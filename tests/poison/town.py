@@ -18,6 +18,7 @@ from fairlead.kube.resources import (
 from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import component as fleet
 from fairlead.live.runtime.aside import Aside
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler import component as scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
@@ -51,11 +52,11 @@ class Town(Sight):
     def _begin(self) -> None:
         client, now = Client(self.api), self._clock
         self.recorder = Recorder(client, component="test", instance="one", clock=now, now=self._wall)
-        given: dict[str, Any] = {"recorder": self.recorder, "monotonic": now, "wall": self._wall}
-        self.scheduler = scheduler.Scheduler(client, scheduler.Options(), **given)
-        self.duties = QueueWiring(client, self.scheduler, DEFAULTS, **given)
-        self.fleet = fleet.Fleet(client, fleet.FleetOptions(), **given)
-        self.storage = storage.StorageKeeper(client, storage.StorageOptions(act=True), **given, aside=_inline)
+        given = Instance(client, recorder=self.recorder, monotonic=now, wall=self._wall)
+        self.scheduler = scheduler.Scheduler(given, scheduler.Options())
+        self.duties = QueueWiring(self.scheduler, DEFAULTS)
+        self.fleet = fleet.Fleet(given, fleet.FleetOptions())
+        self.storage = storage.StorageKeeper(given, storage.StorageOptions(act=True), aside=_inline)
         aside, owners = Aside(None, self.recorder), Owners(client)
         ledgers = Reflector[Any](client, TIER_LEDGERS, lambda change: None, namespace=SYSTEM, aside=aside.watched)
         janitor = Janitor(
@@ -109,7 +110,7 @@ class Town(Sight):
 
     def report(self) -> bytes:
         """The report of the storage component."""
-        return self.storage.page()
+        return self.storage.page()()
 
 
 def home(resource: Resource[Any]) -> str:

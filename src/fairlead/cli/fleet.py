@@ -3,7 +3,7 @@
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.live import cluster_options
+from fairlead.cli.live import cluster_options, pages_option
 
 
 @click.command(
@@ -15,13 +15,14 @@ Examples:
   fairlead fleet --kubeconfig karmada.config --shadow --health 127.0.0.1:8080
 
 \b
-/healthz, /readyz, /metrics and /decisions (the last verdict on every binding, JSON) are served on the health address;
-with --shadow also /differences (where another scheduler decided otherwise, and why).
+/healthz, /readyz and /metrics are served on the health address; /decisions (the last verdict on every binding, JSON)
+and with --shadow /differences (where another scheduler decided otherwise, and why) on the address of --pages.
 """,
 )
 @click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
 @cluster_options
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's fleet.health.")
+@pages_option("/decisions and /differences", 8082)
 @click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
@@ -30,6 +31,7 @@ def command(
     kubeconfig: str,
     context: str,
     health: str | None,
+    pages: str,
     shadow: bool,
     no_leader_election: bool,
     no_events: bool,
@@ -56,4 +58,4 @@ def command(
         lease_name="" if alone else f"{settings.name}-fleet",
         lease_seconds=settings.lease_seconds,
     )
-    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))
+    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events, pages=pages))

@@ -28,6 +28,12 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def pages_option(paths: str, port: int) -> Callable[..., Any]:
+    """The option for the address of the pages that people read."""
+    told = f"Address of {paths}, which tell what is known of the cluster."
+    return click.option("--pages", default=f"127.0.0.1:{port}", show_default=True, metavar="HOST:PORT", help=told)
+
+
 def collected(kubeconfig: str, context: str) -> "list[Manifest]":
     """The objects of the cluster that a plan reads; what is being read is told on a terminal."""
     from fairlead.kube.config import load

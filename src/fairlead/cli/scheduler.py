@@ -3,6 +3,7 @@
 import click
 
 from fairlead.cli import verb
+from fairlead.cli.live import pages_option
 
 
 @click.command(
@@ -21,12 +22,7 @@ Examples:
 @click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one.")
 @click.option("--name", default="fairlead", show_default=True, help="Pods whose schedulerName is this are scheduled.")
 @click.option("--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz and /metrics.")
-@click.option(
-    "--pages",
-    default="127.0.0.1:8081",
-    show_default=True,
-    help="Address of /explain and /snapshot, which tell all that is known of the cluster.",
-)
+@pages_option("/explain and /snapshot", 8081)
 @click.option("--lease-namespace", default="fairlead", show_default=True, help="Namespace of the leader's lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")

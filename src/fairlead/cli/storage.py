@@ -7,7 +7,7 @@ import click
 
 from fairlead.cli import verb
 from fairlead.cli.balance import draw_moves
-from fairlead.cli.live import cluster_options
+from fairlead.cli.live import cluster_options, pages_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
 
@@ -32,13 +32,14 @@ Examples:
   fairlead storage --act                       and give Replicas that wait a disk
 
 \b
-/healthz, /readyz, /metrics and /report (JSON) are served on the health address.
+/healthz, /readyz and /metrics are served on the health address, /report (JSON) on the address of --pages.
 """,
 )
 @click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
 @cluster_options
 @click.option("--longhorn-namespace", metavar="NAME", help="Overrides the configuration's storage.longhornNamespace.")
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's storage.health.")
+@pages_option("/report", 8083)
 @click.option("--act", is_flag=True, help="Fill node and disk of Replicas that are still unscheduled.")
 @click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
 @click.option("--once", is_flag=True, help="Print the report of this moment and exit; nothing is written.")
@@ -51,6 +52,7 @@ def command(
     context: str,
     longhorn_namespace: str | None,
     health: str | None,
+    pages: str,
     act: bool,
     shadow: bool,
     once: bool,
@@ -84,7 +86,7 @@ def command(
         # A shadow takes no lease: it would be missing where the real work is done.
         lease_name="" if no_leader_election or options.shadow else NAME,
     )
-    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events))
+    uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events, pages=pages))
     return EXIT_OK
 
 

@@ -13,7 +13,9 @@ def fault(error: BaseException) -> str:
 
 
 def place_of(error: BaseException) -> str:
-    """What was raised and where: `OverflowError at one.py:41: too large`."""
+    """What was raised and where: `OverflowError at one.py:41: too large`; of a group of failures, the first."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
     way = way_to(error)
     return f"{type(error).__name__} at {way[-1] if way else 'an unknown place'}: {error}"
 

@@ -6,21 +6,21 @@ watches ──► changed bindings ──► decide (together) ──► write s
 """
 
 import asyncio
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
 import msgspec
 import structlog
-from prometheus_client import CollectorRegistry
 
 from fairlead.kube.changes import Change, Key
-from fairlead.kube.client import Client
 from fairlead.kube.codec.groups import GroupMembers, groups_of
 from fairlead.kube.codec.members import readable, unread_cluster, unreadable
 from fairlead.kube.codec.placement import ANNOTATION as KNOBS
 from fairlead.kube.codec.placement import Knobs, knobs_of
 from fairlead.kube.errors import ApiError, KubeError
-from fairlead.kube.events import EventType, Recorder
+from fairlead.kube.events import EventType
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
 from fairlead.kube.resources import (
@@ -39,9 +39,9 @@ from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.turns import BACKOFF, BindingTurns
 from fairlead.live.fleet.writer import BindingWriter, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
-from fairlead.live.runtime.health import Content
-from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.reconcile_loop import Rounds
+from fairlead.live.runtime.elected import ElectedComponent, Instance
+from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pages import Page
 from fairlead.model.faults import way_to
 
 GATHER = 0.02
@@ -65,37 +65,26 @@ class FleetOptions:
     shadow: bool = False
 
 
-class Fleet:
-    """One instance. It follows the fleet from the start and acts while `leads()` is true."""
+class Fleet(ElectedComponent):
+    """Decides bindings and writes the clusters of each."""
 
-    def __init__(
-        self,
-        client: Client,
-        options: FleetOptions,
-        *,
-        recorder: Recorder | None,
-        monotonic: Callable[[], float],
-        wall: Callable[[], float],
-        leads: Callable[[], bool] = lambda: True,
-        pulse: Pulse | None = None,
-    ) -> None:
+    def __init__(self, instance: Instance, options: FleetOptions) -> None:
         self.options = options
         self.measures = FleetMetrics()
-        pulse = pulse or Pulse(monotonic)
-        self.measures.leading.set_function(lambda: float(leads()))
+        self.measures.leading.set_function(lambda: float(instance.leads()))
         self.verdicts: dict[Key, BindingVerdict] = {}
-        self._client = client
-        self._recorder = recorder
-        self._now = monotonic
-        self._turns = BindingTurns(monotonic, client.jitter)
+        client = self._client = instance.client
+        self._recorder = instance.recorder
+        self._now = instance.monotonic
+        self._turns = BindingTurns(instance.monotonic, client.jitter)
         self._groups = GroupMembers()
         self.comparison = Comparison()
         self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
-        self.writer = BindingWriter(client, self.measures, self._written, wall=wall, leads=leads, pulse=pulse)
+        self.writer = BindingWriter(instance, self.measures, self._written)
         self._known: dict[str, KarmadaCluster] = {}
         """The clusters as they could last be read."""
-        self.aside = Aside(self.measures.registry, None if options.shadow else recorder)
+        self.aside = Aside(self.measures.registry, None if options.shadow else instance.recorder)
         told = self.aside.watched
         self._clusters = Reflector[KarmadaCluster](client, CLUSTERS, self._on_cluster, aside=told)
         self._bindings = (
@@ -107,35 +96,27 @@ class Fleet:
             Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
         )
         reflectors = (self._clusters, *self._policies, *self._bindings)
-        self._rounds = Rounds(reflectors, gather=GATHER, leads=leads, monotonic=monotonic, pulse=pulse)
+        super().__init__(instance, self.measures.registry, reflectors, gather=GATHER)
 
     @property
-    def synced(self) -> bool:
-        """Whether the first lists are in."""
-        return self._rounds.synced
+    def outboxes(self) -> Sequence[Outbox[Any]]:
+        """Verdicts."""
+        return (self.writer.outbox,)
 
     @property
-    def registry(self) -> CollectorRegistry:
-        """Its metrics."""
-        return self.measures.registry
-
-    @property
-    def pages(self) -> Mapping[str, Content]:
+    def pages(self) -> Mapping[str, Page]:
         """The last verdicts, and in shadow where another scheduler decided otherwise."""
-        if not self.options.shadow:
-            return {"/decisions": self.decisions}
-        return {"/decisions": self.decisions, "/differences": self.differences}
+        shown = {"/decisions": lambda query: partial(msgspec.json.encode, self.decisions())}
+        if self.options.shadow:
+            shown["/differences"] = lambda query: partial(msgspec.json.encode, self.comparison.as_record())
+        return shown
 
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
         self._all()
 
-    def lost(self) -> None:
-        """It leads no longer: verdicts that are not being written are given up."""
-        self.writer.outbox.clear()
-
-    def decisions(self, query: Mapping[str, str] | None = None) -> bytes:
-        """The last verdict on every binding that was decided, as JSON."""
+    def decisions(self) -> dict[str, Any]:
+        """The last verdict on every binding that was decided, as a record."""
         found = [
             {
                 "binding": "/".join(key).lstrip("/"),
@@ -147,27 +128,20 @@ class Fleet:
             }
             for key, each in sorted(self.verdicts.items())
         ]
-        return msgspec.json.encode({"decisions": found})
+        return {"decisions": found}
 
-    def differences(self, query: Mapping[str, str] | None = None) -> bytes:
-        """Where another scheduler decided otherwise, as JSON."""
-        return msgspec.json.encode(self.comparison.as_record())
-
-    async def run(self) -> None:
-        """Schedule until cancelled; then the writes under way are finished."""
-        await self._rounds.run(
-            self.cycle,
-            begin=self._begin,
-            # Whoever leads looks at everything when its time begins.
-            idle=self._turns.rest,
-            due=self._turns.next,
-            beside=[self.writer.outbox.run],
-            drain=self.writer.outbox.drain,
-        )
-
-    async def _begin(self) -> None:
+    async def begin(self) -> None:
+        """Learn which fields the server has, then look at every binding."""
         await self._learn_fields()
         self._all()
+
+    def idle(self) -> None:
+        """Whoever leads looks at everything when its time begins."""
+        self._turns.rest()
+
+    def due(self) -> float | None:
+        """When a binding may be tried again."""
+        return self._turns.next()
 
     async def _learn_fields(self) -> None:
         failures = 0
@@ -180,7 +154,7 @@ class Fleet:
                 log.warning("the definitions of bindings cannot be read yet", why=str(error))
                 await asyncio.sleep(BACKOFF.wait(failures, self._client.jitter))
 
-    async def cycle(self) -> None:
+    async def round(self) -> None:
         """Decide every changed binding that is not being written right now."""
         if not self._clusters.served:
             # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).

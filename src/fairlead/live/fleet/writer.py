@@ -19,8 +19,8 @@ from fairlead.kube.retry import Backoff
 from fairlead.live.fleet import messages, report
 from fairlead.live.fleet.decide import BindingVerdict
 from fairlead.live.fleet.metrics import FleetMetrics
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.runtime.outbox import Outbox, written
-from fairlead.live.runtime.pulse import Pulse
 
 IN_FLIGHT = 32
 """More than this many writes at once only queue up inside the API server."""
@@ -46,25 +46,21 @@ class BindingWriter:
 
     def __init__(
         self,
-        client: Client,
+        instance: Instance,
         measures: FleetMetrics,
         done: Callable[[BindingVerdict, ResourceBinding | None, KubeError | None], None],
-        *,
-        wall: Callable[[], float],
-        leads: Callable[[], bool],
-        pulse: Pulse,
     ) -> None:
         self.has_field: dict[str, bool] = {}
-        self._client = client
+        self._client = instance.client
         self._measures = measures
         self._done = done
-        self._wall = wall
-        self._leads = leads
+        self._wall = instance.wall
+        self._leads = instance.leads
         self.outbox: Outbox[BindingVerdict] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
             name="bindings",
-            pulse=pulse,
+            pulse=instance.pulse,
             given_up=lambda verdict: done(verdict, None, None),
         )
 

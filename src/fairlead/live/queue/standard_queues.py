@@ -1,6 +1,5 @@
 """The queues `root` and `default`, created where Queues are served and nobody made them (docs/decisions/0248)."""
 
-import asyncio
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -12,6 +11,8 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.volcano import VolcanoQueue
 from fairlead.kube.resources import QUEUES
 from fairlead.live.cluster.records import Key
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.reconcile_loop import every
 
 STANDARD: Mapping[str, dict[str, Any]] = {
     ROOT: {"weight": 1, "reclaimable": False},
@@ -25,7 +26,7 @@ log = structlog.get_logger("queue")
 
 
 class StandardQueues:
-    """Without them Volcano's controllers go in circles and its Jobs have no status. Their status is upkeep's.
+    """Without them Volcano's controllers retry forever and its Jobs have no status. `StatusLoop` writes their status.
 
     `queues` are those that the server has, None while it does not serve them; `acts`: whether this instance leads and
     may create them; time is that of `clock`.
@@ -39,19 +40,19 @@ class StandardQueues:
         clock: Callable[[], float],
         acts: Callable[[], bool],
         period: float,
+        pulse: Pulse,
     ) -> None:
         self._client = client
         self._queues = queues
         self._clock = clock
         self._acts = acts
         self._period = period
+        self._pulse = pulse
         self._rests: dict[str, float] = {}
 
     async def run(self) -> None:
         """Look for them until cancelled."""
-        while True:
-            await asyncio.sleep(self._period)
-            await self.round()
+        await every(self._period, self.round, name="standard queues", pulse=self._pulse)
 
     async def round(self) -> None:
         """Create those that are missing."""

@@ -1,6 +1,5 @@
 """What goes on beside the turns, at a pace of its own: the ends of promises and rests, status, and metrics."""
 
-import asyncio
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,7 +22,8 @@ from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.outbox import together
-from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.reconcile_loop import every
 from fairlead.model.reasons import Finding
 
 MOST_WRITES = 100
@@ -119,12 +119,8 @@ class StatusLoop:
         self._found = {row.name: row.finding for row in turn.sharing.jobs if row.finding is not None}
 
     async def run(self) -> None:
-        """Go round until cancelled."""
-        while True:
-            self._pulse.beat("status", self._period + CALL_SECONDS)
-            await asyncio.sleep(self._period)
-            if self._leads():
-                await self.round()
+        """Keep promises, status and metrics up to date until cancelled."""
+        await every(self._period, self.round, name="status", pulse=self._pulse, leads=self._leads)
 
     async def round(self) -> None:
         """One look at everything."""

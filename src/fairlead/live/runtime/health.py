@@ -1,16 +1,13 @@
 """`/healthz`, `/readyz` and `/metrics` over plain HTTP, for kubelets and scrapers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
 from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
 from fairlead.live.runtime.pulse import Pulse
-
-Content = Callable[[Mapping[str, str]], bytes]
-"""Makes the JSON of a page from the query."""
 
 
 @asynccontextmanager
@@ -19,9 +16,8 @@ async def health_server(
     registry: CollectorRegistry,
     ready: Callable[[], bool],
     pulse: Pulse,
-    extra: Mapping[str, Content] | None = None,
 ) -> AsyncIterator[int]:
-    """Serve while the block runs; gives the port (useful with port 0). `extra` are more paths.
+    """Serve while the block runs; gives the port (useful with port 0).
 
     What is stuck by the `pulse` is named by `/healthz` with code 500, and `/readyz` is not ready then.
     """
@@ -41,8 +37,6 @@ async def health_server(
         return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
 
     app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)])
-    for path, content in (extra or {}).items():
-        app.router.add_get(path, _text(content))
     runner = web.AppRunner(app, access_log=None, handle_signals=False)
     await runner.setup()
     host, _, port = listen.rpartition(":")
@@ -57,10 +51,3 @@ async def health_server(
 def _stuck(pulse: Pulse, status: int) -> web.Response | None:
     found = pulse.stuck()
     return web.Response(text=f"stuck: {', '.join(found)}\n", status=status) if found else None
-
-
-def _text(content: Content) -> Callable[[web.Request], Awaitable[web.Response]]:
-    async def answer(request: web.Request) -> web.Response:
-        return web.Response(body=content(request.query), content_type="application/json")
-
-    return answer

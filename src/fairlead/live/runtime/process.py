@@ -2,8 +2,7 @@
 
 import asyncio
 import signal
-import traceback
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 
 import structlog
@@ -12,9 +11,10 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.client import Client
 from fairlead.kube.fence import Fence
 from fairlead.kube.lease import TERMS, Elector, Terms, own_identity
-from fairlead.live.runtime.health import Content, health_server
+from fairlead.live.runtime.health import health_server
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Work
+from fairlead.model.faults import place_of
 
 LEASE_SECONDS = 60.0
 """The campaign for the lease is stuck after so long without a turn."""
@@ -95,17 +95,30 @@ async def serve(
     work: Sequence[Work],
     pulse: Pulse,
     *,
-    extra: Mapping[str, Content] | None = None,
+    until: Callable[[asyncio.Event, int], Awaitable[object]] | None = None,
 ) -> None:
-    """Run all of `work` until SIGTERM or SIGINT, then end it (`run_until`)."""
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-    for sign in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(sign, stop.set)
-    async with health_server(process.listen, registry, ready, pulse, extra) as port:
+    """Run all of `work` until SIGTERM or SIGINT, then end it (`run_until`); a second signal ends the process at once.
+
+    `until`, if given, is run in place of the wait for the event that a signal sets; its number is the health port.
+    """
+    stop = _stop_on_signals()
+    async with health_server(process.listen, registry, ready, pulse) as port:
         log.info("serving", port=port)
-        await run_until(stop.wait, work)
+        await run_until(lambda: until(stop, port) if until else stop.wait(), work)
     log.info("stopped")
+
+
+def _stop_on_signals() -> asyncio.Event:
+    stop, loop = asyncio.Event(), asyncio.get_running_loop()
+
+    def ask() -> None:
+        if stop.is_set():
+            raise SystemExit(1)
+        stop.set()
+
+    for sign in (signal.SIGTERM, signal.SIGINT):
+        loop.add_signal_handler(sign, ask)
+    return stop
 
 
 async def run_until(done: Callable[[], Awaitable[object]], work: Sequence[Work]) -> None:
@@ -122,7 +135,7 @@ async def run_until(done: Callable[[], Awaitable[object]], work: Sequence[Work])
         if failed is None and waiting.done():
             failed = waiting.exception()
         if failed is not None:
-            log.error("ends, for it has failed", cause=_cause(failed))
+            log.error("ends, for it has failed", cause=place_of(failed))
     finally:
         waiting.cancel()
         for task in (*tasks, waiting):
@@ -149,11 +162,3 @@ def _failed(tasks: Sequence[asyncio.Future[None]]) -> BaseException | None:
 
 def _failure(task: asyncio.Future[None]) -> BaseException | None:
     return None if not task.done() or task.cancelled() else task.exception()
-
-
-def _cause(failed: BaseException) -> str:
-    """The first failure inside groups of them, and where it was raised."""
-    while isinstance(failed, BaseExceptionGroup):
-        failed = failed.exceptions[0]
-    where = "".join(f" at {each.filename}:{each.lineno}" for each in traceback.extract_tb(failed.__traceback__)[-1:])
-    return f"{type(failed).__name__}: {failed}{where}"

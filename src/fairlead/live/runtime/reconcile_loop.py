@@ -5,10 +5,34 @@ from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
 from typing import Any
 
+import structlog
+
+from fairlead.kube.errors import KubeError
 from fairlead.kube.watch import Reflector
-from fairlead.live.runtime.pulse import IDLE_SECONDS, Pulse
+from fairlead.live.runtime.pulse import CALL_SECONDS, IDLE_SECONDS, Pulse
+
+log = structlog.get_logger("runtime")
 
 Work = Callable[[], Coroutine[Any, Any, None]]
+
+
+async def every(
+    seconds: float,
+    one_round: Callable[[], Awaitable[None]],
+    *,
+    name: str,
+    pulse: Pulse,
+    leads: Callable[[], bool] = lambda: True,
+) -> None:
+    """A round every so many seconds while leading, until cancelled; after one that the server fails comes the next."""
+    while True:
+        pulse.beat(name, seconds + CALL_SECONDS)
+        await asyncio.sleep(seconds)
+        if leads():
+            try:
+                await one_round()
+            except KubeError as error:
+                log.warning("round failed, the next one tries again", what=name, why=str(error))
 
 
 class Rounds:

@@ -92,14 +92,6 @@ class Binder:
         """Binds not yet sent."""
         return self.outbox.waiting
 
-    async def run(self) -> None:
-        """Send binds until cancelled."""
-        await self.outbox.run()
-
-    async def drain(self) -> None:
-        """Give up the binds not yet sent, and wait for the answers to the others, in bounded time."""
-        await self.outbox.drain()
-
     async def _bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
         if not self._wanted(pod, node):
             self.tally.gone += 1

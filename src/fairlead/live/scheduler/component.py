@@ -7,11 +7,12 @@ watches ──► stores ──► cycle: due, group, place or share, record ─
 
 import asyncio
 import gc
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Any, Protocol
 
-from fairlead.kube.client import Client
-from fairlead.kube.events import Recorder
+import msgspec
+
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.live.cluster.cache import About, Cache
 from fairlead.live.queue.announced import Announcements
@@ -21,8 +22,10 @@ from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.starting import Assembly
 from fairlead.live.runtime.aside import DECIDING, Aside
-from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.reconcile_loop import Rounds
+from fairlead.live.runtime.elected import ElectedComponent, Instance
+from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pages import Page
+from fairlead.live.runtime.reconcile_loop import Work
 from fairlead.live.scheduler.check import compare_every
 from fairlead.live.scheduler.cycle import Cycle
 from fairlead.live.scheduler.delivery import Delivery
@@ -43,28 +46,27 @@ GATHER = 0.01
 __all__ = ["Options", "Scheduler"]
 
 
-class Scheduler:
-    """One instance. It follows the cluster from the start and acts while `leads()` is true."""
+class Companion(Protocol):
+    """What works beside a scheduler in the same process (`QueueWiring`)."""
 
-    def __init__(
-        self,
-        client: Client,
-        options: Options,
-        *,
-        recorder: Recorder | None,
-        monotonic: Callable[[], float],
-        wall: Callable[[], float],
-        leads: Callable[[], bool] = lambda: True,
-        pulse: Pulse | None = None,
-    ) -> None:
+    async def run(self) -> None: ...
+
+    def lost(self) -> None: ...
+
+
+class Scheduler(ElectedComponent):
+    """Places the pods that name it, and binds them."""
+
+    def __init__(self, instance: Instance, options: Options) -> None:
+        client, recorder, leads, pulse = instance.client, instance.recorder, instance.leads, instance.pulse
+        monotonic, wall = instance.monotonic, instance.wall
         self.options = options
-        self.pulse = pulse or Pulse(monotonic)
+        self.instance = instance
+        self.companions: list[Companion] = []
         self.measures = SchedulerMetrics()
         self.aside = Aside(self.measures.registry, recorder)
         self.cache = Cache(self._happened)
         self.pending = Pending()
-        self._client = client
-        self._leads = leads
         self.measures.follow(leads, self.pending, self.cache.assumed)
         self.delivery = Delivery(
             client,
@@ -74,10 +76,10 @@ class Scheduler:
             on_bound=lambda pod, node: self.events.bound(pod, node),
             on_refused=lambda pod, why: self.events.refused(pod, why),
             leads=leads,
-            pulse=self.pulse,
+            pulse=pulse,
             patience=options.volume_seconds,
         )
-        self._notifier = PodNotifier(client, recorder, wall, monotonic, self.cache.still_waiting, self.pulse)
+        self._notifier = PodNotifier(client, recorder, wall, monotonic, self.cache.still_waiting, pulse)
         self.books = JobCache(
             self.cache.rules,
             scheduler=options.name,
@@ -97,7 +99,7 @@ class Scheduler:
         )
         self.fair.faulty.on_queue = lambda name, why: self.aside.tell(QUEUES.refer(name), why, DECIDING)
         self._intents = Intents(
-            client, self.delivery.binder.bind, lambda pod, why: self.events.refused(pod, why), wall, self.pulse
+            client, self.delivery.binder.bind, lambda pod, why: self.events.refused(pod, why), wall, pulse
         )
         stores = self._stores = Stores(
             cache=self.cache,
@@ -134,47 +136,55 @@ class Scheduler:
             client, self.cache, self.books, self.events.on_node, self.events.on_pod, self.aside.watched
         )
         self.objects = watches.objects
-        self._rounds = Rounds(
-            watches.all, vital=watches.vital, gather=GATHER, leads=leads, monotonic=monotonic, pulse=self.pulse
-        )
+        super().__init__(instance, self.measures.registry, watches.all, vital=watches.vital, gather=GATHER)
 
     @property
-    def synced(self) -> bool:
-        """Whether the first lists are in."""
-        return self._rounds.synced
+    def work(self) -> Sequence[Work]:
+        """The companions end first: what they evict makes room for pods that are bound here."""
+        return [*(each.run for each in self.companions), self.run]
 
-    async def run(self) -> None:
-        """Schedule until cancelled; then the binds under way are finished."""
-        beside = [*self.delivery.work, self._notifier.run, self._intents.outbox.run, *self._watches.beside]
+    @property
+    def outboxes(self) -> Sequence[Outbox[Any]]:
+        """Intents first, for each that is recorded asks for binds."""
+        return self._intents.outbox, self.delivery.binder.outbox
+
+    @property
+    def beside(self) -> Sequence[Work]:
+        """Volumes and unanswered binds, conditions, and the comparison with fresh lists where it is asked for."""
+        work = [*super().beside, *self.delivery.work, self._notifier.run, *self._watches.beside]
         if self.options.self_check:
-            known = self._client, self.cache, self.books, self.measures
-            beside.append(lambda: compare_every(self.options.self_check, *known, lambda: self.synced))
-        await self._rounds.run(
-            self._round, begin=self._begin, idle=lambda: None, due=self._due, beside=beside, drain=self._drain
-        )
+            known = self.instance.client, self.cache, self.books, self.measures
+            work.append(lambda: compare_every(self.options.self_check, *known, lambda: self.synced))
+        return work
 
-    async def _begin(self) -> None:
+    @property
+    def pages(self) -> Mapping[str, Page]:
+        """One pod explained, and all that is known."""
+        return {"/explain": self._explained, "/snapshot": lambda query: self.snapshot()}
+
+    async def begin(self) -> None:
+        """The first cycle."""
         # Most of what exists now stays: the collector need not look at it again, nor once before, for pods wait.
         gc.freeze()
         self._wake()
 
-    async def _round(self) -> None:
+    async def round(self) -> None:
+        """One cycle, then time for watches, binds and evictions."""
         await self.cycle.run()
         await asyncio.sleep(self.cycle.rest)
 
-    def _due(self) -> float | None:
+    def due(self) -> float | None:
         """When a group that is awake may be tried again, or a gang should be complete; a follower waits for news."""
-        if not self._leads():
+        if not self.instance.leads():
             return None
         deadline = None if self.options.shadow else self.fair.next_deadline()
         times = (self.pending.next_due(), self.pending.next_rest(), self.books.announced.next_due(), deadline)
         return min((time for time in times if time is not None), default=None)
 
-    async def _drain(self) -> None:
-        """Give up what has not begun; intents first, for each that is recorded asks for binds."""
+    async def drain(self) -> None:
+        """Give back gangs that have not started, then as every component."""
         self._stores.assembly.clear()
-        await self._intents.outbox.drain()
-        await self.delivery.binder.drain()
+        await super().drain()
 
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
@@ -183,10 +193,11 @@ class Scheduler:
 
     def lost(self) -> None:
         """This instance leads no longer: what is decided and not sent yet is given up, for another decides now."""
+        for each in self.companions:
+            each.lost()
         self._stores.assembly.clear()
         self.delivery.volumes.clear()
-        self._intents.outbox.clear()
-        self.delivery.binder.outbox.clear()
+        super().lost()
         self._stores.gangs.lost()
         self._notifier.clear()
 
@@ -206,6 +217,10 @@ class Scheduler:
             return {"pod": f"{namespace}/{name}", "state": "unknown"}
         why = self._stores.parking.reasons.get(pod.metadata.uid)
         return explanation(pod, self.cache.assumed.get(pod.key, ""), why)
+
+    def _explained(self, query: Mapping[str, str]) -> Callable[[], bytes]:
+        namespace, _, name = query.get("pod", "").partition("/")
+        return partial(msgspec.json.encode, self.explain(namespace, name))
 
     def _happened(self, what: str, about: About = None) -> None:
         self.events.happened(what, about)

@@ -56,8 +56,8 @@ class Delivery:
 
     @property
     def work(self) -> list[Work]:
-        """What has to run beside the rounds."""
-        return [self.binder.run, self.resolver.run, self.volumes.run]
+        """What has to run beside the rounds and the outbox of binds."""
+        return [self.resolver.run, self.volumes.run]
 
     def begin(self, pod: PodRecord, node: str, volumes: Mapping[str, str]) -> None:
         """Bring the pod, which counts on the node already, to the node."""

@@ -1,11 +1,8 @@
 """What the scheduler does for fairness besides deciding, put together: evictions, status, metrics, reservation."""
 
 import asyncio
-from collections.abc import Callable
 from dataclasses import replace
 
-from fairlead.kube.client import Client
-from fairlead.kube.events import Recorder
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.records import Key
@@ -28,15 +25,12 @@ class QueueWiring:
 
     def __init__(
         self,
-        client: Client,
         scheduler: Scheduler,
         configuration: Configuration,
-        *,
-        recorder: Recorder | None,
-        monotonic: Callable[[], float],
-        wall: Callable[[], float],
-        leads: Callable[[], bool] = lambda: True,
     ) -> None:
+        instance = scheduler.instance
+        client, recorder, leads, pulse = instance.client, instance.recorder, instance.leads, instance.pulse
+        monotonic, wall = instance.monotonic, instance.wall
         settings, shadow = configuration.queue, scheduler.options.shadow
         allowed = configuration.evictions.allowed
         self._scheduler = scheduler
@@ -69,7 +63,7 @@ class QueueWiring:
             nudge=scheduler.stir,
             leads=leads,
             shadow=shadow,
-            pulse=scheduler.pulse,
+            pulse=pulse,
         )
         self._upkeep = StatusLoop(
             client,
@@ -104,7 +98,7 @@ class QueueWiring:
             writes=not shadow,
             tells_evictions=settings.preempt and not allowed,
             aside=scheduler.aside,
-            pulse=scheduler.pulse,
+            pulse=pulse,
         )
         self._standard = StandardQueues(
             client,
@@ -112,8 +106,10 @@ class QueueWiring:
             clock=monotonic,
             acts=lambda: settings.create_queues and not shadow and leads() and scheduler.synced,
             period=settings.status_seconds,
+            pulse=pulse,
         )
         scheduler.cycle.on_turn = self._took_turn
+        scheduler.companions.append(self)
 
     async def run(self) -> None:
         """Work until cancelled."""

@@ -7,18 +7,15 @@ watches ──► what is known ──► outlook (aside) ──► Events, repo
 """
 
 import asyncio
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 import structlog
-from prometheus_client import CollectorRegistry
 
 from fairlead.kube.changes import Change
-from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
-from fairlead.kube.events import Recorder
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, LONGHORN_SETTINGS, LONGHORN_VOLUMES
 from fairlead.kube.retry import Backoff
@@ -26,9 +23,9 @@ from fairlead.kube.watch import Reflector
 from fairlead.levels.disk.rebalance import Rebalance
 from fairlead.live.runtime.aside import DECIDING
 from fairlead.live.runtime.aside import Aside as SetAside
-from fairlead.live.runtime.health import Content
-from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.reconcile_loop import Rounds
+from fairlead.live.runtime.elected import ElectedComponent, Instance
+from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.pages import Page
 from fairlead.live.storage import messages
 from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
 from fairlead.live.storage.decide import Outlook, StorageRules, advise, fits, outlook
@@ -74,29 +71,17 @@ class StorageOptions:
         return "shadow" if self.shadow else "act" if self.act else "advise"
 
 
-class StorageKeeper:
-    """One instance. It follows the cluster and reports from the start, and speaks and acts while `leads()` is true."""
+class StorageKeeper(ElectedComponent):
+    """Every instance reports; the one that leads records Events and acts."""
 
-    def __init__(
-        self,
-        client: Client,
-        options: StorageOptions,
-        *,
-        recorder: Recorder | None,
-        monotonic: Callable[[], float],
-        wall: Callable[[], float],
-        leads: Callable[[], bool] = lambda: True,
-        aside: Aside = asyncio.to_thread,
-        pulse: Pulse | None = None,
-    ) -> None:
-        pulse = pulse or Pulse(monotonic)
+    def __init__(self, instance: Instance, options: StorageOptions, *, aside: Aside = asyncio.to_thread) -> None:
         self.options = options
         self.measures = StorageMetrics()
         self.report: Report | None = None
-        self._client = client
-        self._now = monotonic
-        self._wall = wall
-        self._leads = leads
+        client = self._client = instance.client
+        self._now = instance.monotonic
+        self._wall = instance.wall
+        self._leads = instance.leads
         self._aside = aside
         self._failures: dict[str, int] = {}
         self._later: dict[str, float] = {}
@@ -105,8 +90,8 @@ class StorageKeeper:
         self._advises_at = 0.0
         self._stale_advice = True
         self._advice: Rebalance | None = None
-        self._teller = VolumeNotifier(recorder)
-        self.set_aside = SetAside(self.measures.registry, None if options.shadow else recorder)
+        self._teller = VolumeNotifier(instance.recorder)
+        self.set_aside = SetAside(self.measures.registry, None if options.shadow else instance.recorder)
         self._faulty = FaultyVolumes(self.set_aside)
         self._unusable: frozenset[str] = frozenset()
         where, told = options.namespace, self.set_aside.watched
@@ -120,55 +105,26 @@ class StorageKeeper:
         )
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
         # A report is made by every instance, whoever leads.
-        self._rounds = Rounds(self._reflectors, gather=GATHER, leads=lambda: True, monotonic=monotonic, pulse=pulse)
+        super().__init__(instance, self.measures.registry, self._reflectors, gather=GATHER, leads=lambda: True)
         self._known = StorageCache(self._volumes.objects, self._settings.objects)
-        self.writer = ReplicaWriter(
-            client, self._known, self.measures, self._written, leads=leads, fits=self._fits, pulse=pulse
-        )
+        self.writer = ReplicaWriter(instance, self._known, self.measures, self._written, fits=self._fits)
 
     @property
-    def synced(self) -> bool:
-        """Whether the first lists are in, or their kinds known not to be served."""
-        return self._rounds.synced
+    def outboxes(self) -> Sequence[Outbox[Any]]:
+        """Placements."""
+        return (self.writer.outbox,)
 
     @property
-    def registry(self) -> CollectorRegistry:
-        """Its metrics."""
-        return self.measures.registry
-
-    @property
-    def pages(self) -> Mapping[str, Content]:
+    def pages(self) -> Mapping[str, Page]:
         """The report."""
-        return {"/report": self.page}
+        return {"/report": lambda query: self.page()}
 
-    def nudge(self) -> None:
-        """Look at everything now: this instance has just begun to lead."""
-        self._rounds.wake()
+    def page(self) -> Callable[[], bytes]:
+        """The report with who made it; what is returned makes the JSON, in any thread."""
+        head, report = {"mode": self.options.mode, "leading": self._leads()}, self.report
+        return lambda: msgspec.json.encode({**head, **(report.record() if report else {})})
 
-    def lost(self) -> None:
-        """It leads no longer: placements that are not being written are given up."""
-        self.writer.outbox.clear()
-
-    def page(self, query: Any = None) -> bytes:
-        """The report as JSON, with who made it."""
-        head = {"mode": self.options.mode, "leading": self._leads()}
-        return msgspec.json.encode({**head, **(self.report.record() if self.report else {})})
-
-    async def run(self) -> None:
-        """Follow, report and act until cancelled; then the writes under way are finished."""
-        await self._rounds.run(
-            self._round,
-            begin=self._begin,
-            idle=lambda: None,
-            due=self._due,
-            beside=[self.writer.outbox.run],
-            drain=self.writer.outbox.drain,
-        )
-
-    async def _begin(self) -> None:
-        self._rounds.wake()
-
-    def _due(self) -> float | None:
+    def due(self) -> float | None:
         """When advice is due, or what was put off may be tried again."""
         times = [*self._later.values()]
         if self._looks_at is not None:
@@ -177,7 +133,8 @@ class StorageKeeper:
             times.append(self._advises_at)
         return min(times, default=None)
 
-    async def _round(self) -> None:
+    async def round(self) -> None:
+        """Look, then leave as much time to others as that took."""
         self.measures.leading.set(self._leads())
         began = self._now()
         await self.look()

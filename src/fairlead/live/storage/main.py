@@ -1,14 +1,12 @@
 """The storage component's process, or one look."""
 
 import time
-from collections.abc import Callable
 from typing import TypeVar
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import load
 from fairlead.kube.decode import convert
 from fairlead.kube.errors import AnswerError, ApiError
-from fairlead.kube.events import Recorder
 from fairlead.kube.resources import (
     LONGHORN_NODES,
     LONGHORN_REPLICAS,
@@ -19,7 +17,6 @@ from fairlead.kube.resources import (
 from fairlead.kube.wire.http import connect
 from fairlead.live.runtime.elected import run_elected
 from fairlead.live.runtime.process import Process
-from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.storage.cache import Seen
 from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from fairlead.live.storage.decide import advise, outlook
@@ -30,17 +27,15 @@ NAME = "fairlead-storage"
 T = TypeVar("T")
 
 
-async def run(process: Process, options: StorageOptions, *, kubeconfig: str, context: str, events: bool) -> None:
-    """Serve until a signal says stop."""
-
-    def make(client: Client, recorder: Recorder | None, leads: Callable[[], bool], pulse: Pulse) -> StorageKeeper:
-        return StorageKeeper(
-            client, options, recorder=recorder, monotonic=time.monotonic, wall=time.time, leads=leads, pulse=pulse
-        )
-
-    reporter = NAME if events and not options.shadow else ""
+async def run(
+    process: Process, options: StorageOptions, *, kubeconfig: str, context: str, events: bool, pages: str
+) -> None:
+    """Serve until a signal says stop. `pages` is the address of `/report`."""
     connection = load(kubeconfig_path=kubeconfig, context=context)
-    await run_elected(process, connection, make, reporter=reporter, monotonic=time.monotonic)
+    reporter = NAME if events and not options.shadow else ""
+    await run_elected(
+        process, connection, lambda instance: StorageKeeper(instance, options), reporter=reporter, pages=pages
+    )
 
 
 async def once(options: StorageOptions, *, kubeconfig: str, context: str) -> Report:

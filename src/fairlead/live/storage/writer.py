@@ -5,13 +5,12 @@ The patch names the version that was decided on, so a Replica that somebody else
 
 from collections.abc import Callable
 
-from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.runtime.outbox import Outbox, written
-from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.storage.cache import ReplicaPlacement, StorageCache
 from fairlead.live.storage.metrics import StorageMetrics
 
@@ -54,26 +53,24 @@ class ReplicaWriter:
 
     def __init__(
         self,
-        client: Client,
+        instance: Instance,
         known: StorageCache,
         measures: StorageMetrics,
         done: Done,
         *,
-        leads: Callable[[], bool],
         fits: Callable[[ReplicaPlacement], bool],
-        pulse: Pulse,
     ) -> None:
-        self._client = client
+        self._client = instance.client
         self._known = known
         self._measures = measures
         self._done = done
-        self._leads = leads
+        self._leads = instance.leads
         self._fits = fits
         self.outbox: Outbox[ReplicaPlacement] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
             name="replicas",
-            pulse=pulse,
+            pulse=instance.pulse,
             given_up=lambda placement: done(placement, None, None),
         )
 

@@ -10,6 +10,7 @@ elected  ──► janitor; assigner (gated mode); repair. What these write pass
 import asyncio
 import time
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -31,10 +32,9 @@ from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.evictions import Evictions
-from fairlead.live.runtime.health import health_server
-from fairlead.live.runtime.process import Leadership, Process, run_until
-from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
-from fairlead.live.runtime.reconcile_loop import Work
+from fairlead.live.runtime.process import Leadership, Process, serve
+from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.reconcile_loop import Work, every
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
 from fairlead.live.webhook.janitor import Janitor
@@ -59,7 +59,7 @@ log = structlog.get_logger("webhook")
 
 
 class Webhook:
-    """One replica. `run` serves until `stop` is set, then drains."""
+    """One replica. `run` serves until a signal says stop, then drains."""
 
     def __init__(self, client: Client, configuration: Configuration) -> None:
         settings, tiers = configuration.webhook, LiveTiers(configuration.tier.choice())
@@ -70,8 +70,10 @@ class Webhook:
         gated = settings.mode == "gated"
         self._recorder = Recorder(client, component="fairlead-webhook", instance=own_identity())
         self._pulse = Pulse(steady_clock)
-        process = Process(listen=settings.health, lease_namespace=settings.namespace, lease_name="fairlead-webhook")
-        self._leads = leads = Leadership(client, process, self._pulse)
+        self._process = Process(
+            listen=settings.health, lease_namespace=settings.namespace, lease_name="fairlead-webhook"
+        )
+        self._leads = leads = Leadership(client, self._process, self._pulse)
         elected = client.fenced(leads.fence)
         self.aside = Aside(self.measures.registry, self._recorder)
         told = self.aside.watched
@@ -147,8 +149,11 @@ class Webhook:
         self.measures.writes.set_function(lambda: self._counter.writes)
         self.measures.leading.set_function(lambda: float(leads()))
 
-    async def run(self, stop: asyncio.Event, started: Callable[[int, int], None] = lambda port, health: None) -> None:
-        """Serve until `stop` is set; then go on for the time of the drain, telling everybody to leave."""
+    async def run(self, started: Callable[[int, int], None]) -> None:
+        """Serve until a signal says stop; then go on for the time of the drain, with `Connection: close`.
+
+        `started` is told the ports of reviews and of health.
+        """
         await self._certificate.refresh()
         if self._detects:
             await self._tiers.recall()
@@ -160,16 +165,17 @@ class Webhook:
             work.append(self._repair.run)
         if self._detects:
             work += [self._tiers.run, self._tiers.nodes.run]
-        work += [self._leads.run, self._renew, self._recorder.run, *(each.run for each in self._caches)]
-        await run_until(lambda: self._serve(stop, started), work)
+        renew = partial(every, CERTIFICATE_SECONDS, self._renew, name="certificate", pulse=self._pulse)
+        work += [self._leads.run, renew, self._recorder.run, *(each.run for each in self._caches)]
 
-    async def _serve(self, stop: asyncio.Event, started: Callable[[int, int], None]) -> None:
-        registry = self.measures.registry
-        async with (
-            health_server(self.settings.health, registry, lambda: self.ready, self._pulse) as health,
-            self._server.listening(self.settings.listen, self._certificate.context) as port,
-        ):
-            started(port, health)
+        async def until(stop: asyncio.Event, health: int) -> None:
+            await self._serve(stop, lambda port: started(port, health))
+
+        await serve(self._process, self.measures.registry, lambda: self.ready, work, self._pulse, until=until)
+
+    async def _serve(self, stop: asyncio.Event, started: Callable[[int], None]) -> None:
+        async with self._server.listening(self.settings.listen, self._certificate.context) as port:
+            started(port)
             log.info("serving", port=port, mode=self.settings.mode)
             await stop.wait()
             self._server.draining = True
@@ -201,15 +207,12 @@ class Webhook:
         )
 
     async def _renew(self) -> None:
-        """Look for a new certificate now and then; a bad one is said and not used."""
-        while True:
-            self._pulse.beat("certificate", CALL_SECONDS)
-            await asyncio.sleep(CERTIFICATE_SECONDS)
-            try:
-                if await self._certificate.refresh():
-                    log.info("a new certificate is in use")
-            except FairleadError as error:
-                log.error("the certificate could not be renewed", error=str(error))
+        """Use a new certificate where there is one; a bad one is logged and not used."""
+        try:
+            if await self._certificate.refresh():
+                log.info("a new certificate is in use")
+        except FairleadError as error:
+            log.error("the certificate could not be renewed", error=str(error))
 
     def _marked(self) -> list[MarkedPod]:
         return list(self._pods.objects.values())

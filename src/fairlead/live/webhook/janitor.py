@@ -4,7 +4,6 @@ An ownerReference would not do: the garbage collector removes at once what names
 here is needed for the count to be right; it keeps the numbers that people see fresh, and the namespace small.
 """
 
-import asyncio
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping
 
@@ -18,6 +17,7 @@ from fairlead.kube.objects.tier import MarkedPod, TierLedger
 from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.live.runtime.reconcile_loop import every
 from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.ledger import tidied
 from fairlead.live.webhook.memory import Memory
@@ -59,16 +59,13 @@ class Janitor:
         self._aside = aside or Aside()
 
     async def run(self) -> None:
-        """Look round again and again, until cancelled."""
-        while True:
-            self._pulse.beat("ledgers", CALL_SECONDS)
-            await asyncio.sleep(PERIOD_SECONDS)
-            self._memory.forget()
-            if self._leads():
-                try:
-                    await self.round()
-                except KubeError as error:
-                    log.warning("ledgers could not be kept in order", error=str(error))
+        """Keep ledgers and memory in order until cancelled; the memory in every instance."""
+        await every(PERIOD_SECONDS, self._either, name="ledgers", pulse=self._pulse)
+
+    async def _either(self) -> None:
+        self._memory.forget()
+        if self._leads():
+            await self.round()
 
     async def round(self) -> None:
         """Look at every ledger once; one that cannot be used is set aside, and the others go on."""

@@ -1,8 +1,6 @@
-"""The process: a loop, a connection, signals, logs."""
+"""The webhook's process: a loop, a connection, logs."""
 
-import asyncio
 import logging
-import signal
 import sys
 
 import structlog
@@ -26,18 +24,8 @@ def start(configuration: Configuration, kubeconfig: str, context: str) -> None:
 
 async def _serve(configuration: Configuration, kubeconfig: str, context: str) -> None:
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
-    stop = asyncio.Event()
-    loop = asyncio.get_running_loop()
-
-    def ask() -> None:
-        if stop.is_set():
-            raise SystemExit(1)
-        stop.set()
-
-    for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, ask)
     try:
-        await Webhook(client, configuration).run(stop, _say)
+        await Webhook(client, configuration).run(_say)
     finally:
         await client.close()
 

@@ -6,7 +6,6 @@ controller create another, and admission gives that one the free slot. The same 
 to spot. Only a workload that is settled is touched; if an eviction did not help, it is left alone for a while.
 """
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -20,6 +19,7 @@ from fairlead.kube.objects.tier import TieredWorkload
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.live.runtime.reconcile_loop import every
 from fairlead.live.webhook.census import Member, WorkloadTiers, census
 from fairlead.live.webhook.census_objects import read_objects
 from fairlead.live.webhook.live_tiers import LiveTiers
@@ -121,15 +121,8 @@ class Repair:
         self._resting: dict[str, _Rest] = {}
 
     async def run(self) -> None:
-        """Look round again and again, until cancelled."""
-        while True:
-            self._pulse.beat("repair", self._period + CALL_SECONDS)
-            await asyncio.sleep(self._period)
-            if self._leads():
-                try:
-                    await self.round()
-                except KubeError as error:
-                    log.warning("could not look for repairs", error=str(error))
+        """Look for repairs until cancelled."""
+        await every(self._period, self.round, name="repair", pulse=self._pulse, leads=self._leads)
 
     async def round(self) -> None:
         """Look at every workload once, and evict at most one pod of each."""
