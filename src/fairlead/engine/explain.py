@@ -124,7 +124,8 @@ def _path(site: SitePlan, path: Path) -> Iterator[str]:
     running = sum(part.part.running for part in path.parts)
     yield f"{path.workload.kind} {path.workload.title}{where}: {path.replicas} replicas, {running} running already"
     yield from _tier(site, path)
-    yield from _queue(site, path)
+    if path.job.queue:
+        yield from _queue(site, path)
     for part in path.parts:
         if part.part.need:
             yield from _node(site, part)

@@ -4,20 +4,21 @@ Order on the nodes: higher priority first, then workloads with a part that must 
 choose from), then larger gangs, then natural order of names. A gang that does not fit as a whole leaves nothing behind.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from fairlead.engine import invariants, reasons
+from fairlead.engine.daemons import settled
 from fairlead.engine.queueing import share_site
-from fairlead.engine.site_plan import PartPath, Path, SitePlan
+from fairlead.engine.site_plan import PartPath, Path, SitePlan, refusals
 from fairlead.engine.tier_parts import TierPart, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.result import JobRow, Sharing
-from fairlead.model.columns import Int
+from fairlead.model.columns import Int, ints
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
@@ -31,6 +32,9 @@ ROUNDS = 4
 
 def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: OnProgress = no_progress) -> SitePlan:
     """Plan `asked` (each workload with its replicas here) on the site."""
+    before = site
+    # 0. what runs on every node takes its room
+    site, daemons = settled(site)
     ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
     # 1. tier: which replicas must be on demand
     splits = [_split(site, workload, replicas) for workload, replicas in ordered]
@@ -48,7 +52,7 @@ def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: On
         )
         for (workload, replicas), split, job, own in zip(ordered, splits, sharing.jobs, placed, strict=True)
     )
-    made = SitePlan(site=site, sharing=sharing, paths=paths, before=site.nodes, after=after)
+    made = SitePlan(site=before, sharing=sharing, paths=(*paths, *daemons), before=before.nodes, after=after)
     # 4. what must hold of every plan
     invariants.check(made)
     return made
@@ -78,7 +82,7 @@ def _share_and_place(
             (split.parts[0].workload, [replace(part, need=most) for part, most in zip(split.parts, own, strict=True)])
             for split, own in zip(splits, limits, strict=True)
         ]
-        sharing = share_site(site.nodes, jobs, site.queues, site.weights)
+        sharing = share_site(_shared(site), jobs, site.queues, site.weights)
         ground = WorkingNodes(site.nodes, site.population)
         placed: dict[int, _Placed] = {}
         for done, row in enumerate(turns):
@@ -93,6 +97,14 @@ def _share_and_place(
             limits[row] = [path.placed for path in placed[row].parts]
     kept = [_Placed(placed[row].parts, placed[row].refusal or refusals.get(row)) for row in range(len(splits))]
     return sharing, kept, ground.state
+
+
+def _shared(site: Site) -> NodeState:
+    """The nodes as queues share them: without what belongs to each node and is nobody's to share."""
+    if not site.daemons and site.fixed_used is None:
+        return site.nodes
+    held = np.zeros_like(site.nodes.used) if site.fixed_used is None else site.fixed_used
+    return replace(site.nodes, allocatable=ints(np.maximum(site.nodes.allocatable - held, 0)))
 
 
 def _findings(split: TierSplit, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
@@ -130,12 +142,12 @@ def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence
     asked = sum(path.granted for path in paths)
     if asked and least > 1 and there < least:
         ground.undo(mark)
-        why = because(reasons.GANG_DOES_NOT_FIT, placeable=there, least=least, why=_why(paths))
+        why = because(reasons.GANG_DOES_NOT_FIT, placeable=there, least=least, why=refusals(paths))
         nothing = np.zeros(len(site.nodes.names), dtype=np.int64)
         return _Placed(tuple(replace(path, counts=nothing) for path in paths), why)
     unplaced = asked - sum(path.placed for path in paths)
     if unplaced:
-        return _Placed(tuple(paths), because(reasons.NO_NODE, unplaced=unplaced, asked=asked, why=_why(paths)))
+        return _Placed(tuple(paths), because(reasons.NO_NODE, unplaced=unplaced, asked=asked, why=refusals(paths)))
     return _Placed(tuple(paths), None)
 
 
@@ -154,13 +166,3 @@ def heights(site: Site, part: TierPart, state: NodeState) -> tuple[Int, Int]:
         return use(state, part.shape)
     there = site.present.get(part.workload.key, np.zeros(len(state.names), dtype=np.int64))
     return there, np.ones(len(state.names), dtype=np.int64)
-
-
-def _why(paths: Iterable[PartPath]) -> str:
-    """The rejections of all parts as a few words, most nodes first."""
-    counts: dict[str, int] = {}
-    for path in paths:
-        for rejection in path.rejected:
-            counts[rejection.reason.code] = max(counts.get(rejection.reason.code, 0), rejection.count)
-    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    return ", ".join(f"{count} nodes {code}" for code, count in ordered) or "there are no nodes"

@@ -7,6 +7,7 @@ import numpy as np
 
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
+from fairlead.model.daemons import Daemon
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import ABSENT, LabelColumn, NodeState
@@ -25,13 +26,9 @@ SHORT = {
 
 
 def drained(snapshot: Snapshot, node: str) -> Snapshot:
-    """The node is cordoned and everything on it has to go elsewhere."""
-    return _emptied(
-        snapshot,
-        lambda nodes: np.array([name == node for name in nodes.names]),
-        "--drain",
-        f"there is no node {node!r}",
-    )
+    """The node is cordoned and everything on it has to go elsewhere, but what belongs to the node."""
+    masks = [np.array([name == node for name in site.nodes.names], dtype=np.bool_) for site in snapshot.sites]
+    return _without_all(snapshot, masks, "--drain", f"there is no node {node!r}", fixed_stay=True)
 
 
 def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
@@ -138,24 +135,30 @@ def _emptied(snapshot: Snapshot, chosen: Callable[[NodeState], Bool], option: st
     return _without_all(snapshot, [chosen(site.nodes) for site in snapshot.sites], option, missing)
 
 
-def _without_all(snapshot: Snapshot, masks: Sequence[Bool], option: str, missing: str) -> Snapshot:
+def _without_all(
+    snapshot: Snapshot, masks: Sequence[Bool], option: str, missing: str, *, fixed_stay: bool = False
+) -> Snapshot:
     if not any(mask.any() for mask in masks):
         raise InputError(option, missing)
     sites = tuple(
-        _without(site, mask) if mask.any() else site for site, mask in zip(snapshot.sites, masks, strict=True)
+        _without(site, mask, fixed_stay) if mask.any() else site
+        for site, mask in zip(snapshot.sites, masks, strict=True)
     )
     return replace(snapshot, sites=sites)
 
 
-def _without(site: Site, mask: Bool) -> Site:
-    """The site with nothing on the chosen nodes, which take nothing new."""
+def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
+    """The site with nothing on the chosen nodes, which take nothing new; where fixed ones stay, with these alone."""
     nodes, people = site.nodes, site.population
+    held = np.zeros_like(nodes.used) if site.fixed_used is None else site.fixed_used
     stays = ~mask[people.rows]
+    stays[: site.fixed] |= fixed_stay
+    daemons = site.daemons if fixed_stay else tuple(_daemon_without(each, mask) for each in site.daemons)
     return replace(
         site,
         nodes=replace(
             nodes,
-            used=ints(np.where(mask[:, None], 0, nodes.used)),
+            used=ints(np.where(mask[:, None], held if fixed_stay else 0, nodes.used)),
             unschedulable=flags(nodes.unschedulable | mask),
         ),
         population=Population(
@@ -165,9 +168,17 @@ def _without(site: Site, mask: Bool) -> Site:
             leaving=flags(people.leaving[stays]),
             namespaces=people.namespaces,
         ),
-        present=_masked(site.present, mask),
+        present=_masked(site.present, mask) | {each.workload.key: each.running for each in daemons},
         required=_masked(site.required, mask),
+        daemons=daemons,
+        fixed=int(stays[: site.fixed].sum()),
+        fixed_used=ints(np.where(mask[:, None] & (not fixed_stay), 0, held)),
     )
+
+
+def _daemon_without(daemon: Daemon, mask: Bool) -> Daemon:
+    """Nodes that are gone have no daemons, and want none."""
+    return replace(daemon, wanted=flags(daemon.wanted & ~mask), running=ints(np.where(mask, 0, daemon.running)))
 
 
 def _masked(columns: Mapping[str, Int], mask: Bool) -> dict[str, Int]:
@@ -180,6 +191,7 @@ def _with_nodes(site: Site, count: int, like: int) -> Site:
     rows = np.concatenate([np.arange(len(nodes.names)), np.full(count, like)])
     used = nodes.used[rows].copy()
     used[len(nodes.names) :] = 0
+    fresh = np.arange(len(rows)) >= len(nodes.names)
 
     def longer(columns: Mapping[str, Int]) -> dict[str, Int]:
         return {key: ints(np.concatenate([column, np.zeros(count, dtype=np.int64)])) for key, column in columns.items()}
@@ -198,6 +210,11 @@ def _with_nodes(site: Site, count: int, like: int) -> Site:
         ),
         present=longer(site.present),
         required=longer(site.required),
+        daemons=tuple(
+            replace(each, wanted=flags(each.wanted[rows]), running=longer({"": each.running})[""])
+            for each in site.daemons
+        ),
+        fixed_used=None if site.fixed_used is None else ints(np.where(fresh[:, None], 0, site.fixed_used[rows])),
     )
 
 

@@ -28,7 +28,7 @@ from fairlead.kube.objects.storage import (
     VolumeAttachment,
 )
 from fairlead.kube.objects.tier import TierLedger
-from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
+from fairlead.kube.objects.workloads import BatchJob, DaemonSet, Deployment, ReplicaSet, StatefulSet
 
 T = TypeVar("T")
 S = TypeVar("S")
@@ -123,6 +123,7 @@ PERSISTENT_VOLUME_CLAIMS = Resource("", "v1", "persistentvolumeclaims", "Persist
 DEPLOYMENTS = Resource("apps", "v1", "deployments", "Deployment", Deployment)
 REPLICA_SETS = Resource("apps", "v1", "replicasets", "ReplicaSet", ReplicaSet)
 STATEFUL_SETS = Resource("apps", "v1", "statefulsets", "StatefulSet", StatefulSet)
+DAEMON_SETS = Resource("apps", "v1", "daemonsets", "DaemonSet", DaemonSet)
 JOBS = Resource("batch", "v1", "jobs", "Job", BatchJob)
 
 DISRUPTION_BUDGETS = Resource("policy", "v1", "poddisruptionbudgets", "PodDisruptionBudget", PodDisruptionBudget)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.columns import Int
+from fairlead.model.daemons import Daemon
 from fairlead.model.disks import DiskTable
 from fairlead.model.division import DivisionAsk
 from fairlead.model.nodestate import NodeState
@@ -40,6 +41,11 @@ class Site:
     volumes: tuple[StorageVolume, ...] = ()
     storage: BalancePolicy = BalancePolicy()
     tiers: Tiers = Tiers()
+    daemons: tuple[Daemon, ...] = ()
+    fixed: int = 0
+    """The first so many replicas of the population stay with their node whatever happens to it."""
+    fixed_used: Int | None = None
+    """What these use of each node; None is nothing."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

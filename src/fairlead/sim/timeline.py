@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairlead.engine.daemons import settled
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.amounts import amount, amounts
@@ -78,7 +79,7 @@ def _nodes(written: Scenario, site: Site | None) -> NodeState:
     if site is not None and written.nodes:
         raise InputError("$.nodes", "the manifests have nodes already; expected one or the other")
     if site is not None and len(site.nodes.names):
-        return _emptied(site)
+        return _emptied(settled(site)[0])
     records = [record for row, each in enumerate(written.nodes) for record in _records(each, f"$.nodes[{row}]")]
     if not records:
         raise InputError("$.nodes", "there is no node; expected at least one")

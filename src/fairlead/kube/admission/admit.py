@@ -14,6 +14,7 @@ from fairlead.kube.admission import patches
 from fairlead.kube.admission.review import Patch, ReviewRequest, allow, refuse
 from fairlead.kube.admission.rules import COST, DELETION_COST, MARKER, MINIMUM, SLOT, exempt, pin_of, requires_on_demand
 from fairlead.kube.decode import drop_nulls
+from fairlead.kube.objects.fixed import MIRROR
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredWorkload
@@ -25,7 +26,6 @@ from fairlead.model.reasons import Finding, because
 from fairlead.model.tiers import Tiers
 from fairlead.text.mistakes import words
 
-MIRROR_ANNOTATION = "kubernetes.io/config.mirror"
 RETRY_SECONDS = 1
 REPORTS = "; the ReplicaSet reports: "
 MOST_REFUSAL = 500
@@ -60,7 +60,7 @@ def begin(request: ReviewRequest, tiers: Tiers) -> Asking | Split:
         what = request.operation or "an unnamed operation"
         return unmanaged(reasons.NOT_CREATED, operation=f"{what} {request.sub_resource or ''}".strip())
     raw, pod = _pod(request.object)
-    if MIRROR_ANNOTATION in pod.metadata.annotations:
+    if MIRROR in pod.metadata.annotations:
         return unmanaged(reasons.MIRROR)
     controller = pod.metadata.controller
     if controller is None:

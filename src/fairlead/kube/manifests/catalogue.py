@@ -29,6 +29,7 @@ KINDS: dict[tuple[str, str], type[Any]] = {
     ("apps", "Deployment"): workloads.Deployment,
     ("apps", "ReplicaSet"): workloads.ReplicaSet,
     ("apps", "StatefulSet"): workloads.StatefulSet,
+    ("apps", "DaemonSet"): workloads.DaemonSet,
     ("batch", "Job"): workloads.BatchJob,
     ("scheduling.volcano.sh", "Queue"): volcano.VolcanoQueue,
     ("scheduling.volcano.sh", "PodGroup"): volcano.PodGroup,

@@ -11,8 +11,10 @@ from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.daemons import daemons
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
 from fairlead.kube.manifests.workloads import Reader
+from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
@@ -75,7 +77,9 @@ def _site(
     on_progress: OnProgress,
 ) -> Site:
     shapes = Shapes()
-    pods = _readable(found, name, shapes, on_progress)
+    readable = _readable(found, name, shapes, on_progress)
+    fixed = [pod for pod in readable if belongs_to_node(pod)]
+    pods = [*fixed, *(pod for pod in readable if not belongs_to_node(pod))]
     used = used_on_nodes(pods, shapes.request)
     records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
     nodes = node_state(records)
@@ -83,6 +87,7 @@ def _site(
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     tiers = choice.tiers(nodes.labels.keys() if nodes.names else None)
     attached = reader.attach(found, name, [*own, *divided], tiers)
+    everywhere = tuple(daemons(found, name, nodes, reader, fixed))
     of_fleet = {workload.key for workload in divided}
     stored = storage(
         found.at(LonghornNode, name),
@@ -96,7 +101,8 @@ def _site(
         nodes=nodes,
         population=population_of(nodes, pods, shapes, found.of(Namespace)),
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
-        present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()},
+        present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()}
+        | {each.workload.key: each.running for each in everywhere},
         required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
         queues=tuple(rooted(_sound(found, _here(found, VolcanoQueue, name), queue_row))),
         weights=namespace_weights(_here(found, ResourceQuota, name)),
@@ -104,7 +110,15 @@ def _site(
         volumes=stored.volumes,
         storage=stored.policy,
         tiers=tiers,
+        daemons=everywhere,
+        fixed=sum(pod.spec.node_name in nodes.rows and not pod.finished for pod in fixed),
+        fixed_used=_used(nodes, used_on_nodes(fixed, shapes.request)) if fixed else None,
     )
+
+
+def _used(nodes: NodeState, used: Mapping[str, Mapping[str, int]]) -> Int:
+    """What some pods use of each node, as columns."""
+    return ints([[used.get(name, {}).get(each, 0) for each in nodes.resources] for name in nodes.names])
 
 
 def _here(found: Catalogue, kind: type[T], name: str) -> list[T]:

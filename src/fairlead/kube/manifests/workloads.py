@@ -9,6 +9,7 @@ from fairlead.kube.codec.queues import GROUPS, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.controllers import controllers, owner_key, replica_set_owners
+from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodTemplate
 from fairlead.kube.objects.policy import PriorityClass
@@ -48,7 +49,7 @@ class Reader:
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
         """Workloads that a controller keeps, of one cluster."""
         for each in controllers(found, cluster):
-            yield from self._workload(each.kind, each.meta, each.replicas, each.template, each.first_ordinal)
+            yield from self.read(each.kind, each.meta, each.replicas, each.template, each.first_ordinal)
 
     def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload], tiers: Tiers) -> Workloads:
         """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""
@@ -57,7 +58,7 @@ class Reader:
         owners = replica_set_owners(found, cluster)
         loose: dict[str, list[Pod]] = defaultdict(list)
         for pod in found.at(Pod, cluster):
-            if pod.finished:
+            if pod.finished or belongs_to_node(pod):
                 continue
             key = owner_key(pod, owners)
             if key not in keys:
@@ -74,13 +75,13 @@ class Reader:
         waiting = [pod for pod in pods if not pod.spec.node_name] or pods
         template = PodTemplate(metadata=waiting[0].metadata, spec=waiting[0].spec)
         meta = ObjectMeta(name=name, namespace=namespace, creation_timestamp=pods[0].metadata.creation_timestamp)
-        for workload in self._workload(kind, meta, len(pods), template):
+        for workload in self.read(kind, meta, len(pods), template):
             result.workloads.append(workload)
             for pod in pods:
                 if pod.spec.node_name:
                     _count(result.running[key], pod, tiers)
 
-    def _workload(
+    def read(
         self, kind: str, meta: ObjectMeta, replicas: int | None, template: PodTemplate, first_ordinal: int = 0
     ) -> Iterator[Workload]:
         """One workload, or none where its template cannot be read: the error is recorded."""

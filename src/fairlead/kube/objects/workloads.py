@@ -1,4 +1,4 @@
-"""Controllers of pods: Deployments, ReplicaSets, StatefulSets, Jobs."""
+"""Controllers of pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs."""
 
 from fairlead.kube.objects.meta import ApiShape, Condition, LabelSelectorSpec, ObjectMeta
 from fairlead.kube.objects.pod import PodTemplate
@@ -91,6 +91,16 @@ class StatefulSet(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
     status: ReplicaStatus = ReplicaStatus()
+
+
+class DaemonSetSpec(ApiShape, frozen=True):
+    selector: LabelSelectorSpec | None = None
+    template: PodTemplate = PodTemplate()
+
+
+class DaemonSet(ApiShape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: DaemonSetSpec = DaemonSetSpec()
 
 
 class JobSpec(ApiShape, frozen=True):
