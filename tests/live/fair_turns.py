@@ -7,15 +7,17 @@ from typing import Any
 
 import msgspec
 
+from fairlead.kube.changes import Key
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.cluster.identity import JobSource
 from fairlead.live.cluster.pod_sets import pod_set_key
-from fairlead.live.cluster.records import Key, PodRecord, Records
-from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, JobSource, LiveJob, LiveRole, Place, Promise
+from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, LiveJob, LiveRole, Place, Promise
 from fairlead.problems import share
 from fairlead.text.documents import strict
 

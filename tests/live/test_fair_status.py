@@ -14,7 +14,8 @@ from fairlead.kube.client import Client
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue import reasons
-from fairlead.live.cluster.turn_types import FairTurn, JobSource, LiveJob, Promise
+from fairlead.live.cluster.identity import JobSource
+from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
 from fairlead.live.queue import status_loop
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gate import Asking

@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from fairlead.kube.resources import POD_GROUPS, QUEUES, RESOURCE_QUOTAS
-from fairlead.live.cluster.turn_types import JobSource, LiveJob
+from fairlead.live.cluster.identity import JobSource
+from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.model.jobs import UNSET
 from tests.live.queue_world import NOW, World
 
@@ -30,9 +31,9 @@ def test_pods_become_jobs_by_group_by_native_group_by_controller_or_alone() -> N
     assert found == {
         "PodGroup/ns/g": (JobSource.GROUP, "default", 1),
         "NativePodGroup/ns/g": (JobSource.NATIVE, "default", 1),
-        "ReplicaSet/ns/web": (JobSource.WORKLOAD, "default", 2),
-        "ReplicaSet/ns/web@fast": (JobSource.WORKLOAD, "fast", 1),
-        "Pod/ns/bare": (JobSource.WORKLOAD, "default", 1),
+        "ReplicaSet/ns/web": (JobSource.CONTROLLER, "default", 2),
+        "ReplicaSet/ns/web@fast": (JobSource.CONTROLLER, "fast", 1),
+        "Pod/ns/bare": (JobSource.CONTROLLER, "default", 1),
     }
 
 

@@ -11,6 +11,7 @@ from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.records import PodRecord, Records
 
 RECORDS = Records()
@@ -172,7 +173,7 @@ def test_cache_counts_resources_that_no_node_offers() -> None:
 
 def test_cache_tells_what_may_let_somebody_in() -> None:
     """A node, a pod that ends, a pod that is bound: each is told once; a heartbeat is not."""
-    told: list[str] = []
+    told: list[Wake] = []
     cache = Cache(lambda what, about: told.append(what))
     cache.on_node(Change("added", node("n1")))
     cache.on_node(Change("modified", node("n1"), node("n1")))
@@ -181,34 +182,34 @@ def test_cache_tells_what_may_let_somebody_in() -> None:
     cache.on_pod(Change("modified", pod("p1", on="n1", phase="Succeeded")))
     cache.on_pod(Change("added", pod("p2")))
     cache.on_pod(Change("deleted", pod("p2")))
-    assert told == ["node", "bound", "pod"]
+    assert told == [Wake.NODE, Wake.POD_BOUND, Wake.POD_LEFT]
 
 
 def test_cache_tells_that_its_own_pod_is_bound() -> None:
     """A pod that was assumed and then confirmed may be the neighbour somebody waits for."""
-    told: list[str] = []
+    told: list[Wake] = []
     cache = Cache(lambda what, about: told.append(what))
     cache.on_node(Change("added", node("n1")))
     cache.on_pod(Change("added", pod("p1")))
     cache.assume(("shop", "p1"), "n1")
     cache.on_pod(Change("modified", pod("p1", on="n1")))
     cache.on_pod(Change("modified", pod("p1", on="n1", phase="Running")))
-    assert told == ["node", "bound"]
+    assert told == [Wake.NODE, Wake.POD_BOUND]
 
 
 @pytest.mark.parametrize(
     ("change", "told"),
     [
-        ({"cpu": "2"}, ["pod", "bound"]),
-        ({"leaving": True}, ["pod", "bound"]),
-        ({"app": "db"}, ["pod", "bound"]),
+        ({"cpu": "2"}, [Wake.POD_LEFT, Wake.POD_BOUND]),
+        ({"leaving": True}, [Wake.POD_LEFT, Wake.POD_BOUND]),
+        ({"app": "db"}, [Wake.POD_LEFT, Wake.POD_BOUND]),
         ({}, []),
     ],
     ids=["less", "going", "other labels", "the same"],
 )
-def test_cache_tells_that_a_bound_pod_is_different(change: dict[str, Any], told: list[str]) -> None:
+def test_cache_tells_that_a_bound_pod_is_different(change: dict[str, Any], told: list[Wake]) -> None:
     """Resized, on its way out, or with other labels: each may help somebody."""
-    heard: list[str] = []
+    heard: list[Wake] = []
     cache = Cache(lambda what, about: heard.append(what))
     cache.on_node(Change("added", node("n1")))
     cache.on_pod(Change("added", pod("p1", on="n1", cpu="3")))

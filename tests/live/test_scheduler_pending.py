@@ -8,9 +8,10 @@ import pytest
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints.reasons import CLAIM_MISSING, NO_ROOM, NOT_NEAR
 from fairlead.levels.queue.reasons import NODES_FULL
+from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.scheduler.pending import BOUND, EDIT, FIRST_WAIT, NODE, POD, QUEUE, VOLUME, Pending
+from fairlead.live.scheduler.pending import FIRST_WAIT, Pending
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Finding, Reason, because
 from tests.live.test_scheduler_cache import RECORDS, pod
@@ -35,16 +36,22 @@ def waiting(*refused: Reason, finding: Finding | None = None) -> PodSetOutcome:
 @pytest.mark.parametrize(
     ("outcome", "wakers"),
     [
-        (waiting(NO_ROOM), {NODE, POD}),
-        (waiting(NOT_NEAR), {NODE, BOUND, EDIT}),
-        (waiting(NO_ROOM, finding=because(NODES_FULL, fits=0, count=1, detail="")), {NODE, POD, QUEUE}),
-        (waiting(finding=because(NODES_FULL, fits=0, count=1, detail="")), {NODE, POD, QUEUE, BOUND}),
+        (waiting(NO_ROOM), {Wake.NODE, Wake.POD_LEFT}),
+        (waiting(NOT_NEAR), {Wake.NODE, Wake.POD_BOUND, Wake.NAMESPACE}),
+        (
+            waiting(NO_ROOM, finding=because(NODES_FULL, fits=0, count=1, detail="")),
+            {Wake.NODE, Wake.POD_LEFT, Wake.QUEUE},
+        ),
+        (
+            waiting(finding=because(NODES_FULL, fits=0, count=1, detail="")),
+            {Wake.NODE, Wake.POD_LEFT, Wake.QUEUE, Wake.POD_BOUND},
+        ),
     ],
     ids=["no room", "no neighbour", "the queue level's word", "a node would take it by now"],
 )
 def test_parked_group_is_woken_by_what_could_help_it(outcome: PodSetOutcome, wakers: set[str]) -> None:
     """Every other event leaves it asleep."""
-    for what in (NODE, POD, BOUND, EDIT, QUEUE):
+    for what in (Wake.NODE, Wake.POD_LEFT, Wake.POD_BOUND, Wake.NAMESPACE, Wake.QUEUE):
         pending = Pending()
         pending.park(outcome, 0.0)
         assert pending.wake(what) == (what in wakers), what
@@ -57,7 +64,7 @@ def test_woken_group_waits_its_time() -> None:
     pending = Pending()
     for wait in (FIRST_WAIT, 2 * FIRST_WAIT, 4 * FIRST_WAIT):
         pending.park(waiting(NO_ROOM), 100.0)
-        pending.wake(POD)
+        pending.wake(Wake.POD_LEFT)
         assert pending.next_due() == 100.0 + wait
         assert pending.due([POD_THAT_WAITS], 100.0 + wait * 0.9) == []
         assert pending.due([POD_THAT_WAITS], 100.0 + wait) == [POD_THAT_WAITS]
@@ -84,7 +91,7 @@ def test_claim_wakes_those_who_use_it() -> None:
     claimed = {"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "mine"}}]}
     for about, woken in ((("shop", "other"), False), (("else", "mine"), False), (("shop", "mine"), True), (None, True)):
         pending, _ = parked("p", CLAIM_MISSING, **claimed)
-        assert pending.wake(VOLUME, about) == woken, about
+        assert pending.wake(Wake.VOLUME, about) == woken, about
 
 
 @pytest.mark.parametrize(
@@ -107,16 +114,16 @@ def test_claim_wakes_those_who_use_it() -> None:
 def test_bound_pod_wakes_those_who_wait_for_it(wish: dict[str, Any]) -> None:
     """A pod that no wish of theirs is about leaves them asleep."""
     pending, record = parked("p", NOT_NEAR, **wish)
-    assert not pending.wake(BOUND, pod("q", on="n1", app="db").resident)
+    assert not pending.wake(Wake.POD_BOUND, pod("q", on="n1", app="db").resident)
     assert pending.due([record], FIRST_WAIT) == []
-    assert pending.wake(BOUND, pod("q", on="n1", app="web").resident)
+    assert pending.wake(Wake.POD_BOUND, pod("q", on="n1", app="web").resident)
     assert pending.due([record], FIRST_WAIT) == [record]
 
 
 def test_any_bound_pod_wakes_those_whom_no_node_refuses() -> None:
     """Others took the room in the same turn; what comes next may change what nodes say."""
     pending, _ = parked("p")
-    assert pending.wake(BOUND, pod("q", on="n1", app="db").resident)
+    assert pending.wake(Wake.POD_BOUND, pod("q", on="n1", app="db").resident)
 
 
 def test_news_of_a_parked_pod_are_no_reason_to_look() -> None:

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.kube.changes import Change
+from fairlead.kube.changes import Change, Key
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.cluster.records import Key, PodRecord, Records
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.storage import ClaimCache
 from fairlead.model.claims import ClaimDemand
 

@@ -11,6 +11,7 @@ from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.live.cluster.cache import Cache, ClusterView
+from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.pod_sets import grouped
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.decide import decide
@@ -48,7 +49,7 @@ def after_one(objects: Admitted, pod: str, node: str) -> Opinion:
     cache = _known(in_order(objects))
     view = cache.view()
     namespace, _, name = pod.partition("/")
-    constraints = Constraints(view.nodes, cache.pods[namespace, name].shape, view.population)
+    constraints = Constraints(view.nodes, cache.pods[PodKey((namespace, name))].shape, view.population)
     constraints.place(view.nodes.rows[node])
     return _said(view, constraints)
 

@@ -11,13 +11,14 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.kube.changes import Change, deliver
+from fairlead.kube.changes import Change, Key, deliver
 from fairlead.kube.codec.nodes import node_record
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.policy import Namespace
 from fairlead.live.cluster.columns import NodeColumns, Residents
 from fairlead.live.cluster.cores import Cores, unreadable_layout
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.identity import PodKey, Wake
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
 from fairlead.live.cluster.storage import ClaimCache
 from fairlead.model.columns import Bool, Int
@@ -59,24 +60,24 @@ class Cache:
     concerns not everybody, the claim that changed or the pod that was bound as others see it.
     """
 
-    def __init__(self, on_room: Callable[[str, About], None] = lambda what, about: None) -> None:
-        self.pods: dict[Key, PodRecord] = {}
-        self.waiting: dict[Key, PodRecord] = {}
-        self.assumed: dict[Key, str] = {}
+    def __init__(self, on_room: Callable[[Wake, About], None] = lambda what, about: None) -> None:
+        self.pods: dict[PodKey, PodRecord] = {}
+        self.waiting: dict[PodKey, PodRecord] = {}
+        self.assumed: dict[PodKey, str] = {}
         self._nodes = NodeColumns()
         self._residents = Residents()
-        self._homeless: dict[str, set[Key]] = defaultdict(set)
+        self._homeless: dict[str, set[PodKey]] = defaultdict(set)
         """By the node they name and that is not known."""
-        self._astray: dict[Key, str] = {}
+        self._astray: dict[PodKey, str] = {}
         """The same the other way round: pod to node."""
-        self._counted: dict[Key, tuple[PodRecord, str]] = {}
-        self._here: dict[str, set[Key]] = defaultdict(set)
+        self._counted: dict[PodKey, tuple[PodRecord, str]] = {}
+        self._here: dict[str, set[PodKey]] = defaultdict(set)
         self._per_workload: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._on_room = on_room
-        self.storage = ClaimCache(lambda claim: on_room("volume", claim))
+        self.storage = ClaimCache(lambda claim: on_room(Wake.VOLUME, claim))
         self.cores = Cores()
-        self.rules = DisruptionRules(lambda: on_room("budget", None))
+        self.rules = DisruptionRules(lambda: on_room(Wake.BUDGET, None))
 
     def on_node(self, change: Change[Node]) -> None:
         """A node came, changed or went."""
@@ -87,7 +88,7 @@ class Cache:
                 self._lose(key, name)
             self._nodes.drop(name)
             self.cores.drop(name)
-            self._on_room("node", None)
+            self._on_room(Wake.NODE, None)
             return
         # A node whose amounts cannot be read is set aside: what was known of it stays.
         record = node_record(change.object, {})
@@ -95,7 +96,7 @@ class Cache:
         if self._nodes.put(record) or changed:
             for key in list(self._homeless.get(name, ())):
                 self._place(self.pods[key])
-            self._on_room("node", None)
+            self._on_room(Wake.NODE, None)
         error = unreadable_layout(change.object)
         if error is not None:
             raise error
@@ -119,7 +120,7 @@ class Cache:
         self._find(pod.key)
         if pod.key in self._counted:
             self._uncount(pod.key)
-            self._on_room("pod", None)
+            self._on_room(Wake.POD_LEFT, None)
 
     def _seen(self, record: PodRecord) -> None:
         key = record.key
@@ -134,13 +135,13 @@ class Cache:
             assumed = self.assumed.pop(key, None)
         self._place(record)
         if known and key not in self._counted:
-            self._on_room("pod", None)
+            self._on_room(Wake.POD_LEFT, None)
         elif record.holds_room and (not known or assumed is not None):
-            self._on_room("bound", record.resident)
+            self._on_room(Wake.POD_BOUND, record.resident)
         elif known and not (_takes_the_same(known[0], record) and _looks_the_same(known[0], record)):
             # It takes less than before, is going, or looks different to others.
-            self._on_room("pod", None)
-            self._on_room("bound", record.resident)
+            self._on_room(Wake.POD_LEFT, None)
+            self._on_room(Wake.POD_BOUND, record.resident)
 
     def on_namespace(self, change: Change[Namespace]) -> None:
         """A namespace came, changed or went."""
@@ -149,9 +150,9 @@ class Cache:
             self._namespaces.pop(meta.name, None)
         else:
             self._namespaces[meta.name] = {NAME_LABEL: meta.name, **meta.labels}
-            self._on_room("edit", None)
+            self._on_room(Wake.NAMESPACE, None)
 
-    def assume(self, key: Key, node: str) -> None:
+    def assume(self, key: PodKey, node: str) -> None:
         """Count a waiting pod on a node before the server says so."""
         self.assumed[key] = node
         self._place(self.pods[key])
@@ -271,12 +272,12 @@ class Cache:
         else:
             self.waiting.pop(key, None)
 
-    def _lose(self, key: Key, node: str) -> None:
+    def _lose(self, key: PodKey, node: str) -> None:
         """The pod names a node that is not known, or not any more."""
         self._homeless[node].add(key)
         self._astray[key] = node
 
-    def _find(self, key: Key) -> None:
+    def _find(self, key: PodKey) -> None:
         """The pod is gone, or will be counted where it is now."""
         node = self._astray.pop(key, None)
         if node is not None:
@@ -284,7 +285,7 @@ class Cache:
             if not self._homeless[node]:
                 del self._homeless[node]
 
-    def _count(self, key: Key, record: PodRecord, node: str) -> None:
+    def _count(self, key: PodKey, record: PodRecord, node: str) -> None:
         row = self._nodes.rows[node]
         self._nodes.use(row, record.request, 1)
         self._residents.put(key, record.resident, row, record.leaving)
@@ -296,7 +297,7 @@ class Cache:
             self.cores.count(record, node)
         self._here[node].add(key)
 
-    def _uncount(self, key: Key) -> None:
+    def _uncount(self, key: PodKey) -> None:
         record, node = self._counted.pop(key)
         if record.volumes:
             self.storage.uncount(record, node)

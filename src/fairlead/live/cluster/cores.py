@@ -17,6 +17,7 @@ from fairlead.levels.node.capacity import fit
 from fairlead.levels.node.constraints.reasons import CORES_TAKEN
 from fairlead.levels.node.pins import pins
 from fairlead.levels.node.request import SHARE_BASE, NodeRequest
+from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import CORES, Pieces, PodRecord
 from fairlead.model.amounts import CPU, exact
 from fairlead.model.columns import Bool
@@ -85,7 +86,7 @@ class Cores:
         if not self._held[node]:
             del self._held[node]
 
-    def forget(self, uid: str) -> None:
+    def forget(self, uid: Uid) -> None:
         """The bind failed, or the pod is gone: nothing is promised to it."""
         self._promised.pop(uid, None)
 

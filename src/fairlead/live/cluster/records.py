@@ -11,6 +11,7 @@ from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
 from fairlead.kube.objects.meta import ObjectReference, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
+from fairlead.live.cluster.identity import PodKey, Uid
 from fairlead.live.cluster.interning import MOST, Shared
 from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
 from fairlead.model.errors import InputError
@@ -27,7 +28,6 @@ BIND_CPU = "fairlead.io/bind-cpu"
 CORES = "fairlead.io/cores"
 """The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
 
-Key = tuple[str, str]
 Claims = tuple[tuple[str, bool], ...]
 """Names of volume claims; True where the claim is the pod's own, made for it and to be owned by it."""
 Request = tuple[tuple[str, int], ...]
@@ -40,7 +40,7 @@ class Identity(msgspec.Struct, frozen=True, gc=False):
 
     namespace: str
     name: str
-    uid: str
+    uid: Uid
     resource_version: str
 
 
@@ -83,9 +83,9 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """The node that its status says is being cleared for it."""
 
     @property
-    def key(self) -> Key:
+    def key(self) -> PodKey:
         """Namespace and name."""
-        return self.metadata.namespace, self.metadata.name
+        return PodKey((self.metadata.namespace, self.metadata.name))
 
     @property
     def volumes(self) -> bool:
@@ -134,7 +134,7 @@ class Records:
             except InputError as error:
                 broken = broken or str(error)
         return PodRecord(
-            metadata=Identity(self._shared(meta.namespace), meta.name, meta.uid, meta.resource_version),
+            metadata=Identity(self._shared(meta.namespace), meta.name, Uid(meta.uid), meta.resource_version),
             workload=self._shared(workload_of(pod)),
             shape=formed,
             resident=seen,

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
+from fairlead.kube.changes import Key
 from fairlead.kube.codec.disks import Attached, driver_of, handle_of, plugin_of
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.storage import (
@@ -33,7 +34,7 @@ from fairlead.kube.resources import (
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import ZONE_KEYS
 from fairlead.live.cluster.csi_migration import Migration
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.volume_candidates import STORAGE, ClaimRequest, VolumeCandidates
 from fairlead.live.cluster.volume_limits import VolumeLimits
 from fairlead.live.cluster.watched_objects import WatchedObjects

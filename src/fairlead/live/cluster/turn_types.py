@@ -2,26 +2,15 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from enum import StrEnum
 
 from fairlead.levels.queue.result import Sharing
+from fairlead.live.cluster.identity import JobKey, JobSource, PodKey
 from fairlead.live.cluster.pod_sets import PodSetKey
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.model.jobs import UNSET
 
 Place = tuple[PodRecord, str]
 """A pod and the node it is on, or is to go to."""
-
-
-class JobSource(StrEnum):
-    """What makes pods one job."""
-
-    GROUP = "PodGroup"
-    """A PodGroup of scheduling.volcano.sh."""
-    NATIVE = "NativePodGroup"
-    """A PodGroup of scheduling.k8s.io."""
-    WORKLOAD = "Workload"
-    """No group: pods of one controller, or a bare pod."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -43,7 +32,7 @@ class LiveJob:
     `created` and `since` (when it began to wait, UNSET while nothing waits) are seconds of the wall clock.
     """
 
-    key: str
+    key: JobKey
     source: JobSource
     namespace: str
     name: str
@@ -87,8 +76,8 @@ class Promise:
     pod that fits goes ahead. Otherwise all go at once or none.
     """
 
-    job: str
-    places: Mapping[Key, str]
+    job: JobKey
+    places: Mapping[PodKey, str]
     """Pod → node."""
     at: float
     """Seconds of this instance's own clock, which never goes back."""
@@ -128,7 +117,7 @@ class FairTurn:
     """The key of the job that room is kept for."""
     released: tuple[LiveJob, ...] = ()
     """Gangs that were begun, could not be completed in time, and are given up."""
-    void: tuple[str, ...] = ()
+    void: tuple[JobKey, ...] = ()
     """The keys of jobs whose intent counts no longer: nothing of it is bound, and not all of it fits."""
     at: float = 0.0
     """When it began, in seconds of this instance's own clock."""

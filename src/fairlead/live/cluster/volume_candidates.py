@@ -5,9 +5,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeVar
 
+from fairlead.kube.changes import Key
 from fairlead.kube.codec.shapes import term
 from fairlead.kube.objects.storage import PersistentVolume
-from fairlead.live.cluster.records import Key
 from fairlead.model.amounts import exact
 from fairlead.model.claims import Candidate, Terms
 from fairlead.model.selectors import LabelSelector, Term

@@ -7,8 +7,8 @@ that a pod names itself, or an attachment that is still there.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 
+from fairlead.kube.changes import Key
 from fairlead.kube.codec.disks import Attached
-from fairlead.live.cluster.records import Key
 
 
 class VolumeLimits:

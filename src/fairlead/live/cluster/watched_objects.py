@@ -4,9 +4,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from fairlead.kube.changes import Change
+from fairlead.kube.changes import Change, Key
 from fairlead.kube.resources import Resource
-from fairlead.live.cluster.records import Key
 
 
 class WatchedObjects(ABC):

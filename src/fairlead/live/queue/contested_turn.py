@@ -14,8 +14,9 @@ import numpy as np
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy, share
+from fairlead.live.cluster.identity import JobKey, PodKey
 from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Grant, LiveJob, LiveRole, Place, Promise
 from fairlead.live.queue.node_fits import NodeFits, TurnSite
 from fairlead.live.queue.promises import Promises
@@ -23,7 +24,7 @@ from fairlead.live.queue.tables import Budgets, settled
 from fairlead.model.jobs import RunningTable
 from fairlead.model.reasons import because
 
-Places = dict[Key, str]
+Places = dict[PodKey, str]
 
 
 def take_turn(
@@ -51,7 +52,7 @@ class _Turn:
         """The time that promises go by."""
         self.unbound: set[int] = set()
         """Jobs whose intent is recorded and of which nothing is bound: all of it goes, or nothing."""
-        self.void: list[str] = []
+        self.void: list[JobKey] = []
         self.jobs = fair.faulty.jobs()
         self.nodes = site.view.nodes
         self.real = [fair.row(job, None, ()) for job in self.jobs]
@@ -178,7 +179,7 @@ class _Turn:
         return mine | self.fair.spared
 
     def _victims(self, shared: Sharing, jobs: list[LiveJob], running: RunningTable) -> Iterator[EvictionOrder]:
-        by_key = {job.key: job for job in jobs}
+        by_key: dict[str, LiveJob] = {job.key: job for job in jobs}
         used: dict[int, int] = defaultdict(int)
         for victim in shared.victims:
             there = {"/".join(pod.key): (pod, node) for pod, node in _running(by_key[victim.job])}

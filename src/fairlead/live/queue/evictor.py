@@ -16,7 +16,7 @@ import structlog
 from fairlead.kube.errors import KubeError
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.cluster.records import Key
+from fairlead.live.cluster.identity import JobKey, PodKey, Uid
 from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Promise
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
@@ -43,28 +43,28 @@ class Holds(Protocol):
     """What the evictor asks of who makes the turns."""
 
     policy: SharePolicy
-    spared: set[str]
+    spared: set[Uid]
     """Uids of pods that may not be chosen."""
-    barred: set[str]
+    barred: set[JobKey]
     """Keys of jobs that may not evict."""
-    yielding: set[Key]
+    yielding: set[PodKey]
     """Pods that are to go. Their jobs get nothing until they have gone: a gang goes as a whole, with nobody new."""
 
     @property
-    def promises(self) -> Mapping[str, Promise]: ...
+    def promises(self) -> Mapping[JobKey, Promise]: ...
 
     def promise(self, promise: Promise) -> None: ...
 
-    def withdraw(self, job: str) -> None: ...
+    def withdraw(self, job: JobKey) -> None: ...
 
     def waits(self, promise: Promise) -> bool: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Case:
-    """One job and those who make room for it; nobody, where it gets what others leave who go for somebody else."""
+    """One job and its victims; no victims when it uses room freed by another preemption."""
 
-    job: str
+    job: JobKey
     victims: tuple[EvictionOrder, ...]
     promise: Promise
     gain: Gain | None
@@ -135,7 +135,7 @@ class Evictor:
         """Whether nobody is being evicted, nor about to be."""
         return not self._busy
 
-    def bar(self, job: str) -> None:
+    def bar(self, job: JobKey) -> None:
         """The room that was made for the job did not come in time: it evicts nobody else for a while."""
         self._rest("job", job, BARRED)
 
@@ -146,9 +146,9 @@ class Evictor:
         for kind, name in over:
             del self._rests[kind, name]
             if kind == "pod":
-                self._holds.spared.discard(name)
+                self._holds.spared.discard(Uid(name))
             elif kind == "job":
-                self._holds.barred.discard(name)
+                self._holds.barred.discard(JobKey(name))
         self._renew()
         if over:
             self._nudge()
@@ -293,19 +293,19 @@ class Evictor:
     def _rest(self, kind: str, name: str, seconds: float) -> None:
         self._rests[kind, name] = self._clock() + seconds
         if kind == "pod":
-            self._holds.spared.add(name)
+            self._holds.spared.add(Uid(name))
         elif kind == "job":
-            self._holds.barred.add(name)
+            self._holds.barred.add(JobKey(name))
         else:
             self._renew()
 
 
 def cases_of(turn: FairTurn) -> list[Case]:
     """The promises of a turn with the evictions that they need; last those that need none of their own."""
-    victims: dict[str, list[EvictionOrder]] = defaultdict(list)
+    victims: dict[JobKey, list[EvictionOrder]] = defaultdict(list)
     for wanted in turn.evictions:
         if wanted.beneficiary:
-            victims[wanted.beneficiary].append(wanted)
+            victims[JobKey(wanted.beneficiary)].append(wanted)
     places = {promise.job: promise for promise in turn.promises}
     gains = turn.sharing.gains
     order = [*victims, *(job for job in places if job not in victims)]

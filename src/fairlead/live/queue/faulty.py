@@ -8,6 +8,7 @@ from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import TypeVar
 
+from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, set_aside
 from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.live.queue.job_cache import JobCache
@@ -35,11 +36,11 @@ class FaultyJobs:
 
     def __init__(self, books: JobCache) -> None:
         self._books = books
-        self._jobs: dict[str, _Job] = {}
+        self._jobs: dict[JobKey, _Job] = {}
         self._queues: dict[str, _Queue] = {}
         self.on_queue: Callable[[str, Exception | None], None] = lambda name, error: None
         """Told of a queue that is left out, and (None) of one that takes part again."""
-        self._only_jobs: Collection[str] | None = None
+        self._only_jobs: Collection[JobKey] | None = None
         self._only_queues: Collection[str] | None = None
 
     def jobs(self) -> list[LiveJob]:
@@ -94,7 +95,7 @@ class FaultyJobs:
         return queue is not None
 
     def _tried(
-        self, work: Callable[[], object], jobs: Collection[str], queues: Collection[str] | None
+        self, work: Callable[[], object], jobs: Collection[JobKey], queues: Collection[str] | None
     ) -> Exception | None:
         """What the work raises with these jobs and queues (None: all) alone."""
         self._only_jobs, self._only_queues = jobs, queues

@@ -6,9 +6,10 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.cluster.cache import PodEvent
+from fairlead.live.cluster.identity import JobKey, PodKey, group_of_job
 from fairlead.live.cluster.pod_sets import PodSetOutcome
-from fairlead.live.cluster.records import Key, PodRecord
-from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place, Promise
+from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.turn_types import LiveJob, Place, Promise
 from fairlead.live.queue.contested_turn import bare
 from fairlead.live.queue.intents import RESOURCES, End, Intents
 from fairlead.live.queue.job_cache import JobCache
@@ -35,7 +36,7 @@ class Gangs:
         self,
         books: JobCache,
         intents: Intents,
-        pod_of: Callable[[Key], PodRecord | None],
+        pod_of: Callable[[PodKey], PodRecord | None],
         recorder: Recorder | None = None,
         leads: Callable[[], bool] = lambda: True,
     ) -> None:
@@ -44,7 +45,7 @@ class Gangs:
         self._intents = intents
         self._pod_of = pod_of
         self._recorder = recorder
-        self._open: dict[str, tuple[Promise, set[Key]]] = {}
+        self._open: dict[JobKey, tuple[Promise, set[PodKey]]] = {}
 
     def check(self) -> None:
         """Look at intents that are new to us, those of an earlier leader among them."""
@@ -72,7 +73,7 @@ class Gangs:
         """This instance leads no longer: another follows the gangs now."""
         self._open.clear()
 
-    def drop(self, jobs: Iterable[str]) -> None:
+    def drop(self, jobs: Iterable[JobKey]) -> None:
         """End these intents: nothing of them is bound, and what they name does not fit any more."""
         for job in jobs:
             self._end(job)
@@ -86,24 +87,24 @@ class Gangs:
                 if job in given_up:
                     self._tell(given_up[job])
 
-    def _misses(self, key: Key) -> bool:
+    def _misses(self, key: PodKey) -> bool:
         """Whether the pod is still to be bound."""
         pod = self._pod_of(key)
         return pod is not None and pod.waits
 
-    def _close(self, job: str) -> None:
+    def _close(self, job: JobKey) -> None:
         if not self._open[job][1]:
             self._end(job)
 
-    def _end(self, job: str) -> None:
+    def _end(self, job: JobKey) -> None:
         """The intent counts no longer, from now on; the server is told."""
         self._open.pop(job, None)
         if self._books.intents.pop(job, None) is None:
             return
-        kind, namespace, name = job.split("/", 2)
-        group = self._books.groups.get((JobSource(kind), namespace, name))
-        if group is not None:
-            self._intents.end(End(JobSource(kind), (namespace, name), group.intent))
+        key = group_of_job(job)
+        group = self._books.groups.get(key) if key else None
+        if key is not None and group is not None:
+            self._intents.end(End(key[0], key[1:], group.intent))
 
     def _tell(self, job: LiveJob) -> None:
         if self._recorder is None:

@@ -8,10 +8,11 @@ free room or by reclaim; room that was given to a group whose pods are not there
 from collections.abc import Mapping
 from dataclasses import replace
 
+from fairlead.kube.changes import Key
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import share
-from fairlead.live.cluster.records import Key
+from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.status import INQUEUE, PENDING
@@ -44,7 +45,7 @@ def _answer(job: LiveJob, phase: str, finding: Finding | None, *, gated: bool) -
 
 
 def _shared(
-    fair: Promises, nodes: NodeState, asking: list[LiveJob], phases: Mapping[str, str], now: float, *, gated: bool
+    fair: Promises, nodes: NodeState, asking: list[LiveJob], phases: Mapping[JobKey, str], now: float, *, gated: bool
 ) -> Sharing:
     """What the queue level says, by sums alone, of all jobs and of the groups as jobs of one replica."""
     jobs = fair.faulty.jobs()

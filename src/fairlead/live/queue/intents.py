@@ -12,12 +12,14 @@ from typing import Any
 import msgspec
 import structlog
 
+from fairlead.kube.changes import Key
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.patches import JsonPatch
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, Resource
-from fairlead.live.cluster.records import Key, PodRecord
-from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place, Promise
+from fairlead.live.cluster.identity import JobKey, JobSource, PodKey
+from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.turn_types import LiveJob, Place, Promise
 from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
@@ -40,7 +42,7 @@ class _Intent(msgspec.Struct, frozen=True):
     nodes: dict[str, list[str]]
 
 
-def written(places: Mapping[Key, str], at: float) -> str:
+def written(places: Mapping[PodKey, str], at: float) -> str:
     """The text of an intent; `at` is in seconds of the wall clock."""
     found = sorted((node, name) for (_, name), node in places.items())
     prefix = _common([name for _, name in found])
@@ -57,7 +59,7 @@ def _common(names: list[str]) -> str:
     return first[:same]
 
 
-def promised(job: str, namespace: str, text: str, seen: float) -> Promise:
+def promised(job: JobKey, namespace: str, text: str, seen: float) -> Promise:
     """The promise that an intent makes; `InputError` where it cannot be read.
 
     It counts from when this instance saw it (docs/decisions/0208): the clock of the machine that wrote it may be wrong.
@@ -66,8 +68,8 @@ def promised(job: str, namespace: str, text: str, seen: float) -> Promise:
         intent = msgspec.json.decode(text, type=_Intent)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {words(error)[0]}") from None
-    places: Mapping[Key, str] = {
-        (namespace, intent.prefix + name): node for node, names in intent.nodes.items() for name in names
+    places: Mapping[PodKey, str] = {
+        PodKey((namespace, intent.prefix + name)): node for node, names in intent.nodes.items() for name in names
     }
     return Promise(job=job, places=places, at=seen, begun=True)
 
@@ -82,7 +84,7 @@ class Begin:
     job: LiveJob
     uid: str
     places: tuple[Place, ...]
-    record: Mapping[Key, str]
+    record: Mapping[PodKey, str]
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
-from fairlead.kube.changes import Change, deliver
+from fairlead.kube.changes import Change, Key, deliver
 from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
@@ -18,9 +18,10 @@ from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOU
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.tree import MOST_WEIGHT
 from fairlead.live.cluster.cache import PodEvent, compare
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.identity import GroupKey, JobKey, JobSource, PodKey, group_job, group_key, pod_job
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
-from fairlead.live.cluster.turn_types import JobSource, LiveJob, Promise
+from fairlead.live.cluster.turn_types import LiveJob, Promise
 from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.intents import promised
 from fairlead.live.queue.job_entry import JobEntry
@@ -50,17 +51,17 @@ class JobCache:
         announced: Announcements | None = None,
     ) -> None:
         self.clock = clock
-        self.entries: dict[str, JobEntry] = {}
-        self.groups: dict[tuple[JobSource, str, str], GangSpec] = {}
-        self.intents: dict[str, Promise] = {}
+        self.entries: dict[JobKey, JobEntry] = {}
+        self.groups: dict[GroupKey, GangSpec] = {}
+        self.intents: dict[JobKey, Promise] = {}
         """Gangs that are being started, by job."""
         self.weights: dict[str, int] = {}
-        self.leaving: dict[Key, PodRecord] = {}
+        self.leaving: dict[PodKey, PodRecord] = {}
         """Pods that are members of nothing any more and still hold their room."""
         self.generation = 0
         self._queues: dict[str, QueueEntry] = {}
         self._quotas: dict[Key, ResourceQuota] = {}
-        self._at: dict[Key, str] = {}
+        self._at: dict[PodKey, JobKey] = {}
         self._rules = rules
         self._name = scheduler
         self._on_change = on_change
@@ -113,31 +114,26 @@ class JobCache:
     def podless(self) -> list[LiveJob]:
         """A job for each of Volcano's PodGroups of which no pod is known."""
         groups = (group for group in self.groups if group[0] is JobSource.GROUP)
-        made = (JobEntry("/".join(group), *group) for group in groups if "/".join(group) not in self.entries)
+        made = (JobEntry(group_job(group), *group) for group in groups if group_job(group) not in self.entries)
         return [entry.live(self._group(entry), self._queue(entry), self._rules) for entry in made]
 
-    def job(self, key: str) -> LiveJob | None:
+    def job(self, key: JobKey) -> LiveJob | None:
         """One job as it is now."""
         entry = self.entries.get(key)
         return None if entry is None else entry.live(self._group(entry), self._queue(entry), self._rules)
 
-    def job_of(self, pod: PodRecord) -> str:
+    def job_of(self, pod: PodRecord) -> JobKey:
         """The key of the job that a pod belongs to."""
-        marks, namespace = pod.marks, pod.metadata.namespace
-        if marks.group:
-            return f"{JobSource.GROUP}/{namespace}/{marks.group}"
-        if marks.native:
-            return f"{JobSource.NATIVE}/{namespace}/{marks.native}"
-        return f"{pod.workload}@{marks.queue}" if marks.queue else pod.workload
+        return pod_job(pod.workload, pod.metadata.namespace, pod.marks)
 
-    def astray(self, key: str) -> str:
+    def astray(self, key: JobKey) -> str:
         """The PodGroup that the pods of a job name, or their owner announces, and that does not exist; empty where all
         is well.
 
         It is not missed where the server knows no PodGroups.
         """
         entry = self.entries[key]
-        if entry.source == JobSource.WORKLOAD:
+        if entry.source == JobSource.CONTROLLER:
             waiting = entry.any_waiting
             return entry.name if waiting is not None and self.announced.awaits(waiting) else ""
         if self._group(entry) is not None:
@@ -145,13 +141,13 @@ class JobCache:
         resource = POD_GROUPS if entry.source == JobSource.GROUP else NATIVE_POD_GROUPS
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
 
-    def why_astray(self, key: str) -> Finding | None:
+    def why_astray(self, key: JobKey) -> Finding | None:
         """What stops a job whose PodGroup is not there or cannot be read; None where all is well."""
         group = self.astray(key)
         if not group:
             return None
         entry = self.entries[key]
-        if entry.source == JobSource.WORKLOAD and entry.any_waiting is not None:
+        if entry.source == JobSource.CONTROLLER and entry.any_waiting is not None:
             return self.announced.why(entry.any_waiting)
         why = self._faults.get((POD_GROUPS.kind, entry.namespace, entry.name))
         if why:
@@ -165,10 +161,10 @@ class JobCache:
 
     def recall(self) -> None:
         """Count every intent that is written on a group: this instance begins to lead."""
-        for (source, namespace, name), group in self.groups.items():
-            job = f"{source}/{namespace}/{name}"
+        for key, group in self.groups.items():
+            job = group_job(key)
             if group.intent and job not in self.intents:
-                self._intend(job, namespace, group)
+                self._intend(job, key[1], group)
 
     def on_pod(self, event: PodEvent) -> None:
         """A pod came, changed or went."""
@@ -196,7 +192,7 @@ class JobCache:
         if entry.put(pod, pod.node or assumed):
             self.generation += 1
 
-    def gone(self, key: Key) -> None:
+    def gone(self, key: PodKey) -> None:
         """A pod is no more."""
         self.leaving.pop(key, None)
         job = self._at.pop(key, None)
@@ -217,7 +213,7 @@ class JobCache:
         self,
         objects: Mapping[Resource[Any], Iterable[Any]],
         pods: Iterable[PodRecord],
-        assumed: Mapping[Key, str],
+        assumed: Mapping[PodKey, str],
     ) -> list[str]:
         """How they differ from books made afresh of lists; empty where all is well. Assumed pods are kept."""
         fresh = JobCache(self._rules, scheduler=self._name, served=self.served, faults=self._faults)
@@ -241,18 +237,17 @@ class JobCache:
                     facts[f"pod {'/'.join(pod.key)}"] = job.key, role.task, node
         return facts
 
-    def _entry(self, key: str, pod: PodRecord) -> JobEntry:
+    def _entry(self, key: JobKey, pod: PodRecord) -> JobEntry:
         marks, namespace = pod.marks, pod.metadata.namespace
-        if marks.group:
-            return JobEntry(key, JobSource.GROUP, namespace, marks.group)
-        if marks.native:
-            return JobEntry(key, JobSource.NATIVE, namespace, marks.native)
+        group = group_key(namespace, marks)
+        if group is not None:
+            return JobEntry(key, *group)
         return JobEntry(
-            key, JobSource.WORKLOAD, namespace, pod.workload.rpartition("/")[2], queue=marks.queue or DEFAULT
+            key, JobSource.CONTROLLER, namespace, pod.workload.rpartition("/")[2], queue=marks.queue or DEFAULT
         )
 
     def _group(self, entry: JobEntry) -> GangSpec | None:
-        if entry.source == JobSource.WORKLOAD:
+        if entry.source == JobSource.CONTROLLER:
             return None
         return self.groups.get((entry.source, entry.namespace, entry.name))
 
@@ -300,7 +295,7 @@ class JobCache:
             self.groups.pop(key, None)
         else:
             self.groups[key] = read(change.object)
-        job = f"{source}/{meta.namespace}/{meta.name}"
+        job = group_job(key)
         if self.groups.get(key) == before:
             if before is not None and before.intent:
                 promised(job, meta.namespace, before.intent, self.clock())  # one that cannot be read stays named
@@ -313,7 +308,7 @@ class JobCache:
         finally:
             self._edited()
 
-    def _intend(self, job: str, namespace: str, group: GangSpec | None) -> None:
+    def _intend(self, job: JobKey, namespace: str, group: GangSpec | None) -> None:
         known = self.intents.pop(job, None)
         if group is None or not group.intent:
             return

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field
 
 from fairlead.kube.codec.queues import DEFAULT
+from fairlead.live.cluster.identity import JobKey, JobSource, PodKey
 from fairlead.live.cluster.pod_sets import pod_set_key
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
-from fairlead.live.cluster.turn_types import JobSource, LiveJob, LiveRole, Place
+from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
 from fairlead.live.queue.pod_groups import EMPTY, GangSpec, moment
 from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
@@ -20,8 +21,8 @@ Pods of one template share their shape as an object, and the role holds on to it
 
 @dataclass(slots=True)
 class _Role:
-    waiting: dict[Key, PodRecord] = field(default_factory=dict)
-    running: dict[Key, Place] = field(default_factory=dict)
+    waiting: dict[PodKey, PodRecord] = field(default_factory=dict)
+    running: dict[PodKey, Place] = field(default_factory=dict)
 
 
 class JobEntry:
@@ -31,7 +32,7 @@ class JobEntry:
         "_ended", "_live", "_made_of", "_roles", "_where", "changes", "key", "name", "namespace", "queue", "source",
     )  # fmt: skip
 
-    def __init__(self, key: str, source: JobSource, namespace: str, name: str, queue: str = DEFAULT) -> None:
+    def __init__(self, key: JobKey, source: JobSource, namespace: str, name: str, queue: str = DEFAULT) -> None:
         self.key = key
         self.source = source
         self.namespace = namespace
@@ -40,8 +41,8 @@ class JobEntry:
         self.changes = 0
         """Grows with every change of the job."""
         self._roles: dict[RoleKey, _Role] = {}
-        self._where: dict[Key, RoleKey | None] = {}
-        self._ended: dict[Key, bool] = {}
+        self._where: dict[PodKey, RoleKey | None] = {}
+        self._ended: dict[PodKey, bool] = {}
         self._live: LiveJob | None = None
         self._made_of: tuple[GangSpec | None, str] = (None, "")
 
@@ -90,7 +91,7 @@ class JobEntry:
                 role.waiting[key] = pod
         return True
 
-    def drop(self, key: Key) -> None:
+    def drop(self, key: PodKey) -> None:
         """The pod is no member any more."""
         self.forget()
         at = self._where.pop(key, None)

@@ -10,7 +10,8 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import PODS
-from fairlead.live.cluster.records import Key, PodRecord, reference
+from fairlead.live.cluster.identity import PodKey
+from fairlead.live.cluster.records import PodRecord, reference
 from fairlead.live.cluster.turn_types import EvictionOrder
 from fairlead.live.runtime.outbox import together
 
@@ -32,32 +33,32 @@ class PodStatusWriter:
         self,
         client: Client,
         recorder: Recorder | None,
-        find: Callable[[Key], PodRecord | None],
+        find: Callable[[PodKey], PodRecord | None],
         wall: Callable[[], float],
     ) -> None:
         self._client = client
         self._recorder = recorder
         self._find = find
         self._wall = wall
-        self.nominated: dict[Key, str] = {}
+        self.nominated: dict[PodKey, str] = {}
         """Where pods were nominated to, as far as it was not taken back."""
 
-    async def nominate(self, places: Mapping[Key, str]) -> None:
+    async def nominate(self, places: Mapping[PodKey, str]) -> None:
         """Say at the pods which nodes are being cleared for them."""
         await self._all(places.items())
 
-    async def unnominate(self, places: Iterable[Key]) -> None:
+    async def unnominate(self, places: Iterable[PodKey]) -> None:
         """The pods have no claim any longer, or they are bound; what was written here, or shows, is taken back."""
         await self._all((key, None) for key in places if key in self.nominated or self._shows(key))
 
-    def _shows(self, key: Key) -> bool:
+    def _shows(self, key: PodKey) -> bool:
         pod = self._find(key)
         return pod is not None and bool(pod.nominated)
 
-    async def _all(self, places: Iterable[tuple[Key, str | None]]) -> None:
+    async def _all(self, places: Iterable[tuple[PodKey, str | None]]) -> None:
         await together(self._nominate, places, in_flight=IN_FLIGHT)
 
-    async def _nominate(self, place: tuple[Key, str | None]) -> None:
+    async def _nominate(self, place: tuple[PodKey, str | None]) -> None:
         key, node = place
         pod = self._find(key)
         if node is None:
@@ -86,7 +87,7 @@ class PodStatusWriter:
                 note=f"evicted from {wanted.node}{sake}",
             )
 
-    def refused(self, places: Iterable[Key], why: str) -> None:
+    def refused(self, places: Iterable[PodKey], why: str) -> None:
         """Tell the pods that were to get the room; the first of them stands for all."""
         pod = next(filter(None, map(self._find, places)), None)
         if self._recorder is not None and pod is not None:

@@ -5,7 +5,8 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 
 from fairlead.levels.queue.share import SharePolicy, share
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.identity import JobKey, PodKey, Uid
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
 from fairlead.live.queue.faulty import FaultyJobs
@@ -28,23 +29,23 @@ class Promises:
         self.books = books
         self.policy = policy or SharePolicy()
         self.deadline = deadline
-        self.spared: set[str] = set()
+        self.spared: set[Uid] = set()
         """Uids of pods that may not be chosen for eviction."""
-        self.barred: set[str] = set()
+        self.barred: set[JobKey] = set()
         """Keys of jobs that may not evict."""
-        self.yielding: set[Key] = set()
+        self.yielding: set[PodKey] = set()
         """Pods that are to go; their jobs get nothing until they have gone."""
         self.reserved = ""
         """The job that the last turn kept room for."""
         self.tried: frozenset[str] = frozenset()
         """Jobs that turns within a budget searched victims for already, see `Sharing.cursor`."""
         self._covers = covers
-        self._held: dict[str, Promise] = {}
+        self._held: dict[JobKey, Promise] = {}
         self.faulty = FaultyJobs(books)
         """Jobs and queues that make a turn fail."""
 
     @property
-    def promises(self) -> Mapping[str, Promise]:
+    def promises(self) -> Mapping[JobKey, Promise]:
         """What is promised, by job: gangs that have begun, and room that others have to leave first."""
         return {**self._held, **self.books.intents}
 
@@ -73,7 +74,7 @@ class Promises:
             return False
         if parked and self.policy.reserve_after is not None:
             return False
-        gangs: Counter[str] = Counter()
+        gangs: Counter[JobKey] = Counter()
         for pod in due:
             if pod.marks.group or pod.marks.native:
                 gangs[self.books.job_of(pod)] += 1
@@ -83,7 +84,7 @@ class Promises:
                 return False
         return all(self._whole(job, count) for job, count in gangs.items())
 
-    def _whole(self, key: str, count: int) -> bool:
+    def _whole(self, key: JobKey, count: int) -> bool:
         """Whether these are all the pods that a gang waits for, and enough of them."""
         job = self.books.job(key)
         if job is None or job.waiting != count or not _asks_for_its_minimum(job) or self.books.astray(key):
@@ -102,7 +103,7 @@ class Promises:
         """Keep these places for a job until it takes them or the promise is withdrawn."""
         self._held[promise.job] = promise
 
-    def withdraw(self, job: str) -> None:
+    def withdraw(self, job: JobKey) -> None:
         """The places are for anybody again."""
         self._held.pop(job, None)
 

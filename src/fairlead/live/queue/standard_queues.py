@@ -5,12 +5,12 @@ from typing import Any
 
 import structlog
 
+from fairlead.kube.changes import Key
 from fairlead.kube.client import Client
 from fairlead.kube.codec.queues import DEFAULT, ROOT
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.volcano import VolcanoQueue
 from fairlead.kube.resources import QUEUES
-from fairlead.live.cluster.records import Key
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import every
 

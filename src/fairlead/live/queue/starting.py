@@ -15,9 +15,10 @@ from typing import Protocol
 
 from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.cluster.cache import PodEvent
+from fairlead.live.cluster.identity import JobKey, JobSource, PodKey, Uid
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
-from fairlead.live.cluster.records import Key, PodRecord
-from fairlead.live.cluster.turn_types import JobSource, LiveJob, Place
+from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.turn_types import LiveJob, Place
 from fairlead.live.queue.intents import Begin, Intents
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.model.reasons import because
@@ -40,7 +41,7 @@ class Gang:
 
     job: LiveJob
     places: list[Place] = field(default_factory=list)
-    choices: dict[str, Choices] = field(default_factory=dict)
+    choices: dict[Uid, Choices] = field(default_factory=dict)
     """By uid, of the members whose volumes are still to come."""
 
     def enough(self) -> bool:
@@ -69,14 +70,14 @@ class Assembly:
         intents: Intents,
         volumes: Volumes,
         give_back: GiveBack,
-        pod_of: Callable[[Key], PodRecord | None],
+        pod_of: Callable[[PodKey], PodRecord | None],
     ) -> None:
         self._books = books
         self._intents = intents
         self._volumes = volumes
         self._give_back = give_back
         self._pod_of = pod_of
-        self._by_uid: dict[str, Gang] = {}
+        self._by_uid: dict[Uid, Gang] = {}
 
     @contextmanager
     def collect(self) -> Iterator["Starting"]:
@@ -139,7 +140,7 @@ class Assembly:
         record = begun | {pod.key: node for pod, node in gang.places}
         self._intents.begin(Begin(job=job, uid=self._books.uid(job), places=tuple(gang.places), record=record))
 
-    def _open(self, key: Key) -> bool:
+    def _open(self, key: PodKey) -> bool:
         """Whether a pod that an earlier intent names is still to be bound."""
         pod = self._pod_of(key)
         return pod is not None and pod.waits
@@ -162,7 +163,7 @@ class Starting:
     def __init__(self, books: JobCache, assembly: Assembly) -> None:
         self._books = books
         self._assembly = assembly
-        self._begun: dict[str, Gang | None] = {}
+        self._begun: dict[JobKey, Gang | None] = {}
 
     def takes(self, pod: PodRecord, node: str, choices: Choices) -> bool:
         """Take the pod if it is part of a gang that is not complete; to be asked before it counts as placed."""
@@ -187,7 +188,7 @@ class Starting:
 
 def _starts(job: LiveJob) -> bool:
     """Whether binding pods of the job now begins a gang, or goes on with one that is not complete."""
-    return job.source != JobSource.WORKLOAD and job.min_member > 1 and job.running < job.min_member
+    return job.source != JobSource.CONTROLLER and job.min_member > 1 and job.running < job.min_member
 
 
 def unstarted(job: LiveJob, waiting: Sequence[PodRecord]) -> list[PodSetOutcome]:

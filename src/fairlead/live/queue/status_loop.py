@@ -9,12 +9,14 @@ from typing import Any
 import structlog
 
 from fairlead.kube import timestamps
+from fairlead.kube.changes import Key
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
-from fairlead.live.cluster.records import Key, PodRecord
-from fairlead.live.cluster.turn_types import FairTurn, JobSource, LiveJob, Promise
+from fairlead.live.cluster.identity import JobSource, PodKey
+from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
 from fairlead.live.queue.gate import Asking
@@ -50,7 +52,7 @@ class Sight:
     groups: Callable[[], Mapping[Key, PodGroup]]
     native: Callable[[], Mapping[Key, NativePodGroup]]
     queues: Callable[[], Mapping[Key, VolcanoQueue]]
-    pod: Callable[[Key], PodRecord | None]
+    pod: Callable[[PodKey], PodRecord | None]
     generation: Callable[[], int]
     """Grows with every change of what is shared."""
     look: Callable[[], FairTurn]
@@ -61,7 +63,7 @@ class Sight:
     """PodGroups without pods."""
     leaving: Callable[[], int]
     """How many of our pods are on their way out."""
-    nominated: Callable[[], Iterable[Key]]
+    nominated: Callable[[], Iterable[PodKey]]
     """Our pods that wait and say that a node is being cleared for them."""
 
 
@@ -163,7 +165,7 @@ class StatusLoop:
             self._calm_since = self._now()
         return self._now() - self._calm_since > LOST
 
-    def _waits(self, key: Key) -> bool:
+    def _waits(self, key: PodKey) -> bool:
         pod = self._sight.pod(key)
         return pod is not None and pod.waits
 

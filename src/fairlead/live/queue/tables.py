@@ -5,7 +5,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.kube.codec.queues import Like, held_rows, minimums
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.identity import PodKey
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
 from fairlead.model.jobs import UNSET
@@ -111,7 +112,7 @@ def usage(jobs: Iterable[LiveJob]) -> dict[str, int]:
     return dict(sums)
 
 
-def settled(job: LiveJob, places: Mapping[Key, str]) -> LiveJob:
+def settled(job: LiveJob, places: Mapping[PodKey, str]) -> LiveJob:
     """The job with these of its waiting pods counted as running there."""
     if not places:
         return job

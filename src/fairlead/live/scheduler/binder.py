@@ -12,6 +12,7 @@ from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
+from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
@@ -63,7 +64,7 @@ class Binder:
         self._notes = notes
         self._wanted = wanted
         self._on_unanswered = on_unanswered
-        self._sent: dict[str, asyncio.Task[Any]] = {}
+        self._sent: dict[Uid, asyncio.Task[Any]] = {}
         """By uid of the pod, the task that waits for the answer."""
         self.outbox: Outbox[tuple[PodRecord, str, int]] = Outbox(
             lambda place: self._bind(*place),
@@ -77,7 +78,7 @@ class Binder:
         """Bind the pod to the node as soon as there is a place in flight; `unanswered` tells how often it was tried."""
         self.outbox.put((pod, node, unanswered))
 
-    def cancel(self, uid: str) -> None:
+    def cancel(self, uid: Uid) -> None:
         """The pod or its node is gone: the answer is not waited for. What is still queued is no longer wanted."""
         task = self._sent.pop(uid, None)
         if task is not None:

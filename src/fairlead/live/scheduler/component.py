@@ -15,6 +15,7 @@ import msgspec
 
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.live.cluster.cache import About, Cache
+from fairlead.live.cluster.identity import PodKey, Wake
 from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.gangs import Gangs
 from fairlead.live.queue.intents import Intents
@@ -36,7 +37,7 @@ from fairlead.live.scheduler.metrics import SchedulerMetrics
 from fairlead.live.scheduler.notifier import PodNotifier
 from fairlead.live.scheduler.options import Options as Options
 from fairlead.live.scheduler.parking import Parking
-from fairlead.live.scheduler.pending import QUEUE, Pending
+from fairlead.live.scheduler.pending import Pending
 from fairlead.live.scheduler.stores import Stores
 from fairlead.live.scheduler.watches import Watches
 
@@ -203,7 +204,7 @@ class Scheduler(ElectedComponent):
 
     def stir(self) -> None:
         """Look again at every job that waits for its turn: a queue was edited, or a victim evicted."""
-        self._happened(QUEUE)
+        self._happened(Wake.QUEUE)
 
     def snapshot(self) -> Callable[[], bytes]:
         """What it knows now, as a list of objects that `fairlead plan` reads: to be rendered in any thread."""
@@ -212,7 +213,7 @@ class Scheduler(ElectedComponent):
 
     def explain(self, namespace: str, name: str) -> dict[str, Any]:
         """What is known of a pod and why it is where it is, as a record."""
-        pod = self.cache.pods.get((namespace, name))
+        pod = self.cache.pods.get(PodKey((namespace, name)))
         if pod is None:
             return {"pod": f"{namespace}/{name}", "state": "unknown"}
         why = self._stores.parking.reasons.get(pod.metadata.uid)
@@ -222,7 +223,7 @@ class Scheduler(ElectedComponent):
         namespace, _, name = query.get("pod", "").partition("/")
         return partial(msgspec.json.encode, self.explain(namespace, name))
 
-    def _happened(self, what: str, about: About = None) -> None:
+    def _happened(self, what: Wake, about: About = None) -> None:
         self.events.happened(what, about)
 
     def _wake(self) -> None:

@@ -16,6 +16,7 @@ from math import inf
 
 import structlog
 
+from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, reference
 from fairlead.live.cluster.turn_types import FairTurn, Place
@@ -27,7 +28,6 @@ from fairlead.live.scheduler.decide import batches, decide, settle
 from fairlead.live.scheduler.events import Events
 from fairlead.live.scheduler.metrics import SchedulerMetrics
 from fairlead.live.scheduler.options import Options
-from fairlead.live.scheduler.pending import POD
 from fairlead.live.scheduler.stores import Stores
 
 BREATH = 0.005
@@ -151,7 +151,7 @@ class Cycle:
         if acts:
             if turn.void or any(stores.cache.assumed.get(pod.key) != node for pod, node in places):
                 # Others may have been refused for room that was not taken.
-                self._events.happened(POD)
+                self._events.happened(Wake.POD_LEFT)
             stores.gangs.expire(self._now() - self._options.gang_seconds, turn.released)
         self.on_turn(turn)
         return outcomes

@@ -9,12 +9,13 @@ import msgspec
 from fairlead.kube.codec.queues import GROUPS, PREEMPTABLE, QUEUES, TASK
 from fairlead.kube.codec.specs import spec_of
 from fairlead.kube.resources import PODS, Resource
-from fairlead.live.cluster.records import BIND_CPU, CORES, STRATEGY, Key, PodRecord
+from fairlead.live.cluster.identity import PodKey
+from fairlead.live.cluster.records import BIND_CPU, CORES, STRATEGY, PodRecord
 
 Known = Iterable[tuple[Resource[Any], Iterable[msgspec.Struct]]]
 
 
-def dump(known: Known, pods: Iterable[PodRecord], assumed: Mapping[Key, str]) -> Callable[[], bytes]:
+def dump(known: Known, pods: Iterable[PodRecord], assumed: Mapping[PodKey, str]) -> Callable[[], bytes]:
     """Every object that is kept whole, and the pods as far as they are remembered; JSON.
 
     A pod that has been placed and not yet bound stands on its node. All of it is taken at once; what is returned

@@ -11,12 +11,12 @@ import structlog
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.live.cluster.cache import About
+from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.records import PodRecord, check_held, reference
 from fairlead.live.cluster.turn_types import LiveJob, Place
 from fairlead.live.queue.starting import unstarted
 from fairlead.live.runtime.aside import DECIDING
 from fairlead.live.scheduler.metrics import SchedulerMetrics
-from fairlead.live.scheduler.pending import BUDGET, POD, QUEUE, VOLUME
 from fairlead.live.scheduler.stores import Stores
 
 log = structlog.get_logger("scheduler")
@@ -61,13 +61,13 @@ class Events:
             for pod in self._stores.delivery.node_gone(change.object.metadata.name):
                 self.refused(pod, "its node is gone")
 
-    def happened(self, what: str, about: About = None) -> None:
+    def happened(self, what: Wake, about: About = None) -> None:
         """Something happened that may help groups that wait: those are woken."""
-        if what == VOLUME:
+        if what is Wake.VOLUME:
             self._stores.delivery.volumes.news()
-        elif what == BUDGET:
+        elif what is Wake.BUDGET:
             self._stores.jobs.rules_changed()
-        elif what == QUEUE and self._synced():
+        elif what is Wake.QUEUE and self._synced():
             self._stores.gangs.check()
         if self._stores.pending.wake(what, about):
             self._wake()
@@ -91,10 +91,10 @@ class Events:
             return  # its bind is under way, or it is gone and its room with it
         stores.pending.rest(pod, self._now())
         stores.assembly.failed(pod)
-        self.happened(POD)
+        self.happened(Wake.POD_LEFT)
         if pod.claims:
             # A volume that was kept for it may serve others.
-            self.happened(VOLUME)
+            self.happened(Wake.VOLUME)
         self._wake()
 
     def given_back(self, job: LiveJob, places: Sequence[Place]) -> None:
@@ -103,4 +103,4 @@ class Events:
             self._stores.forget(pod)
         for outcome in unstarted(job, [pod for pod, _ in places if self._stores.still_waits(pod)]):
             self._stores.parking.park(outcome)
-        self.happened(POD)
+        self.happened(Wake.POD_LEFT)

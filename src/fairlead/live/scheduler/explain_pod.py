@@ -9,6 +9,7 @@ from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, pod_set_key
 from fairlead.live.cluster.records import COMMUNISM, PodRecord, Records
 from fairlead.live.scheduler.decide import decide
@@ -42,10 +43,10 @@ async def look(client: Client, namespace: str, name: str, strategy: str = COMMUN
         deliver(cache.on_pod, Change("added", record))
         if record.key == (namespace, name):
             told = _told(pod)
-    return _explained(cache, (namespace, name), told, strategy)
+    return _explained(cache, PodKey((namespace, name)), told, strategy)
 
 
-def _explained(cache: Cache, key: tuple[str, str], told: str, strategy: str) -> dict[str, Any]:
+def _explained(cache: Cache, key: PodKey, told: str, strategy: str) -> dict[str, Any]:
     pod = cache.pods.get(key)
     if pod is None:
         return {"pod": "/".join(key), "state": "unknown"}

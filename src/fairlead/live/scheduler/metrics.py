@@ -4,7 +4,7 @@ from collections.abc import Callable, Mapping
 
 from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
 
-from fairlead.live.cluster.records import Key
+from fairlead.live.cluster.identity import PodKey
 from fairlead.live.scheduler.pending import Pending
 
 STAGES = ("decide", "bind")
@@ -44,7 +44,7 @@ class SchedulerMetrics:
             registry=self.registry,
         )
 
-    def follow(self, leads: Callable[[], bool], pending: Pending, assumed: Mapping[Key, str]) -> None:
+    def follow(self, leads: Callable[[], bool], pending: Pending, assumed: Mapping[PodKey, str]) -> None:
         """Show whether it leads and how many pods wait, at every scrape."""
         self.leading.set_function(lambda: float(leads()))
         self.waiting.labels("parked").set_function(lambda: len(pending))

@@ -18,6 +18,7 @@ from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.events import Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.resources import PODS
+from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, reference
 from fairlead.live.runtime.pulse import Pulse
@@ -80,9 +81,9 @@ class PodNotifier:
         self._recorder = recorder
         self._wall = wall
         self._clock = monotonic
-        self._told: dict[str, PodNotice] = {}
-        self._first: dict[str, tuple[PodRecord, str]] = {}
-        self._again: dict[str, tuple[PodRecord, str]] = {}
+        self._told: dict[Uid, PodNotice] = {}
+        self._first: dict[Uid, tuple[PodRecord, str]] = {}
+        self._again: dict[Uid, tuple[PodRecord, str]] = {}
         self._news = asyncio.Event()
 
     def waits(self, pod: PodRecord, why: str) -> None:
@@ -123,7 +124,7 @@ class PodNotifier:
             kind="Warning" if waits else "Normal",
         )
 
-    def gone(self, uid: str) -> None:
+    def gone(self, uid: Uid) -> None:
         """The pod is no more, or waits no more."""
         for each in (self._told, self._first, self._again):
             each.pop(uid, None)

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 from fairlead.live.cluster.cache import Cache, PodEvent
+from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.queue.gangs import GATHERING, gathers
@@ -30,7 +31,7 @@ class Parking:
         self._shadow = shadow
         self._now = monotonic
         self._wall = wall
-        self.reasons: dict[str, PodSetOutcome] = {}
+        self.reasons: dict[Uid, PodSetOutcome] = {}
         """By uid of the pod, the outcome that left it without a node."""
 
     def park(self, outcome: PodSetOutcome) -> None:
@@ -51,7 +52,7 @@ class Parking:
         if not self._shadow:
             self._notifier.waits(pod, why)
 
-    def drop(self, uid: str) -> None:
+    def drop(self, uid: Uid) -> None:
         """The pod waits no more."""
         self.reasons.pop(uid, None)
         self._notifier.gone(uid)

@@ -6,42 +6,39 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from fairlead.kube.changes import Key
 from fairlead.levels.node.constraints import reasons
+from fairlead.live.cluster.identity import Uid, Wake
 from fairlead.live.cluster.pod_sets import PodSetKey, PodSetOutcome, pod_set_key
-from fairlead.live.cluster.records import Key, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.model.population import Resident
 from fairlead.model.reasons import Cure, Reason
 from fairlead.model.shape import Shape
 
-NODE, POD, BOUND, EDIT, VOLUME, BUDGET, QUEUE = "node", "pod", "bound", "edit", "volume", "budget", "queue"
-"""What can happen: a node came or changed, a pod left its node, a pod was bound, a namespace was edited, a claim, a
-volume or what drivers say of nodes changed, a disruption budget or a priority class changed, a queue, a weight or a
-PodGroup was edited."""
-
-WAKES: dict[Reason, frozenset[str]] = {
-    reasons.UNSCHEDULABLE: frozenset({NODE}),
-    reasons.NODE_NOT_SELECTED: frozenset({NODE}),
-    reasons.TAINT_NOT_TOLERATED: frozenset({NODE}),
-    reasons.NO_ROOM: frozenset({NODE, POD}),
-    reasons.CORES_TAKEN: frozenset({NODE, POD}),
-    reasons.PORT_TAKEN: frozenset({NODE, POD}),
-    reasons.DISK_TAKEN: frozenset({NODE, POD}),
-    reasons.TOO_NEAR: frozenset({NODE, POD, EDIT}),
-    reasons.NOT_NEAR: frozenset({NODE, BOUND, EDIT}),
-    reasons.TOO_UNEVEN: frozenset({NODE, POD, BOUND}),
-    reasons.CLAIM_MISSING: frozenset({VOLUME}),
-    reasons.CLAIM_UNBOUND: frozenset({VOLUME}),
-    reasons.CLAIM_TAKEN: frozenset({POD, VOLUME}),
-    reasons.VOLUME_ELSEWHERE: frozenset({NODE, VOLUME}),
-    reasons.NO_VOLUME: frozenset({NODE, VOLUME}),
-    reasons.NO_STORAGE_ROOM: frozenset({NODE, VOLUME}),
-    reasons.TOO_MANY_VOLUMES: frozenset({NODE, POD, VOLUME}),
-    reasons.FEATURE_MISSING: frozenset({NODE}),
+WAKES: dict[Reason, frozenset[Wake]] = {
+    reasons.UNSCHEDULABLE: frozenset({Wake.NODE}),
+    reasons.NODE_NOT_SELECTED: frozenset({Wake.NODE}),
+    reasons.TAINT_NOT_TOLERATED: frozenset({Wake.NODE}),
+    reasons.NO_ROOM: frozenset({Wake.NODE, Wake.POD_LEFT}),
+    reasons.CORES_TAKEN: frozenset({Wake.NODE, Wake.POD_LEFT}),
+    reasons.PORT_TAKEN: frozenset({Wake.NODE, Wake.POD_LEFT}),
+    reasons.DISK_TAKEN: frozenset({Wake.NODE, Wake.POD_LEFT}),
+    reasons.TOO_NEAR: frozenset({Wake.NODE, Wake.POD_LEFT, Wake.NAMESPACE}),
+    reasons.NOT_NEAR: frozenset({Wake.NODE, Wake.POD_BOUND, Wake.NAMESPACE}),
+    reasons.TOO_UNEVEN: frozenset({Wake.NODE, Wake.POD_LEFT, Wake.POD_BOUND}),
+    reasons.CLAIM_MISSING: frozenset({Wake.VOLUME}),
+    reasons.CLAIM_UNBOUND: frozenset({Wake.VOLUME}),
+    reasons.CLAIM_TAKEN: frozenset({Wake.POD_LEFT, Wake.VOLUME}),
+    reasons.VOLUME_ELSEWHERE: frozenset({Wake.NODE, Wake.VOLUME}),
+    reasons.NO_VOLUME: frozenset({Wake.NODE, Wake.VOLUME}),
+    reasons.NO_STORAGE_ROOM: frozenset({Wake.NODE, Wake.VOLUME}),
+    reasons.TOO_MANY_VOLUMES: frozenset({Wake.NODE, Wake.POD_LEFT, Wake.VOLUME}),
+    reasons.FEATURE_MISSING: frozenset({Wake.NODE}),
 }
-STAGES: dict[Cure, frozenset[str]] = {
-    Cure.ROOM: frozenset({NODE, POD, QUEUE, BUDGET}),
-    Cure.EVICTION: frozenset({NODE, POD, QUEUE, BUDGET}),
-    Cure.EDIT: frozenset({QUEUE}),
+STAGES: dict[Cure, frozenset[Wake]] = {
+    Cure.ROOM: frozenset({Wake.NODE, Wake.POD_LEFT, Wake.QUEUE, Wake.BUDGET}),
+    Cure.EVICTION: frozenset({Wake.NODE, Wake.POD_LEFT, Wake.QUEUE, Wake.BUDGET}),
+    Cure.EDIT: frozenset({Wake.QUEUE}),
     Cure.NOTHING: frozenset(),
 }
 """What wakes those whom the queue level stops."""
@@ -55,9 +52,9 @@ MOST_KNOWN = 100_000
 
 @dataclass(slots=True)
 class _Parked:
-    members: frozenset[str]
+    members: frozenset[Uid]
     """Uids of the pods that found no node."""
-    wakes: frozenset[str]
+    wakes: frozenset[Wake]
     claims: frozenset[Key]
     shape: Shape | None
     """Whose wishes tell which pods can help it; None where any may."""
@@ -72,11 +69,11 @@ class Pending:
 
     def __init__(self) -> None:
         self._parked: dict[PodSetKey, _Parked] = {}
-        self._asleep: dict[str, dict[PodSetKey, None]] = defaultdict(dict)
+        self._asleep: dict[Wake, dict[PodSetKey, None]] = defaultdict(dict)
         """By what wakes them."""
         self._awake: set[PodSetKey] = set()
         self._wanted: dict[tuple[Shape, Resident], bool] = {}
-        self._resting: dict[str, float] = {}
+        self._resting: dict[Uid, float] = {}
         """By uid, pods whose bind was refused, and until when they rest."""
 
     def park(self, outcome: PodSetOutcome, now: float, again: float | None = None) -> None:
@@ -84,14 +81,14 @@ class Pending:
         group = outcome.group
         before = self._parked.get(group.key)
         failures = before.failures + 1 if before else 1
-        wakes = frozenset({NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
+        wakes = frozenset({Wake.NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
         if outcome.finding is not None:
             wakes |= STAGES[outcome.finding.reason.cure]
         if outcome.defect is not None:
-            wakes |= {VOLUME}
+            wakes |= {Wake.VOLUME}
         if not outcome.rejected:
             # A node would take one by now: those placed later in the same turn changed what it says.
-            wakes |= {BOUND}
+            wakes |= {Wake.POD_BOUND}
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
         self._leave(group.key)
         self._parked[group.key] = _Parked(
@@ -113,7 +110,7 @@ class Pending:
         """All pods of the group found a place."""
         self._leave(outcome.group.key)
 
-    def wake(self, what: str, about: Key | Resident | None = None) -> bool:
+    def wake(self, what: Wake, about: Key | Resident | None = None) -> bool:
         """Something happened; True where it concerns a parked group.
 
         `about` is the one claim that changed, or the pod that was bound as others see it; None concerns everybody.

@@ -16,6 +16,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.kube.retry import Backoff
+from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 
 ROUNDS = 3
@@ -46,7 +47,7 @@ class Resolver:
         self._bind = bind
         self._on_bound = on_bound
         self._on_refused = on_refused
-        self._tasks: dict[str, asyncio.Task[None]] = {}
+        self._tasks: dict[Uid, asyncio.Task[None]] = {}
         self._turns = asyncio.Semaphore(AT_ONCE)
 
     def __len__(self) -> int:
@@ -59,7 +60,7 @@ class Resolver:
         task = self._tasks[uid] = asyncio.create_task(self._resolve(pod, node, unanswered))
         task.add_done_callback(lambda ended: self._ended(uid, ended))
 
-    def cancel(self, uid: str) -> None:
+    def cancel(self, uid: Uid) -> None:
         """Nothing needs to be known of this pod any more."""
         task = self._tasks.pop(uid, None)
         if task is not None:
@@ -75,7 +76,7 @@ class Resolver:
                 task.cancel()
             await asyncio.gather(*tasks, return_exceptions=True)
 
-    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+    def _ended(self, uid: Uid, task: asyncio.Task[None]) -> None:
         if self._tasks.get(uid) is task:
             del self._tasks[uid]
 

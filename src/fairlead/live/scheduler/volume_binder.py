@@ -7,6 +7,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.storage import SELECTED_NODE, ClaimCache
 from fairlead.live.cluster.volume_candidates import volume_terms
@@ -44,7 +45,7 @@ class VolumeBinder:
         self._on_failed = on_failed
         self._patience = patience
         self._news = asyncio.Event()
-        self._tasks: dict[str, tuple[PodRecord, Choices, asyncio.Task[None]]] = {}
+        self._tasks: dict[Uid, tuple[PodRecord, Choices, asyncio.Task[None]]] = {}
         """By uid of the pod."""
 
     def news(self) -> None:
@@ -78,7 +79,7 @@ class VolumeBinder:
         for claim in choices:
             self._storage.release(pod, claim)
 
-    def _ended(self, uid: str, task: asyncio.Task[None]) -> None:
+    def _ended(self, uid: Uid, task: asyncio.Task[None]) -> None:
         if uid in self._tasks and self._tasks[uid][2] is task:
             del self._tasks[uid]
 

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.cluster.records import Key
+from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.turn_types import FairTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.evictor import Evictor
@@ -128,7 +128,7 @@ class QueueWiring:
         self._upkeep.took_turn(turn)
         self._evictor.took_turn(turn)
 
-    def _nominated(self) -> list[Key]:
+    def _nominated(self) -> list[PodKey]:
         name, waiting = self._scheduler.options.name, self._scheduler.cache.waiting
         return [key for key, pod in waiting.items() if pod.nominated and pod.scheduler == name]
 
