@@ -1,7 +1,7 @@
 """Write what is made from the chart and the program's settings, or say what is behind.
 
-python -m tools.manifests            the schema of the values, the chart's versions, the kustomize folders
-python -m tools.manifests --chart    the first two only: these need no helm
+python -m tools.manifests            the schema of values, versions, alerts, dashboards, the kustomize folders
+python -m tools.manifests --chart    all but the folders: these need no helm
 python -m tools.manifests --check    write nothing, exit 1 if something would change
 """
 
@@ -19,11 +19,13 @@ from tools.controlplane.build import BuildError
 from tools.helm.build import program
 from tools.manifests.folders import CHART, files
 from tools.manifests.schema import values_schema
+from tools.observe.files import observe_files
 
 
 def chart_files() -> Iterator[tuple[Path, str]]:
-    """What of the chart is made from the program: the schema of its values and its versions."""
+    """What of the chart is made from code: the schema of its values, its versions, alerts and dashboards."""
     yield CHART / "values.schema.json", json.dumps(values_schema(), indent=2, ensure_ascii=False) + "\n"
+    yield from observe_files(CHART)
     chart = CHART / "Chart.yaml"
     yield chart, re.sub(r"^(version|appVersion): .*$", rf"\1: {__version__}", chart.read_text(), flags=re.MULTILINE)
 
@@ -36,7 +38,7 @@ def behind(made: Iterator[tuple[Path, str]]) -> Iterator[tuple[Path, str]]:
 def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m tools.manifests", description=__doc__.split("\n")[0])
     parser.add_argument("--check", action="store_true", help="write nothing; exit 1 if something would change")
-    parser.add_argument("--chart", action="store_true", help="only the schema of the values and the chart's versions")
+    parser.add_argument("--chart", action="store_true", help="all but the kustomize folders")
     options = parser.parse_args()
     late = _settle(behind(chart_files()), options.check)
     if not options.chart:

@@ -46,6 +46,7 @@ def values_schema() -> Schema:
             evictionSwitch=_closed(create=BOOLEAN),
             labels=LABELS,
             annotations=LABELS,
+            monitoring=_monitoring(),
             webhook=_webhook(),
             scheduler=_scheduler(),
             fleet=_closed(**_component(), **_writing(), kubeconfigSecret=TEXT, rights=BOOLEAN),
@@ -99,6 +100,17 @@ def _writing() -> dict[str, Schema]:
     share = {"type": "string", "pattern": "^[0-9]+%$"}
     budget = _closed(enabled=BOOLEAN, minAvailable={"anyOf": [COUNT, share]})
     return {"shadow": BOOLEAN, "podDisruptionBudget": budget}
+
+
+def _monitoring() -> Schema:
+    return _closed(
+        services=BOOLEAN,
+        serviceMonitor=_closed(
+            enabled=BOOLEAN, interval={"type": "string", "pattern": "^[0-9]+(ms|s|m)$"}, labels=LABELS
+        ),
+        rules=_closed(enabled=BOOLEAN, labels=LABELS),
+        dashboards=_closed(enabled=BOOLEAN, labels=LABELS),
+    )
 
 
 def _webhook() -> Schema:

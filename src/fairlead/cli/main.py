@@ -29,6 +29,7 @@ COMMANDS = {
     "fleet": "Run the live scheduler of Karmada's bindings (fleet).",
     "storage": "Advise on Longhorn's storage replicas, or place them (disk).",
     "version": "Say which version this is, of which commit, and what it was tested with.",
+    "support-bundle": "Write one archive with what a report of a fault needs, and nothing secret.",
     "completion": "Print the completion script of a shell.",
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""
@@ -60,7 +61,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in COMMANDS:
             return None
-        command = import_module(f"fairlead.cli.{cmd_name}").command
+        command = import_module(f"fairlead.cli.{cmd_name.replace('-', '_')}").command
         assert isinstance(command, click.Command)
         return command
 

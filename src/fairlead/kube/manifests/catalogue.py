@@ -128,6 +128,11 @@ def _unknown_version(manifest: Manifest) -> InputError:
     )
 
 
+def decoded(manifest: Manifest) -> Any:
+    """One object as a plan reads it. Raises InputError where it cannot be read, KeyError for an unknown kind."""
+    return _decode(manifest, KINDS[manifest.group, manifest.kind])
+
+
 def _decode(manifest: Manifest, kind: type[Any]) -> Any:
     try:
         return msgspec.convert(manifest.value, kind)

@@ -17,6 +17,7 @@ from fairlead.live.runtime.pages import Page, pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Rounds, Work
+from fairlead.live.runtime.watch_metrics import WatchCollector
 
 
 class Instance:
@@ -60,6 +61,7 @@ class ElectedComponent:
         """`leads` tells where rounds are made, if not only where the instance leads. The rest is as in `Rounds`."""
         self.registry = registry
         self.pulse = instance.pulse
+        WatchCollector(registry, reflectors)
         self._rounds = Rounds(
             reflectors,
             vital=vital,

@@ -1,8 +1,10 @@
 """The scheduler's metrics."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client.core import GaugeMetricFamily
+from prometheus_client.registry import Collector
 
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.scheduler.pending import Pending
@@ -45,8 +47,27 @@ class SchedulerMetrics:
         )
 
     def follow(self, leads: Callable[[], bool], pending: Pending, assumed: Mapping[PodKey, str]) -> None:
-        """Show whether it leads and how many pods wait, at every scrape."""
+        """Show whether it leads, and how many pods wait and why, at every scrape."""
         self.leading.set_function(lambda: float(leads()))
         self.waiting.labels("parked").set_function(lambda: len(pending))
         self.waiting.labels("awake").set_function(lambda: pending.awake)
         self.waiting.labels("binding").set_function(lambda: len(assumed))
+        self.registry.register(WaitingCollector(pending))
+
+
+class WaitingCollector(Collector):
+    """Pods that found no node, by reason and by what could lift it."""
+
+    def __init__(self, pending: Pending) -> None:
+        self._pending = pending
+
+    def collect(self) -> Iterator[Metric]:
+        """For prometheus_client."""
+        found = GaugeMetricFamily(
+            "fairlead_waiting_pods",
+            "Pods that found no node, by the reason that is easiest to lift and its cure.",
+            labels=["reason", "cure"],
+        )
+        for reason, number in self._pending.why().items():
+            found.add_metric([reason.code, reason.cure], number)
+        yield found

@@ -2,7 +2,7 @@
 help it has happened, and then not too often.
 """
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 
@@ -62,6 +62,8 @@ class _Parked:
     not_before: float
     defect: bool
     """Whether it could not be decided: then a change of its pods may help."""
+    reason: Reason
+    """The reason that is easiest to lift."""
 
 
 class Pending:
@@ -99,6 +101,7 @@ class Pending:
             failures=failures,
             not_before=now + (again or wait),
             defect=outcome.defect is not None,
+            reason=easiest(outcome),
         )
         if again is not None:
             self._awake.add(group.key)
@@ -187,10 +190,17 @@ class Pending:
     @property
     def awake(self) -> int:
         """Pods of groups that will be tried again without anything more happening."""
-        return sum(len(self._parked[key].members) for key in self._awake)
+        return sum(len(parked.members) for key in list(self._awake) if (parked := self._parked.get(key)))
+
+    def why(self) -> dict[Reason, int]:
+        """How many pods are parked, by the reason that is easiest to lift."""
+        counts: Counter[Reason] = Counter()
+        for parked in list(self._parked.values()):  # a copy: scrapes are made in a thread of their own
+            counts[parked.reason] += len(parked.members)
+        return dict(counts)
 
     def __len__(self) -> int:
-        return sum(len(parked.members) for parked in self._parked.values())
+        return sum(len(parked.members) for parked in list(self._parked.values()))
 
     def _leave(self, key: PodSetKey) -> None:
         parked = self._parked.pop(key, None)
@@ -211,6 +221,21 @@ class Pending:
                 self._wanted.clear()
             found = self._wanted[asked] = _waits_for(*asked)
         return found
+
+
+EASE = (Cure.ROOM, Cure.EVICTION, Cure.EDIT, Cure.NOTHING)
+"""What may come by itself, what we may do, what only people can do."""
+
+
+def easiest(outcome: PodSetOutcome) -> Reason:
+    """Why the group waits, in one reason: the queue level's, else the one of the nodes' that is easiest to lift.
+
+    Among equals it is the one of most nodes, then the first by code. Where no node gave one, room is missing.
+    """
+    if outcome.finding is not None:
+        return outcome.finding.reason
+    ranked = sorted(outcome.rejected, key=lambda each: (EASE.index(each.reason.cure), -each.count, each.reason.code))
+    return ranked[0].reason if ranked else reasons.NO_ROOM
 
 
 def _waits_for(shape: Shape, who: Resident) -> bool:

@@ -63,6 +63,11 @@ def due(certificate: str, now: datetime) -> bool:
     return now >= begin + (end - begin) * 2 / 3
 
 
+def ends(certificate: str) -> float:
+    """Unix time at which the certificate ends."""
+    return _load(certificate).not_valid_after_utc.timestamp()
+
+
 def serves(certificate: str, authority: str, names: Sequence[str]) -> bool:
     """Whether the certificate was signed by the authority and is for all of these names."""
     try:

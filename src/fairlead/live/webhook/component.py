@@ -35,6 +35,7 @@ from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Work, every
+from fairlead.live.runtime.watch_metrics import WatchCollector
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
 from fairlead.live.webhook.janitor import Janitor
@@ -148,6 +149,8 @@ class Webhook:
         self.measures.conflicts.set_function(lambda: self._counter.conflicts)
         self.measures.writes.set_function(lambda: self._counter.writes)
         self.measures.leading.set_function(lambda: float(leads()))
+        self.measures.certificate_end.set_function(lambda: self._certificate.end)
+        WatchCollector(self.measures.registry, self._caches)
 
     async def run(self, started: Callable[[int, int], None]) -> None:
         """Serve until a signal says stop; then go on for the time of the drain, with `Connection: close`.

@@ -35,4 +35,9 @@ class WebhookMetrics:
             registry=self.registry,
         )
         self.writes = Gauge("fairlead_ledger_writes", "Ledger writes stored.", registry=self.registry)
+        self.certificate_end = Gauge(
+            "fairlead_certificate_end_seconds",
+            "Unix time at which the certificate that is served ends; 0 before the first is loaded.",
+            registry=self.registry,
+        )
         self.leading = Gauge("fairlead_leader", "1 while this instance holds the lease.", registry=self.registry)

@@ -18,7 +18,7 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.patches import update
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
 from fairlead.kube.tls import load_pair
-from fairlead.live.webhook.certificates import Pair, due, first_of, issue, make_authority, serves
+from fairlead.live.webhook.certificates import Pair, due, ends, first_of, issue, make_authority, serves
 from fairlead.model.errors import InputError
 
 CONFIGURATIONS = (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
@@ -39,6 +39,8 @@ class Certificate:
         self.context = _context()
         self._source = source
         self._loaded: Pair | None = None
+        self.end = 0.0
+        """Unix time at which the pair in use ends; 0 before there is one."""
         self._clients = Path(clients) if clients else None
         self._trusted: set[str] = set()
 
@@ -51,6 +53,7 @@ class Certificate:
         for context in (_context(), self.context):
             load_pair(context, pair.certificate, pair.key, place="certificate")
         self._loaded = pair
+        self.end = ends(pair.certificate)
         return True
 
     def _trust_clients(self) -> None:
