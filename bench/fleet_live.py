@@ -65,12 +65,13 @@ def measured_on_a_fresh_server(size: int) -> dict[str, float]:
         bindings = Bindings(plane.api, "default")
         bindings.create(*(binding(f"b{number}", 25, placement) for number in range(size)))
         for events in (False, True):
-            port, began = free_port(), time.monotonic()
-            with process(plane.kubeconfig, port, [] if events else ["--no-events"]):
+            port, pages, began = free_port(), free_port(), time.monotonic()
+            options = ["--pages", f"127.0.0.1:{pages}", *([] if events else ["--no-events"])]
+            with process(plane.kubeconfig, port, options):
                 if not events:
                     found["first"] = until(port, 1, began)
                     found["all"] = until(port, size, began)
-                wait(lambda port=port: '"written"' in decisions(port))
+                wait(lambda pages=pages: '"written"' in decisions(pages))
                 before, began = max(0.0, status_writes(port)), time.monotonic()
                 plane.api.patch(f"{clusters}/{MEMBERS[events]}", {"metadata": {"labels": {"pool": "none"}}})
                 found[contestant("fairlead", events)] = until(port, before + size, began)

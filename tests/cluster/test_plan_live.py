@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from tools.controlplane.api import Api
+from tools.controlplane.commands import Options
 from tools.controlplane.plane import ControlPlane
 
 from tests.cluster.fleets import CAPACITY, deployment, required
@@ -147,6 +148,42 @@ def test_plan_of_a_fleet_is_what_the_fleet_scheduler_does(api: Api, kubeconfig: 
     finally:
         for name in names:
             api.delete(f"{CLUSTERS}/{name}")
+
+
+def test_plan_of_a_fleet_goes_on_into_its_members(api: Api, kubeconfig: Path, namespace: str) -> None:
+    """Divided on the host, placed on the nodes of a member, whose own copy of the workload counts once."""
+    define(api, "karmada.yaml")
+    name = f"{namespace}-m1"
+    policy = {
+        "apiVersion": "policy.karmada.io/v1alpha1",
+        "kind": "PropagationPolicy",
+        "metadata": {"name": "all"},
+        "spec": {
+            "resourceSelectors": [{"apiVersion": "apps/v1", "kind": "Deployment"}],
+            "placement": static(namespace, {name: 1}),
+        },
+    }
+    try:
+        with ControlPlane(Options(controller_manager=False, scheduler=False, kwok=False)) as member:
+            nodes = member.create_kwok_nodes(2)
+            member.api.create("/api/v1/namespaces", {"metadata": {"name": namespace}})
+            api.create(CLUSTERS, cluster(name, {"pool": namespace}))
+            api.create(f"/apis/policy.karmada.io/v1alpha1/namespaces/{namespace}/propagationpolicies", policy)
+            for where in (api, member.api):
+                where.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", deployment("web", 4, None))
+            done = fairlead(kubeconfig, "plan", "--cluster", "--member", f"{name}={member.kubeconfig}", "-o", "json")
+        assert done.returncode in (0, 1), done.stderr.decode()
+        plan = json.loads(done.stdout)
+        (divided,) = [each for each in plan["fleet"] if each["workload"] == f"{namespace}/web"]
+        assert divided["placements"][name] == 4
+        (site,) = [each for each in plan["sites"] if each["cluster"] == name]
+        (web,) = [each for each in site["workloads"] if each["workload"] == f"{namespace}/web"]
+        placed = Counter[str]()
+        for part in web["parts"]:
+            placed.update(part["placements"])
+        assert (placed.total(), set(placed)) == (4, set(nodes))
+    finally:
+        api.delete(f"{CLUSTERS}/{name}")
 
 
 def test_cluster_that_cannot_be_reached_is_exit_code_3(kubeconfig: Path, tmp_path: Path) -> None:

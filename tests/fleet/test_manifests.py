@@ -11,11 +11,11 @@ from fairlead.kube.codec.decided import APPLIED
 from fairlead.kube.codec.fleet import binding_ask
 from fairlead.kube.codec.members import unreadable
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
-from fairlead.kube.manifests.fleet import division_ask, policy_for
+from fairlead.kube.manifests.fleet import ask_of_binding, division_ask, policy_for
 from fairlead.kube.manifests.load import parse_manifests
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.levels.fleet.divide import Division, divide
-from fairlead.model.division import DivisionAsk, Mode, PriorDivision, Reschedule, Sticky
+from fairlead.model.division import DivisionAsk, Mode, PriorDivision, Reschedule, Sticky, Ties
 from fairlead.model.errors import InputError
 from fairlead.model.shape import Shape
 from fairlead.model.workload import Workload
@@ -440,3 +440,56 @@ def test_workload_with_a_binding_keeps_its_prior() -> None:
     assert ask is not None
     assert ask.prior is not None
     assert dict(ask.prior.counts) == {"west": 6}
+
+
+def karmada(kind: str, name: str, spec: dict[str, Any], annotations: dict[str, str] | None = None) -> dict[str, Any]:
+    """An object of Karmada in the namespace shop."""
+    groups = {"ResourceBinding": "work.karmada.io/v1alpha2", "PropagationPolicy": "policy.karmada.io/v1alpha1"}
+    meta = {"name": name, "namespace": "shop", "annotations": annotations or {}}
+    return {"apiVersion": groups[kind], "kind": kind, "metadata": meta, "spec": spec}
+
+
+def fleet_of(*objects: dict[str, Any]) -> Catalogue:
+    """These objects and the clusters north and south."""
+    clusters = [
+        {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": name}}
+        for name in ("north", "south")
+    ]
+    text = json.dumps({"apiVersion": "v1", "kind": "List", "items": [*objects, *clusters]})
+    return catalogue([each for each in parse_manifests(text.encode(), "test") if not isinstance(each, InputError)])
+
+
+def bound(name: str, *targets: str, **more: Any) -> dict[str, Any]:
+    """The spec of a binding of a Deployment of two."""
+    resource = {"apiVersion": "apps/v1", "kind": "Deployment", "namespace": "shop", "name": name}
+    clusters = [{"name": each, "replicas": 2} for each in targets]
+    return {"resource": resource, "replicas": 2, "placement": {}, "clusters": clusters, **more}
+
+
+def test_groups_of_workloads_count_in_manifests_too() -> None:
+    """b follows a to south; d keeps away from c."""
+    found = fleet_of(
+        karmada("ResourceBinding", "a", bound("a", "south", workloadAffinityGroups={"affinityGroup": "x"})),
+        karmada("ResourceBinding", "b", bound("b", workloadAffinityGroups={"affinityGroup": "x"})),
+        karmada("ResourceBinding", "c", bound("c", "north", workloadAffinityGroups={"antiAffinityGroup": "y"})),
+        karmada("ResourceBinding", "d", bound("d", workloadAffinityGroups={"antiAffinityGroup": "y"})),
+    )
+    _, follows, _, keeps_away = (solved(ask_of_binding(found, each)) for each in found.of(ResourceBinding))
+    assert dict(follows.placements) == dict(keeps_away.placements) == {"north": 0, "south": 2}
+    assert follows.removed["north"].code == "FarFromGroup"
+    assert keeps_away.removed["north"].code == "NearGroup"
+
+
+def test_knobs_come_from_the_binding_first_then_from_its_policy() -> None:
+    """As live: the annotation of the binding, else that of the policy that the binding names."""
+    named = {"propagationpolicy.karmada.io/name": "all"}
+    own = {"fairlead.io/divide": '{"ties": "ascending"}'}
+    policy = karmada("PropagationPolicy", "all", {}, {"fairlead.io/divide": '{"ties": "descending"}'})
+    found = fleet_of(
+        policy,
+        karmada("ResourceBinding", "a", bound("a"), named),
+        karmada("ResourceBinding", "b", bound("b"), named | own),
+        karmada("ResourceBinding", "c", bound("c")),
+    )
+    ties = [ask_of_binding(found, each).policy.ties for each in found.of(ResourceBinding)]
+    assert ties == [Ties.DESCENDING, Ties.ASCENDING, Ties.UID]

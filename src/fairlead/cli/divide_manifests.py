@@ -56,13 +56,13 @@ def asked_for(found: "Catalogue", source: str) -> list["DivisionAsk | InputError
 
 
 def _bindings(found: "Catalogue") -> list["DivisionAsk | InputError"]:
-    from fairlead.kube.codec.fleet import binding_ask
-    from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
+    from fairlead.kube.manifests.fleet import ask_of_binding
+    from fairlead.kube.objects.karmada import ResourceBinding
 
     asks: list[DivisionAsk | InputError] = []
     for binding in found.of(ResourceBinding):
         try:
-            asks.append(binding_ask(binding, found.of(KarmadaCluster)))
+            asks.append(ask_of_binding(found, binding))
         except InputError as error:
             asks.append(error)
     return asks

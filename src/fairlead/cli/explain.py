@@ -5,7 +5,7 @@ import asyncio
 import click
 
 from fairlead.cli.configured import config_option, plan_settings
-from fairlead.cli.live import cluster_options, collected
+from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import FORMATS, json_text, yaml_text
 
@@ -35,6 +35,7 @@ Examples:
 )
 @click.option("--cluster", is_flag=True, help="Explain the live cluster; a pod as the live scheduler sees it.")
 @cluster_options
+@member_option
 @config_option
 @click.option(
     "--why-not", default="", metavar="TARGET", help="Why it gets no (more) replicas on this node, cluster or NODE/DISK."
@@ -48,6 +49,7 @@ def command(
     cluster: bool,
     kubeconfig: str,
     context: str,
+    members: tuple[str, ...],
     config: str | None,
     why_not: str,
     output: str,
@@ -57,7 +59,7 @@ def command(
     Level by level: what was considered, what was refused and how often, what was kept, what was drawn with which odds,
     and what would have to change for another outcome.
     """
-    if not sources and not cluster:
+    if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     settings = plan_settings(config)
     if cluster and what.startswith("pod/") and not (sources or why_not):
@@ -67,7 +69,7 @@ def command(
     from fairlead.engine.plan import plan
     from fairlead.kube.manifests.records import explain_answer
 
-    live = collected(kubeconfig, context) if cluster else ()
+    live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else ()
     found, view = read(sources, strict=False, settings=settings, live=live)
     lines = explain_answer(found, plan(view), what, why_not)
     _print(lines, output)

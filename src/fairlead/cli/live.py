@@ -34,21 +34,48 @@ def pages_option(paths: str, port: int) -> Callable[..., Any]:
     return click.option("--pages", default=f"127.0.0.1:{port}", show_default=True, metavar="HOST:PORT", help=told)
 
 
-def collected(kubeconfig: str, context: str) -> "list[Manifest]":
-    """The objects of the cluster that a plan reads; what is being read is told on a terminal."""
+member_option = click.option(
+    "--member",
+    "members",
+    multiple=True,
+    metavar="NAME=FILE[@CONTEXT]",
+    help="Read this member cluster of the fleet too, by its kubeconfig (repeatable).",
+)
+
+
+def collected(kubeconfig: str, context: str, *, host: bool = True, members: tuple[str, ...] = ()) -> "list[Manifest]":
+    """The objects of the cluster that a plan reads, and those of the members; what is read is told on a terminal."""
     from fairlead.kube.config import load
     from fairlead.kube.manifests.collect import collect
     from fairlead.kube.wire.http import connect
 
-    def told(kind: str, count: int) -> None:
-        if sys.stderr.isatty() and count:
-            click.echo(f"read {count} {kind}", err=True)
+    async def read(name: str, file: str, own_context: str) -> "list[Manifest]":
+        def told(kind: str, count: int) -> None:
+            if sys.stderr.isatty() and count:
+                click.echo(f"read {count} {kind}" + (f" of {name}" if name else ""), err=True)
 
-    async def read() -> "list[Manifest]":
-        client = connect(load(kubeconfig_path=kubeconfig, context=context))
+        client = connect(load(kubeconfig_path=file, context=own_context))
         try:
-            return await collect(client, told)
+            return await collect(client, told, member=name)
         finally:
             await client.close()
 
-    return asyncio.run(read())
+    async def read_all() -> "list[Manifest]":
+        places = [("", kubeconfig, context)] if host else []
+        return [each for place in (*places, *_members(members, kubeconfig)) for each in await read(*place)]
+
+    return asyncio.run(read_all())
+
+
+def _members(given: tuple[str, ...], kubeconfig: str) -> list[tuple[str, str, str]]:
+    """Name, file and context of each member; without a file the context is one of the host's kubeconfig."""
+    found: dict[str, tuple[str, str, str]] = {}
+    for text in given:
+        name, told, where = text.partition("=")
+        file, _, context = where.partition("@")
+        if not (name and told and where):
+            raise click.UsageError(f"--member {text!r}: expected NAME=FILE, NAME=FILE@CONTEXT or NAME=@CONTEXT")
+        if name in found:
+            raise click.UsageError(f"--member {name}: given twice")
+        found[name] = (name, file or kubeconfig, context)
+    return list(found.values())

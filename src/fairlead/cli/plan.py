@@ -7,7 +7,7 @@ import click
 
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.given import exit_code
-from fairlead.cli.live import cluster_options, collected
+from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
@@ -37,6 +37,7 @@ Examples:
   fairlead plan -f examples/shop --drain west-od-1
   fairlead plan -f examples/shop --scale shop/web=50 --add-nodes 3 --like west-spot-1
   fairlead plan --cluster --context production
+  fairlead plan --cluster --context karmada --member north=north.config --member south=@south
   kubectl get nodes,pods,deployments -A -o yaml | fairlead plan -f -
 """,
 )
@@ -45,6 +46,7 @@ Examples:
 )
 @click.option("--cluster", is_flag=True, help="Plan the live cluster, with whatever -f adds.")
 @cluster_options
+@member_option
 @config_option
 @click.option("--drain", multiple=True, metavar="NODE", help="What if: empty this node (repeatable).")
 @click.option(
@@ -64,6 +66,7 @@ def command(
     cluster: bool,
     kubeconfig: str,
     context: str,
+    members: tuple[str, ...],
     config: str | None,
     drain: tuple[str, ...],
     lose: tuple[str, ...],
@@ -87,10 +90,10 @@ def command(
     from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
 
-    if not sources and not cluster:
+    if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     asked = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
-    live = collected(kubeconfig, context) if cluster else []
+    live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else []
     with progress() as on_progress:
         found, view = read(sources, strict=strict, live=live, settings=plan_settings(config), on_progress=on_progress)
         changed = apply(view, asked)

@@ -2,7 +2,7 @@
 
 import click
 
-from fairlead.cli.live import cluster_options, collected
+from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.output import json_text
 
 
@@ -17,10 +17,11 @@ Examples:
 """,
 )
 @cluster_options
-def command(kubeconfig: str, context: str) -> None:
+@member_option
+def command(kubeconfig: str, context: str, members: tuple[str, ...]) -> None:
     """Write every object that a plan reads, as one JSON list.
 
     Secrets and ConfigMaps are not read. Kinds that the server does not have are passed over.
     """
-    items = [manifest.value for manifest in collected(kubeconfig, context)]
+    items = [manifest.value for manifest in collected(kubeconfig, context, members=members)]
     click.echo(json_text({"apiVersion": "v1", "kind": "List", "items": items}))

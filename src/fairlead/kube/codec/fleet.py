@@ -24,6 +24,18 @@ from fairlead.model.amounts import exact
 from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule
 from fairlead.model.errors import InputError
 
+POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
+POLICY_NAME = "propagationpolicy.karmada.io/name"
+FLEET_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
+
+
+def policy_key(binding: ResourceBinding) -> tuple[str, str] | None:
+    """Namespace ('' for one of the whole fleet) and name of the policy that Karmada made the binding for."""
+    said = binding.metadata.annotations
+    if name := said.get(POLICY_NAME):
+        return said.get(POLICY_NAMESPACE, binding.metadata.namespace), name
+    return ("", said[FLEET_POLICY_NAME]) if said.get(FLEET_POLICY_NAME) else None
+
 
 def knobs_for(binding: ResourceBinding, of_policy: Knobs | None = None) -> Knobs:
     """The knobs of a binding: its own annotation comes before that of its policy."""

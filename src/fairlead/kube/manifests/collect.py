@@ -5,7 +5,7 @@ from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
-from fairlead.kube.manifests.catalogue import KINDS
+from fairlead.kube.manifests.catalogue import CLUSTER, KINDS
 from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.resources import ALL, Resource
 
@@ -16,10 +16,11 @@ async def collect(
     client: Client,
     progress: Callable[[str, int], None] = lambda kind, count: None,
     resources: Iterable[Resource[Any]] = ALL,
+    member: str = "",
 ) -> list[Manifest]:
     """The objects of every kind that the server has and may be read; kinds it does not serve are passed over.
 
-    `progress` is told each kind with its number of objects.
+    `progress` is told each kind with its number of objects. The objects of a `member` of a fleet carry its name.
     """
     found: list[Manifest] = []
     for resource in resources:
@@ -33,6 +34,8 @@ async def collect(
             raise
         for item in page.items:
             value = {"apiVersion": resource.api_version, "kind": resource.kind, **_plain(item)}
+            if member:
+                value["metadata"]["annotations"] = {**(value["metadata"].get("annotations") or {}), CLUSTER: member}
             found.append(Manifest(f"{resource.kind} {value['metadata'].get('name', '')}", value))
         progress(resource.kind, len(page.items))
     return found

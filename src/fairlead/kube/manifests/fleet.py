@@ -4,7 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.kube.codec.fleet import ask_of
+from fairlead.kube.codec.fleet import ask_of, binding_ask, knobs_for, policy_key
+from fairlead.kube.codec.groups import ALONE, GroupMembers, Neighbours, groups_of
 from fairlead.kube.codec.members import PlacementClaims, unreadable
 from fairlead.kube.codec.placement import affinity_of, knobs_of
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -38,6 +39,25 @@ def unreadable_clusters(found: Catalogue) -> list[InputError]:
     return [error for each in found.of(KarmadaCluster) if (error := unreadable(each)) is not None]
 
 
+def ask_of_binding(found: Catalogue, binding: ResourceBinding) -> DivisionAsk:
+    """The division a binding of the catalogue asks for, with the knobs of its policy and beside its groups."""
+    key = policy_key(binding)
+    policies = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PropagationPolicy)}
+    policy = policies.get(key) if key else None
+    knobs = knobs_of(policy.metadata.annotations, f"policy {policy.metadata.name}") if policy else None
+    return binding_ask(binding, found.of(KarmadaCluster), knobs, neighbours_in(found, binding))
+
+
+def neighbours_in(found: Catalogue, binding: ResourceBinding) -> Neighbours:
+    """Where the others of the binding's affinity groups are, by what the catalogue's bindings say."""
+    if not any(groups_of(binding)):
+        return ALONE
+    members = GroupMembers()
+    for each in found.of(ResourceBinding):
+        members.put(each)
+    return members.of(binding)
+
+
 def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     """The division of a workload that a policy of the catalogue selects; None where none does.
 
@@ -52,12 +72,13 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     uid = workload.uid or workload.title
     asked = DivideWorkload(name=workload.title, replicas=workload.replicas, uid=uid, tie_uid=workload.uid)
     try:
-        knobs = knobs_of(policy.metadata.annotations, who)
         binding = _bound(found, workload, policy)
+        knobs = knobs_for(binding, knobs_of(policy.metadata.annotations, who))
         claims = PlacementClaims(
             request=dict(workload.shape.request),
             evicting=frozenset(each.from_cluster for each in binding.spec.graceful_eviction_tasks),
             api=(binding.spec.resource.api_version, binding.spec.resource.kind),
+            neighbours=neighbours_in(found, binding),
         )
         return ask_of(asked, binding, clusters, claims, knobs, who)
     except InputError as error:

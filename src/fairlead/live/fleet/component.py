@@ -15,6 +15,7 @@ import msgspec
 import structlog
 
 from fairlead.kube.changes import Change, Key
+from fairlead.kube.codec.fleet import policy_key
 from fairlead.kube.codec.groups import GroupMembers, groups_of
 from fairlead.kube.codec.members import readable, unread_cluster, unreadable
 from fairlead.kube.codec.placement import ANNOTATION as KNOBS
@@ -50,9 +51,6 @@ BATCH = 1000
 """Bindings decided in a row before other tasks get their turn."""
 HELD = 60.0
 """Seconds for which our own write is believed over a watch that has not shown it yet."""
-POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
-POLICY_NAME = "propagationpolicy.karmada.io/name"
-FLEET_POLICY_NAME = "clusterpropagationpolicy.karmada.io/name"
 
 log = structlog.get_logger("fleet")
 
@@ -270,16 +268,9 @@ class Fleet(ElectedComponent):
 
     def _knobs(self, binding: ResourceBinding) -> Knobs | None:
         """What the policy of a binding says beyond Karmada's fields; `InputError` where it cannot be read."""
-        said = binding.metadata.annotations
-        name, fleet_wide = said.get(POLICY_NAME), said.get(FLEET_POLICY_NAME)
-        policy: Bare | None = None
-        if name:
-            policy = self._policies[0].objects.get((said.get(POLICY_NAMESPACE, binding.metadata.namespace), name))
-        elif fleet_wide:
-            policy = self._policies[1].objects.get(("", fleet_wide))
-        if policy is None:
-            return None
-        return knobs_of(policy.metadata.annotations, f"policy {name or fleet_wide}")
+        key = policy_key(binding)
+        policy = None if key is None else self._policies[0 if key[0] else 1].objects.get(key)
+        return None if policy is None or key is None else knobs_of(policy.metadata.annotations, f"policy {key[1]}")
 
     def _on_binding(self, change: Change[ResourceBinding]) -> None:
         meta = change.object.metadata
