@@ -104,6 +104,8 @@ class Runner:
     name: str
     process: subprocess.Popen[bytes]
     log: Path
+    began: float
+    """When its process was started, by the monotonic clock."""
 
     def pause(self, deadline: float, seconds: float = 0.0) -> None:
         """Wait a moment, or so many seconds if that is longer; an error where it has ended or time is up."""
@@ -139,10 +141,11 @@ def started(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Itera
 
 def _start(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Runner:
     log, port = plane.folder / "contestant.log", free_ports(1)[0]
+    command, began = who.command(plane, own, port), time.monotonic()
     with log.open("wb") as stream:
-        process = subprocess.Popen(who.command(plane, own, port), stdout=stream, stderr=stream)
+        process = subprocess.Popen(command, stdout=stream, stderr=stream)
     try:
-        runner = Runner(name=name, process=process, log=log)
+        runner = Runner(name=name, process=process, log=log, began=began)
         deadline = time.monotonic() + MOST_SECONDS
         while not (_ready(port) or _any_bound(plane.api)):
             runner.pause(deadline)

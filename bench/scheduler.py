@@ -1,19 +1,18 @@
-"""Pods per second, side by side: kube-scheduler, Fairlead, and a bare loop that only posts the same number of bindings.
+"""Pods per second, side by side: kube-scheduler, Fairlead, and a bare loop in Go that only posts bindings (`ceiling`).
 
 Each contestant gets a fresh API server and etcd, the same nodes and the same pods, which wait before it starts, and
-works under a ServiceAccount. Timed is from the moment it is ready (its caches are full) or binds its first pod,
-whichever is earlier, until no pod is left, so that deciding counts. `python -m bench.scheduler --full` runs the sizes
-of the claim in three quarters of an hour and writes the tables to docs/proof; `python -m bench scheduler` runs a small
-size.
+works under a ServiceAccount. Timed until no pod is left, so that deciding counts, twice: from the moment the contestant
+is ready (its caches are full) or binds its first pod, whichever is earlier, and from the start of its process.
+`python -m bench.scheduler --full` runs the sizes of the claim in three quarters of an hour and writes the tables to
+docs/proof; `python -m bench scheduler` runs a small size.
 """
 
 import argparse
-import asyncio
 import os
 import platform
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -24,11 +23,14 @@ from tools.controlplane import build
 from tools.controlplane.commands import Options
 from tools.controlplane.plane import ControlPlane
 
+from bench import ceiling
 from bench.contest import MOST_SECONDS, PODS, PROOF, Contestant, account, fairlead, kube, prove, started
 from bench.measure import Report
 
 WORKLOADS = 50
 IN_FLIGHT = 48
+EVENTS = 70
+"""Events of the bare loop: as many as Fairlead writes in the same time, one a workload and some for pods."""
 ZONE = "topology.kubernetes.io/zone"
 
 
@@ -41,6 +43,8 @@ class Round:
     constrained: bool
     contestants: tuple[str, ...]
     laps: int = 1
+    owned: bool = True
+    """Whether the pods belong to workloads, or are bare as those of CI runners and notebooks are."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,12 +54,14 @@ class Result:
     name: str
     bound: int
     pods_per_second: float
+    from_start: float
+    """Pods a second since its process was started."""
     cpu_seconds: float
     peak_mib: float
 
 
-def pod(number: int, scheduler: str, *, constrained: bool) -> dict[str, Any]:
-    """One pod of one of the workloads."""
+def pod(number: int, scheduler: str, *, constrained: bool, owned: bool = True) -> dict[str, Any]:
+    """One pod of one of the workloads; where they are not owned, it only looks like the others."""
     app = f"w{number % WORKLOADS}"
     spec: dict[str, Any] = {
         "schedulerName": scheduler,
@@ -74,24 +80,25 @@ def pod(number: int, scheduler: str, *, constrained: bool) -> dict[str, Any]:
             }
         ]
     owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": app, "uid": app, "controller": True}
-    meta = {"name": f"{app}-{number}", "labels": {"app": app}, "ownerReferences": [owner]}
+    meta: dict[str, Any] = {"name": f"{app}-{number}", "labels": {"app": app}}
+    if owned:
+        meta["ownerReferences"] = [owner]
     return {"apiVersion": "v1", "kind": "Pod", "metadata": meta, "spec": spec}
 
 
 @contextmanager
-def cluster(
-    pods: int, nodes: int, scheduler: str, *, constrained: bool, events: bool = True
-) -> Iterator[tuple[ControlPlane, Path]]:
+def cluster(size: Round, scheduler: str, *, events: bool = True) -> Iterator[tuple[ControlPlane, Path]]:
     """A fresh control plane with nodes and waiting pods, and the kubeconfig of a ServiceAccount."""
     with ControlPlane(Options(controller_manager=False, scheduler=False, kwok=False)) as plane:
-        plane.create_kwok_nodes(nodes, labels=lambda number: {ZONE: "abc"[number % 3]})
-        plane.api.create_many(PODS, [pod(number, scheduler, constrained=constrained) for number in range(pods)])
+        plane.create_kwok_nodes(size.nodes, labels=lambda number: {ZONE: "abc"[number % 3]})
+        kind = {"constrained": size.constrained, "owned": size.owned}
+        plane.api.create_many(PODS, [pod(number, scheduler, **kind) for number in range(size.pods)])
         yield plane, account(plane, events=events)
 
 
-def bare(plane: ControlPlane, own: Path, port: int) -> list[str]:
-    """The loop of `post_bindings`."""
-    return [sys.executable, "-m", "bench.scheduler", "--bare", str(own)]
+def bare(events: int) -> Callable[[ControlPlane, Path, int], list[str]]:
+    """The loop of `bench.ceiling`, with so many Events."""
+    return lambda plane, own, port: ceiling.command(own, in_flight=IN_FLIGHT, events=events)
 
 
 CONTESTANTS: dict[str, Contestant] = {
@@ -99,63 +106,51 @@ CONTESTANTS: dict[str, Contestant] = {
     "kube-scheduler, no events": Contestant(scheduler="default-scheduler", command=kube, events=False),
     "fairlead": Contestant(scheduler="fairlead", command=fairlead()),
     "fairlead, no events": Contestant(scheduler="fairlead", command=fairlead("--no-events"), events=False),
-    "bare loop": Contestant(scheduler="fairlead", command=bare, events=False),
+    "bare loop": Contestant(scheduler="fairlead", command=bare(0), events=False),
+    "bare loop with events": Contestant(scheduler="fairlead", command=bare(EVENTS)),
 }
 ALL = tuple(CONTESTANTS)
 SECOND = ("kube-scheduler", "fairlead")
-CLOSE = ("fairlead", "bare loop", "fairlead, no events")
+CLOSE = ("fairlead", "bare loop", "bare loop with events", "fairlead, no events")
 SMALL = (
     Round(pods=1000, nodes=200, constrained=False, contestants=ALL),
+    Round(pods=1000, nodes=200, constrained=False, contestants=CLOSE, owned=False),
     Round(pods=1000, nodes=200, constrained=True, contestants=SECOND),
 )
 FULL = (
     Round(pods=5000, nodes=1000, constrained=False, contestants=ALL, laps=5),
     Round(pods=10000, nodes=5000, constrained=False, contestants=ALL, laps=3),
     Round(pods=10000, nodes=5000, constrained=False, contestants=CLOSE, laps=5),
+    Round(pods=5000, nodes=1000, constrained=False, contestants=CLOSE, laps=3, owned=False),
     Round(pods=5000, nodes=1000, constrained=True, contestants=SECOND),
 )
 
 
-def race(name: str, pods: int, nodes: int, *, constrained: bool) -> Result:
+def race(name: str, size: Round) -> Result:
     """One contestant on a fresh server."""
     who = CONTESTANTS[name]
     with (
-        cluster(pods, nodes, who.scheduler, constrained=constrained, events=who.events) as (plane, own),
+        cluster(size, who.scheduler, events=who.events) as (plane, own),
         started(name, who, plane, own) as runner,
     ):
         start = time.monotonic()
         while (left := _unbound(plane)) and time.monotonic() < start + MOST_SECONDS:
             runner.pause(start + 2 * MOST_SECONDS, left / 2000)
-        seconds = time.monotonic() - start
-        bound = pods - left
+        end, bound = time.monotonic(), size.pods - left
         cpu, peak = runner.cost()
-    return Result(name=name, bound=bound, pods_per_second=bound / seconds, cpu_seconds=cpu, peak_mib=peak)
+    return Result(
+        name=name,
+        bound=bound,
+        pods_per_second=bound / (end - start),
+        from_start=bound / (end - runner.began),
+        cpu_seconds=cpu,
+        peak_mib=peak,
+    )
 
 
 def _unbound(plane: ControlPlane) -> int:
     """Pods without a node. All of them come with the answer, so ask seldom while there are many."""
     return len(plane.api.items(PODS, fieldSelector="spec.nodeName=", resourceVersion="0"))
-
-
-async def post_bindings(kubeconfig: str) -> None:
-    """List the waiting pods and the nodes, and post a binding for each, round the nodes; then stay to be measured."""
-    from fairlead.kube.config import load
-    from fairlead.kube.objects.meta import Bare
-    from fairlead.kube.resources import NODES
-    from fairlead.kube.resources import PODS as PODS_RESOURCE
-    from fairlead.kube.wire.http import connect
-
-    client = connect(load(kubeconfig_path=kubeconfig))
-    nodes = [each.metadata.name for each in (await client.list(NODES.of(Bare))).items]
-    pods = [each.metadata for each in (await client.list(PODS_RESOURCE.of(Bare))).items]
-    work = iter(enumerate(pods))
-
-    async def turn() -> None:
-        for number, meta in work:
-            await client.bind(meta.namespace, meta.name, nodes[number % len(nodes)], uid=meta.uid)
-
-    await asyncio.gather(*(turn() for _ in range(IN_FLIGHT)))
-    await asyncio.Event().wait()
 
 
 def compare(report: Report, rounds: tuple[Round, ...]) -> None:
@@ -167,30 +162,35 @@ def compare(report: Report, rounds: tuple[Round, ...]) -> None:
         laps = []
         for lap in range(each.laps):
             order = each.contestants[:: -1 if lap % 2 else 1]
-            results = {name: race(name, each.pods, each.nodes, constrained=each.constrained) for name in order}
-            laps.append(results)
-        kind = "node affinity and topology spread" if each.constrained else "plain"
+            laps.append({name: race(name, each) for name in order})
+        kind = "node affinity and topology spread" if each.constrained else "plain" if each.owned else "bare pods"
         of = f", {each.laps} laps" if each.laps > 1 else ""
         report.table(f"{each.pods} pods on {each.nodes} nodes, {kind}{of}", HEADERS, _rows(each.contestants, laps))
 
 
-HEADERS = ["contestant", "bound", "pods/s", "against kube-scheduler", "against bare loop", "CPU s", "peak MiB"]
+HEADERS = [
+    *("contestant", "bound", "pods/s", "from start", "against kube-scheduler", "against bare loop", "from start"),
+    *("CPU s", "peak MiB"),
+]
 
 
 def _rows(contestants: tuple[str, ...], laps: list[dict[str, Result]]) -> list[list[str]]:
-    """Each beside kube-scheduler with Events where it may write them itself, else beside the one without; and beside
-    the bare loop; where they ran. Medians of the laps, and how far ratios of one lap went apart."""
+    """Each beside kube-scheduler and the bare loop with Events where it may write them itself, else beside those
+    without, where they ran. Medians of the laps, and how far ratios of one lap went apart."""
     rows = []
     for name in contestants:
         quiet = not CONTESTANTS[name].events and "kube-scheduler, no events" in contestants
         slow = "kube-scheduler, no events" if quiet else "kube-scheduler"
+        loop = "bare loop with events" if CONTESTANTS[name].events else "bare loop"
         own = [lap[name] for lap in laps]
         rows.append(
             [
                 name,
                 str(min(each.bound for each in own)),
                 f"{median(each.pods_per_second for each in own):.0f}",
-                *(_ratios(laps, name, other) if other in contestants else "" for other in (slow, "bare loop")),
+                f"{median(each.from_start for each in own):.0f}",
+                *(_ratios(laps, name, other) if other in contestants else "" for other in (slow, loop)),
+                _ratios(laps, name, loop, from_start=True) if loop in contestants else "",
                 f"{median(each.cpu_seconds for each in own):.1f}",
                 f"{median(each.peak_mib for each in own):.0f}",
             ]
@@ -198,8 +198,11 @@ def _rows(contestants: tuple[str, ...], laps: list[dict[str, Result]]) -> list[l
     return rows
 
 
-def _ratios(laps: list[dict[str, Result]], name: str, other: str) -> str:
-    found = [lap[name].pods_per_second / lap[other].pods_per_second for lap in laps]
+def _ratios(laps: list[dict[str, Result]], name: str, other: str, *, from_start: bool = False) -> str:
+    def speed(result: Result) -> float:
+        return result.from_start if from_start else result.pods_per_second
+
+    found = [speed(lap[name]) / speed(lap[other]) for lap in laps]
     apart = f" ({min(found):.2f}–{max(found):.2f})" if len(found) > 1 and name != other else ""
     return f"{median(found):.2f}×{apart}"
 
@@ -213,11 +216,12 @@ _INTRODUCTION = f"""# The live scheduler beside kube-scheduler
 
 Written by `python -m bench.scheduler --full`. Every contestant had a fresh API server and etcd on the same machine
 ({os.cpu_count()} cores, {platform.machine()}), the same pods of {WORKLOADS} workloads waiting, a ServiceAccount, and no
-limits on its client. Timed is from being ready to the last binding. kube-scheduler writes an Event for every pod;
-Fairlead one for every workload and, at a bounded rate, for pods. Without Events means that the right to write them is
-missing. The bare loop lists pods and nodes and posts the same number of bindings, {IN_FLIGHT} at a time. Of several
-laps the median is shown, ratios are taken within a lap, and every other lap runs in the opposite order: the speed of a
-shared machine varies from minute to minute.
+limits on its client. Timed is to the last binding, from being ready and from the start of the process. kube-scheduler
+writes an Event for every pod; Fairlead one for every workload and, at a bounded rate, for pods. Without Events means
+that the right to write them is missing. The bare loop (Go, standard library) lists pods and nodes and posts the same
+number of bindings, {IN_FLIGHT} at a time, and {EVENTS} Events where it has any. Of several laps the median is shown,
+ratios are taken within a lap, and every other lap runs in the opposite order: the speed of a shared machine varies from
+minute to minute.
 """
 
 
@@ -227,14 +231,8 @@ def main() -> None:
     parser.add_argument("--full", action="store_true", help="the sizes of the claim, written to docs/proof")
     parser.add_argument("--pods", type=int, help="pods, instead of a known size")
     parser.add_argument("--nodes", type=int, default=200, help="nodes, with --pods")
-    parser.add_argument("--bare", metavar="KUBECONFIG", help="be the bare loop")
     parser.add_argument("--write", metavar="FILE", help="write the tables as a page, too")
     options = parser.parse_args()
-    if options.bare:
-        import uvloop
-
-        uvloop.run(post_bindings(options.bare))
-        return
     rounds = FULL if options.full else SMALL
     if options.pods:
         rounds = tuple(replace(each, pods=options.pods, nodes=options.nodes) for each in SMALL)

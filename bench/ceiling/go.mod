@@ -1,0 +1,3 @@
+module fairlead/bench/ceiling
+
+go 1.24
