@@ -5,11 +5,12 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.stamp
+OLDEST := v1.33.13
 RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof oldest proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -64,6 +65,10 @@ proof: setup ## random examples of all properties (SEED=), then full sizes; writ
 	@seed=$(or $(SEED),$$(date +%s)); echo "proof: random examples, SEED=$$seed"; \
 	  FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m "hypothesis and not cluster and not proof" -n 2 --dist worksteal --timeout=3600 --hypothesis-seed=$$seed
 	@FAIRLEAD_HYPOTHESIS=proof $(BIN)/pytest -m proof -p no:xdist
+	@$(MAKE) --no-print-directory oldest
+
+oldest: setup ## the tests on a real API server, on the oldest Kubernetes that is expected to work (KUBERNETES=)
+	@FAIRLEAD_KUBERNETES=$(or $(KUBERNETES),$(OLDEST)) $(BIN)/pytest tests/cluster -m "cluster and not proof" -p no:xdist
 
 proof-fleet: setup ## three member clusters in trouble, MINUTES=60: nothing is deleted that was asked for; writes docs/proof/
 	@MINUTES=$(or $(MINUTES),60) $(BIN)/pytest -m proof -p no:xdist -s tests/cluster/test_fleet_members_proof.py
@@ -99,8 +104,8 @@ manifests: setup ## the schema of the chart's values and the kustomize folders, 
 bench: setup ## speeds as ratios, measured side by side in one run
 	@$(BIN)/python -m bench
 
-cluster: setup ## a real control plane on loopback with KWOK nodes (NODES=10)
-	@exec $(BIN)/python -m tools.controlplane.up $(if $(NODES),--nodes $(NODES))
+cluster: setup ## a real control plane on loopback with KWOK nodes (NODES=10, KUBERNETES=v1.34.4)
+	@FAIRLEAD_KUBERNETES=$(KUBERNETES) exec $(BIN)/python -m tools.controlplane.up $(if $(NODES),--nodes $(NODES))
 
 docs: setup ## check that every documented command runs and every reason is documented
 	@$(BIN)/pytest -q tests/arch tests/docs

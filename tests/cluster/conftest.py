@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Protocol, Unpack
 
 import pytest
-from tools.controlplane import build
+from tools.controlplane import another, build
 from tools.controlplane.api import Api, ApiError
 from tools.controlplane.nodes import NodeShape, create_kwok_nodes
 from tools.controlplane.plane import ControlPlane
@@ -55,7 +55,7 @@ def pytest_collection_finish(session: pytest.Session) -> None:
     assert capture is not None
     with capture.global_and_fixture_disabled():
         try:
-            for kit in (build.CONTROL_PLANE, oracle_build.KIT):
+            for kit in (another.chosen(print), oracle_build.KIT):
                 if not build.obstacle(kit):
                     build.ensure(lambda line: print(line, flush=True), kit)
         except build.BuildError as error:

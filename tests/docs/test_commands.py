@@ -105,7 +105,7 @@ def test_command_for_a_cluster_exists(place: str, block: str) -> None:
     """Commands that need a cluster are at least spelled as they are."""
     for line in block.replace("\\\n", " ").splitlines():
         words = shlex.split(line, comments=True)
-        if "fairlead" not in words:
+        if "fairlead" not in words or words[0] == "helm":  # the name of a release, not a command of ours
             continue
         words = words[words.index("fairlead") + 1 :]
         if not words or words[0] in ("--version", "--help", "-V", "-h"):

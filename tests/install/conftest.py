@@ -3,6 +3,12 @@
 from pathlib import Path
 
 import pytest
+from tools.helm import build as helm_build
+
+from tests.cluster.conftest import api, control_plane, kubeconfig, kwok_nodes, namespace
+from tests.install.helms import Helm
+
+__all__ = ["api", "control_plane", "kubeconfig", "kwok_nodes", "namespace"]
 
 HERE = Path(__file__).parent
 
@@ -13,3 +19,18 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if HERE in item.path.parents:
             item.add_marker(pytest.mark.install)
+
+
+@pytest.fixture(scope="session", params=[3, 4], ids=["helm3", "helm4"])
+def helm_program(request: pytest.FixtureRequest) -> Path:
+    """Helm, in both major versions."""
+    reason = helm_build.obstacle(request.param)
+    if reason:
+        pytest.skip(reason)
+    return helm_build.program(request.param)
+
+
+@pytest.fixture
+def helm(helm_program: Path, kubeconfig: Path, tmp_path: Path) -> Helm:
+    """Helm as an administrator of the control plane."""
+    return Helm(program=helm_program, kubeconfig=kubeconfig, home=tmp_path)

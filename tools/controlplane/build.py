@@ -61,6 +61,7 @@ class Kit:
     """Programs that are built and cached together.
 
     `sources` are the files under `home` that decide what is built; `folder` is the kit's place in the cache.
+    `kubernetes` is the version that the servers report about themselves; empty: the pinned one.
     """
 
     name: str
@@ -69,6 +70,7 @@ class Kit:
     sources: tuple[str, ...]
     binaries: tuple[Binary, ...]
     flags: str = GO_FLAGS
+    kubernetes: str = ""
 
 
 CONTROL_PLANE = Kit(name="control plane", folder="controlplane", home=HERE, sources=SOURCES, binaries=BINARIES)
@@ -92,9 +94,9 @@ def versions() -> dict[str, str]:
     }
 
 
-def link_flags() -> str:
+def link_flags(kit: Kit = CONTROL_PLANE) -> str:
     """Linker flags: no symbol tables, and the version that the servers report about themselves."""
-    version = pinned("k8s.io/kubernetes")
+    version = kit.kubernetes or pinned("k8s.io/kubernetes")
     major, minor = version.removeprefix("v").split(".")[:2]
     facts = {"gitVersion": version, "gitMajor": major, "gitMinor": minor, "gitTreeState": "clean"}
     marks = [f"-X {package}.{name}={value}" for package in VERSION_PACKAGES for name, value in facts.items()]
@@ -106,7 +108,7 @@ def cache_key(kit: Kit = CONTROL_PLANE) -> str:
     digest = hashlib.sha256()
     for source in kit.sources:
         digest.update(f"{source}\0".encode() + (kit.home / source).read_bytes() + b"\0")
-    digest.update(f"{kit.binaries}{kit.flags}{link_flags()}{sys.platform}{platform.machine()}".encode())
+    digest.update(f"{kit.binaries}{kit.flags}{link_flags(kit)}{sys.platform}{platform.machine()}".encode())
     return digest.hexdigest()[:16]
 
 
@@ -162,8 +164,7 @@ def _build(kit: Kit, say: Say) -> Path:
     for stale in root.glob(f".{key}-*"):
         shutil.rmtree(stale, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
-    facts = ", ".join(f"{name} {version}" for name, version in versions().items())
-    say(f"{kit.name}: building with {facts}; once per version, up to ten minutes on two cores")
+    say(f"{kit.name}: building {', '.join(each.name for each in kit.binaries)}; once per version, it takes minutes")
     begin = time.monotonic()
     try:
         for number, binary in enumerate(kit.binaries, start=1):
@@ -180,7 +181,7 @@ def _build(kit: Kit, say: Say) -> Path:
 def _compile(kit: Kit, binary: Binary, folder: Path, label: str, say: Say) -> None:
     """Run `go build` for one binary, telling every ten seconds how far it is."""
     target = str(folder / binary.name)
-    command = ["nice", "go", "build", "-v", f"-ldflags={link_flags()}", "-o", target, binary.package]
+    command = ["nice", "go", "build", "-v", f"-ldflags={link_flags(kit)}", "-o", target, binary.package]
     begin = said = time.monotonic()
     packages, tail = 0, [""] * 20
     say(f"{kit.name}: {label}")

@@ -22,7 +22,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self, Unpack
 
-from tools.controlplane import build, commands
+from tools.controlplane import another, build, commands
 from tools.controlplane.access import Access, service_account_token
 from tools.controlplane.api import Api, ApiError, Object
 from tools.controlplane.commands import Layout, Options, Ports
@@ -41,6 +41,15 @@ START_ATTEMPTS = 3
 # Seconds that are never needed on an idle machine; a busy one takes its time.
 READY_SECONDS = 120.0
 STOP_SECONDS = 60.0
+
+
+def _built() -> Path:
+    """The programs of the version that is asked for, built if they never were."""
+
+    def say(line: str) -> None:
+        print(line, file=sys.stderr, flush=True)
+
+    return build.ensure(say, another.chosen(say))
 
 
 class ControlPlane:
@@ -64,7 +73,7 @@ class ControlPlane:
 
     def start(self) -> Self:
         """Build the binaries if needed, start every part and wait until all are ready."""
-        binaries = self._binaries or build.ensure(lambda line: print(line, file=sys.stderr, flush=True))
+        binaries = self._binaries or _built()
         for _ in range(START_ATTEMPTS - 1):
             with contextlib.suppress(PortTakenError):
                 return self._start(binaries)

@@ -9,6 +9,7 @@ import signal
 import sys
 import time
 
+from tools.controlplane.another import VARIABLE
 from tools.controlplane.api import ApiError
 from tools.controlplane.build import BuildError, versions
 from tools.controlplane.commands import Options
@@ -99,8 +100,9 @@ def _create_nodes(plane: ControlPlane, arguments: argparse.Namespace) -> None:
 
 def _announce(plane: ControlPlane, arguments: argparse.Namespace, seconds: float) -> None:
     scheduler = "no scheduler" if arguments.no_scheduler else "stock kube-scheduler"
+    version = os.environ.get(VARIABLE) or versions()["kubernetes"]
     print(
-        f"control plane: Kubernetes {versions()['kubernetes']} with {arguments.nodes} nodes and {scheduler}, "
+        f"control plane: Kubernetes {version} with {arguments.nodes} nodes and {scheduler}, "
         f"up in {seconds:.1f} s\n\n"
         f"  export KUBECONFIG={shlex.quote(str(plane.kubeconfig))}\n\n"
         f"logs: {plane.logs}\n"

@@ -26,6 +26,8 @@ ROOT = LOCK.parent
 CONTEXT = ROOT / "build" / "image"
 NAME = "localhost/fairlead"
 DEBIAN = "bookworm"
+INCLUDED = ("python3", "ca-certificates", "libstdc++6")
+"""Packages of the base; the last is what NumPy loads."""
 BASE = f"localhost/fairlead-base:{DEBIAN}"
 ENGINES = {
     "buildah": ["buildah", "bud", "--isolation", "chroot"],
@@ -81,7 +83,7 @@ def ensure_base(chosen: str) -> str:
     print(f"image: making the base {BASE} of Debian's packages, once, about a minute", file=sys.stderr)
     with tempfile.TemporaryDirectory() as folder:
         archive = str(Path(folder) / "base.tar")
-        run("mmdebstrap", "--variant=essential", "--include=python3,ca-certificates", DEBIAN, archive)
+        run("mmdebstrap", "--variant=essential", f"--include={','.join(INCLUDED)}", DEBIAN, archive)
         run(store(), "import", archive, BASE)
     return BASE
 

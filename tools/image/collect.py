@@ -78,9 +78,19 @@ def closure(files: Iterable[Path]) -> set[Path]:
     """The shared libraries that these files load, directly or not, under the names by which they are loaded."""
     files = list(files)
     found = subprocess.run(["ldd", *map(str, files)], capture_output=True, text=True, check=False).stdout
+    lacking = sorted(
+        {line.split()[0] for line in found.splitlines() if line.endswith("=> not found")} - _bundled(files)
+    )
+    if lacking:
+        sys.exit(f"the base lacks libraries that the packages load: {', '.join(lacking)}")
     libraries = {Path(word) for line in found.splitlines() for word in line.split() if word.startswith("/")}
     own = [each for each in files if each.name in RESOLVERS]
     return {each for each in [*libraries, *own] if each.exists() and not each.is_relative_to(OURS)}
+
+
+def _bundled(files: Iterable[Path]) -> set[str]:
+    """Libraries that packages bring along: they are found by the package, not by the loader's own search."""
+    return {each.name for each in files if each.is_relative_to(OURS)}
 
 
 def copy(file: Path, image: Path) -> None:

@@ -310,6 +310,10 @@ class Client:
         found = decode(answer.body, ServedGroups, "GET /apis")
         return {each.group_version for group in found.groups for each in group.versions}
 
+    async def versions_of(self, group: str) -> tuple[str, ...]:
+        """The versions in which the server has anything of a group, as `group/version`."""
+        return tuple(sorted(each for each in await self._versions() if each.startswith(f"{group}/")))
+
     async def version(self) -> Version:
         answer = await self.call("GET", "/version", repeatable=True)
         return decode(answer.body, Version, "GET /version")

@@ -11,6 +11,7 @@
 The original exception, where there is one, is chained as `__cause__`.
 """
 
+import re
 from typing import Any
 
 import msgspec
@@ -72,7 +73,7 @@ class ApiError(KubeError):
         retry_after: float | None = None,
         causes: tuple[str, ...] = (),
     ) -> None:
-        super().__init__(f"{status} {reason}: {message}")
+        super().__init__(f"{status} {reason}: {message}{_rule_to_add(status, message)}")
         self.status = status
         self.reason = reason
         self.message = message
@@ -113,6 +114,23 @@ class ApiError(KubeError):
     @property
     def server_side(self) -> bool:
         return self.status >= 500
+
+
+_FORBIDDEN = re.compile(
+    r'cannot (?P<verb>\w+) resource "(?P<resource>[^"]+)" in API group "(?P<group>[^"]*)"'
+    r'(?: in the namespace "(?P<namespace>[^"]+)")?'
+)
+"""How the API server words a right that is missing."""
+
+
+def _rule_to_add(status: int, message: str) -> str:
+    """The rule that a role lacks, ready to be put into it; nothing for other errors."""
+    found = _FORBIDDEN.search(message) if status == 403 else None
+    if found is None:
+        return ""
+    kind = f"a Role in {found['namespace']}" if found["namespace"] else "a ClusterRole"
+    group, resource, verb = found["group"], found["resource"], found["verb"]
+    return f'; {kind} needs the rule {{apiGroups: ["{group}"], resources: [{resource}], verbs: [{verb}]}}'
 
 
 class StatusCause(msgspec.Struct):

@@ -147,7 +147,7 @@ class Reflector(Generic[Obj]):
         self.trouble = error
         status = error.status if isinstance(error, ApiError) else 0
         if status == 404 and await self._unserved():
-            return self._absent()
+            return self._absent(await self._instead())
         if status == 410:
             return self._relist()
         self._failures += 1
@@ -177,10 +177,18 @@ class Reflector(Generic[Obj]):
             log.info("%s: discovery does not answer: %s", self.resource.label, error)
             return False
 
-    def _absent(self) -> float:
+    async def _instead(self) -> str:
+        """Which versions of the group the server has, for people whose definitions are of another version."""
+        try:
+            others = await self._client.versions_of(self.resource.group)
+        except KubeError:
+            return ""
+        return f" in {self.resource.api_version}; the server has {', '.join(others)}" if others else ""
+
+    def _absent(self, instead: str) -> float:
         """The resource is not served: whatever was known of it is no more."""
         if self.served or not self.synced.is_set():
-            log.info("%s are not served", self.resource.label)
+            log.info("%s are not served%s", self.resource.label, instead)
         self.served = False
         self._well()
         self.version = ""

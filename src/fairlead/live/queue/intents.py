@@ -27,6 +27,9 @@ from fairlead.model.errors import InputError
 from fairlead.text.mistakes import words
 
 IN_FLIGHT = 8
+VERSION = 1
+"""Of the form of an intent. Those of 0.1 have none, and are of this one; a newer one is not guessed at
+(docs/compatibility.md)."""
 PAUSE = 2.0
 """Seconds before the server is asked again to forget an intent."""
 RESOURCES: Mapping[JobSource, Resource[Any]] = {JobSource.GROUP: POD_GROUPS, JobSource.NATIVE: NATIVE_POD_GROUPS}
@@ -40,6 +43,7 @@ class _Intent(msgspec.Struct, frozen=True):
     at: float
     prefix: str
     nodes: dict[str, list[str]]
+    version: int = VERSION
 
 
 def written(places: Mapping[PodKey, str], at: float) -> str:
@@ -68,6 +72,11 @@ def promised(job: JobKey, namespace: str, text: str, seen: float) -> Promise:
         intent = msgspec.json.decode(text, type=_Intent)
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
         raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {words(error)[0]}") from None
+    if intent.version > VERSION:
+        raise InputError(
+            f"annotation {INTENT}",
+            f"is of version {intent.version}, this scheduler reads up to {VERSION}",
+        )
     places: Mapping[PodKey, str] = {
         PodKey((namespace, intent.prefix + name)): node for node, names in intent.nodes.items() for name in names
     }

@@ -3,9 +3,8 @@
 What `room` has found is kept until the next question, so that the `take` that follows costs nothing.
 """
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
 
 import numpy as np
 
@@ -54,8 +53,6 @@ class NodeFits:
         self._alike: dict[ClaimDemand, Mapping[Reason, Bool]] = {}
         self._refused: dict[tuple[Shape, int], tuple[Rejection, ...]] = {}
         """What nodes say by shape and filters, while nothing is placed or taken away."""
-        self._real: Bool = np.array([bool(name) for name in view.nodes.names], dtype=np.bool_)
-        """Rows that are nodes."""
         self._kept: dict[int, Int] = {}
         self._mark = 0
 
@@ -129,7 +126,7 @@ class NodeFits:
         if pod is None:
             return ()
         filters = self._filters(role, pod)
-        asked = self._plain(pod.shape), id(filters)
+        asked = pod.shape, id(filters)
         if asked not in self._refused:
             self._refused[asked] = self._refusals(pod.shape, filters)
         return self._refused[asked]
@@ -137,22 +134,9 @@ class NodeFits:
     def _refusals(self, shape: Shape, filters: Mapping[Reason, Bool]) -> tuple[Rejection, ...]:
         ground = self.ground
         codes = Constraints(ground.state, shape, ground.population, filters).codes()
-        there = self._real
         names = self._site.view.nodes.names
+        there = np.array([bool(name) for name in names], dtype=np.bool_)
         return rejections(np.where(there, codes, 0).astype(np.uint8), names) if codes[there].all() else ()
-
-    def kind(self, role: int) -> Hashable:
-        """See `Kinds`."""
-        pod = self._likes[role]
-        if pod is None or pod.alone or role in self._asleep:
-            return role
-        return self._plain(pod.shape)
-
-    def _plain(self, shape: Shape) -> Shape:
-        """The shape without its labels where nobody looks at them: gangs that differ in nothing else are alike."""
-        if shape.spread or shape.near or shape.far or self.ground.population.wary:
-            return shape
-        return _unlabelled(shape)
 
     def ever(self, role: int) -> bool:
         """See `Emptied`. What others do there is left out, and so are the wishes about them."""
@@ -240,9 +224,3 @@ class NodeFits:
         if asked not in self._alike:
             self._alike[asked] = reach(self._site.view.nodes, demand).passing
         return self._alike[asked]
-
-
-@lru_cache(maxsize=65_536)
-def _unlabelled(shape: Shape) -> Shape:
-    """The shape without its labels; kept from turn to turn, for its hash takes longest."""
-    return replace(shape, labels=())
