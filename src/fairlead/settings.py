@@ -3,6 +3,7 @@
 Each component has a section of its own; a file names only what differs from the defaults.
 """
 
+import copy
 from typing import Annotated, Any, Literal, TypeVar
 
 import msgspec
@@ -15,9 +16,12 @@ from fairlead.model.errors import InputError
 from fairlead.model.selectors import Operator, Requirement, Toleration
 from fairlead.model.tiers import Tiers
 from fairlead.text.documents import documents, strict
+from fairlead.text.lines import lines_of, steps_of
+from fairlead.text.mistakes import unknown_field
 
 API_VERSION = "fairlead.io/v1alpha1"
 KIND = "Configuration"
+MOST_MISTAKES = 100
 S = TypeVar("S", bound="Section")
 
 
@@ -267,6 +271,43 @@ def read_configuration(raw: bytes, source: str) -> Configuration:
     """The configuration in a text of JSON or YAML; `InputError` tells the place of a mistake."""
     place, value = _only(raw, source)
     return _section(place, value, Configuration)
+
+
+def mistakes(raw: bytes, source: str) -> list[InputError]:
+    """Every mistake of a configuration, each with its line, in the order of the text; none where it is valid."""
+    place, value = _only(raw, source)
+    found: list[InputError] = []
+    while isinstance(value, dict) and len(found) < MOST_MISTAKES:
+        try:
+            strict(value, Configuration)
+            break
+        except InputError as error:
+            found.append(error)
+            value = _without(value, error)
+    else:
+        return found or [InputError(place, f"is not a mapping; expected a {KIND} of {API_VERSION}")]
+    lines = lines_of(raw)
+    told = [InputError(f"{source}:{lines.at(each.path, each.message)}: {each.path}", each.message) for each in found]
+    return sorted(told, key=lambda each: int(each.path[len(source) + 1 :].partition(":")[0]))
+
+
+def _without(value: dict[str, Any], error: InputError) -> Any:
+    """The configuration without what the error is about; None where that is the whole."""
+    steps = steps_of(error.path)
+    if unknown := unknown_field(error.message):
+        steps = (*steps, unknown)
+    required = {"apiVersion": API_VERSION, "kind": KIND}
+    if not steps:
+        return {**required, **value} if not required.keys() <= value.keys() else None
+    kept: Any = copy.deepcopy(value)
+    inner = kept
+    for step in steps[:-1]:
+        inner = inner[step]
+    if len(steps) == 1 and steps[0] in required:
+        inner[steps[0]] = required[str(steps[0])]
+    else:
+        del inner[steps[-1]]
+    return kept
 
 
 def read_tier(raw: bytes, source: str) -> TierSettings:

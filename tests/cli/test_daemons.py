@@ -87,7 +87,7 @@ def test_daemons_go_where_they_match(tmp_path: Path) -> None:
     here = Folder(tmp_path, *nodes, plain, chosen)
     assert here.placed() == {"shop/cni": {"n1": 1, "n2": 1}, "shop/own": {"n3": 1}}
     assert here.waits() == 1
-    assert "1 of 3 found no node: 1 nodes InsufficientRoom" in here.run("plan", "-o", "table").stdout
+    assert "1 of 3 found no node: 1 node InsufficientRoom" in here.run("plan", "-o", "table").stdout
     assert "InsufficientRoom" in here.run("explain", "shop/cni").stdout
 
 

@@ -21,7 +21,7 @@ PAIR = cluster({"A": {"a": 900 * GIB}, "B": {"b": 600 * GIB, "c": 20 * GIB}}, zo
 def test_every_candidate_has_its_score_before_and_after() -> None:
     """The chosen one first, then the others; what is too small is refused by name."""
     told = lines(place(PAIR, 100 * GIB))
-    assert told[0] == "1 of 1 storage replicas placed so that usable space stays even, nodes first."
+    assert told[0] == "1 of 1 storage replica placed so that usable space stays even, nodes first."
     assert told[1] == "A replica of v goes to A/a (usable 900Gi before, 800Gi in the end)."
     assert "  node A: 0.2535, usable 900Gi → 800Gi, chosen." in told
     assert "  node B: 0.5352, usable 620Gi → 520Gi." in told

@@ -96,7 +96,7 @@ def test_on_demand_that_is_full_leaves_the_required_ones_waiting() -> None:
     assert path.unplaced == 2
     (finding,) = path.findings
     assert finding.code == "NoNodeFits"
-    assert finding.sentence == "2 of 4 found no node: 1 nodes InsufficientRoom, 1 nodes NodeNotSelected"
+    assert finding.sentence == "2 of 4 found no node: 1 node InsufficientRoom (1 cpu short), 1 node NodeNotSelected"
 
 
 RUNNING = {
@@ -144,7 +144,7 @@ def test_a_gang_blocked_by_fragments_is_undone() -> None:
     here = site(nodes(s1=3, s2=3))
     got = planned(here, shop("gang", 3, cpu=2, kind="Job", least_together=3, priority=1), shop("web", 6))
     gang, web = sorted(got.paths, key=lambda path: path.workload.name)
-    assert gang.findings[-1].reason is reasons.GANG_DOES_NOT_FIT
+    assert gang.findings[-1].reason == reasons.GANG_DOES_NOT_FIT
     assert gang.findings[-1].details["placeable"] == 2
     assert placed(web, here) == {"": {"s1": 3, "s2": 3}}
     assert got.after.used[:, 0].tolist() == [3 * CPU, 3 * CPU]

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairlead.cli.given import catalogue_of, exit_code, given
-from fairlead.cli.output import output_option
+from fairlead.cli.output import many, output_option
 from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.errors import InputError
 
@@ -114,7 +114,7 @@ def picture(screen: "Console", problem: Any, decision: "Balance | Rebalance") ->
 
 def _placements(screen: "Console", decision: "Balance") -> None:
     asked = sum(outcome.volume.replicas for outcome in decision.outcomes)
-    screen.print(f"[bold]{len(decision.placed)}[/bold] of {asked} storage replicas placed")
+    screen.print(f"[bold]{len(decision.placed)}[/bold] of {many(asked, 'storage replica')} placed")
     for each in decision.placed[:MOST_ROWS]:
         name = each.replica or each.reuses or each.volume or "replica"
         again = " (serves again)" if each.reuses else ""

@@ -3,6 +3,7 @@
 import click
 
 from fairlead.cli import verb
+from fairlead.cli.given import told
 from fairlead.cli.output import json_text, yaml_text
 
 
@@ -30,13 +31,18 @@ Examples:
 @verb.file_option("A configuration in JSON or YAML")
 @click.option("-o", "--output", type=click.Choice(["json", "yaml"]), help="Print it whole, defaults filled in.")
 def check(sources: tuple[str, ...], output: str | None) -> None:
-    """Read a configuration as the components do; a mistake is told with its place and the exit code is 2."""
+    """Read a configuration as the components do; all its mistakes are told with their lines, and the exit code is 2."""
     import msgspec
 
-    from fairlead.settings import read_configuration
+    from fairlead.settings import mistakes, read_configuration
 
     for source in sources:
-        configuration = read_configuration(verb.read(source), source)
+        raw = verb.read(source)
+        wrong = mistakes(raw, source)
+        told(wrong[:-1])
+        for last in wrong[-1:]:
+            raise last
+        configuration = read_configuration(raw, source)
         if output is None:
             click.echo(f"{source}: a valid {configuration.kind} of {configuration.api_version}")
         else:

@@ -52,8 +52,10 @@ def _plan(source: str, config: str | None) -> dict[str, Any]:
 
     if not Path(source).is_dir():
         for document in documents(read_bytes(source), source):
-            if isinstance(document, Document) and isinstance(document.value, dict) and "sites" in document.value:
-                return _checked(document.value, source)
+            value = document.value if isinstance(document, Document) else None
+            if isinstance(value, dict) and ("sites" in value or "plan" in value):
+                # What a what-if prints is a comparison, with the changed plan under `plan`.
+                return _checked(value.get("plan", value), source)
             break
     _, view = read((source,), strict=False, settings=plan_settings(config))
     return plan_record(plan(view))

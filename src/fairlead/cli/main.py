@@ -65,6 +65,16 @@ class LazyGroup(click.Group):
         assert isinstance(command, click.Command)
         return command
 
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        if args and args[0] not in COMMANDS and not args[0].startswith("-"):
+            from fairlead.text.mistakes import did_you_mean
+
+            hint = did_you_mean(args[0], COMMANDS) or "; see fairlead help"
+            raise click.UsageError(f"No such command {args[0]!r}{hint}", ctx)
+        return super().resolve_command(ctx, args)
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl(list(COMMANDS.items()))
@@ -79,6 +89,10 @@ def cli() -> None:
 def main() -> None:
     """Run the command line; whatever happens, the user sees one line and a sensible exit code."""
     try:
+        if not _is_unicode():
+            from fairlead.cli.ascii import draw_with_ascii
+
+            draw_with_ascii()
         code = cli.main(standalone_mode=False, prog_name=_called())
         sys.stdout.flush()
     except click.ClickException as error:
@@ -90,8 +104,12 @@ def main() -> None:
         code = _fail("interrupted; nothing is left half done", EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader (head, less) went away: that is its right. Python would complain again at exit, so detach.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _detach()
         code = EXIT_OK
+    except OSError as error:
+        # Input and the network have errors of their own: what is left is output that cannot be written.
+        _detach()
+        code = _fail(f"the output cannot be written: {(error.strerror or str(error)).lower()}", EXIT_BAD_INPUT)
     except ModuleNotFoundError as error:
         if error.name not in LIVE:
             raise
@@ -99,6 +117,16 @@ def main() -> None:
     except (MemoryError, RecursionError):
         code = _fail("the input is too large for this machine's memory", EXIT_BAD_INPUT)
     sys.exit(code if isinstance(code, int) else EXIT_OK)
+
+
+def _detach() -> None:
+    """Python flushes standard output again at exit, and would complain again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+
+
+def _is_unicode() -> bool:
+    """Whether both standard streams can draw; a stream that is closed draws nothing."""
+    return all(stream is None or "utf" in (stream.encoding or "").lower() for stream in (sys.stdout, sys.stderr))
 
 
 def _called() -> str:

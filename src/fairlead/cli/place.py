@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli.given import catalogue_of, exit_code, given
-from fairlead.cli.output import output_option
+from fairlead.cli.output import many, output_option
 from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
@@ -108,7 +108,8 @@ def picture(screen: "Console", problem: "PlaceProblem", decision: "NodePlacement
         return
     placed = sum(decision.placements.values())
     nodes = len(decision.placements)
-    screen.print(f"[bold]{placed}[/bold] of {decision.wanted} replicas placed on {nodes} nodes by {decision.strategy}")
+    wanted = many(decision.wanted, "replica")
+    screen.print(f"[bold]{placed}[/bold] of {wanted} placed on {many(nodes, 'node')} by {decision.strategy}")
     _bars(screen, decision)
     if decision.finding:
         said = f"{decision.unplaced} unplaced: " if decision.unplaced else ""

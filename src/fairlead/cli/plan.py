@@ -9,7 +9,7 @@ from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.given import exit_code
 from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
+from fairlead.cli.output import chosen, console, json_text, many, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import keep_going_option
 from fairlead.model.errors import InputError
@@ -163,10 +163,15 @@ def _show(found: "Catalogue", decided: "Plan", form: str) -> int:
 
 def _manifests(found: "Catalogue", decided: "Plan") -> int:
     """The objects that carrying out the plan would write."""
-    from fairlead.kube.manifests.export import written
+    from fairlead.kube.manifests.export import unwritten, written
 
     for each in written(found, decided):
         click.echo("---\n" + yaml_text(each))
+    without = unwritten(found, decided)
+    if without:
+        some = ", ".join(without[:3]) + (", …" if len(without) > 3 else "")
+        told = f"{many(len(without), 'workload')} ({some}) have no pods that wait yet, so there is nothing to bind"
+        click.echo(f"fairlead: written are ResourceBindings, Bindings of pods and Replicas; {told}", err=True)
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 

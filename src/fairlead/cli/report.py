@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
+from fairlead.cli.output import many
 from fairlead.engine.evenness import evenness, node_use
 from fairlead.engine.record import served
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
@@ -56,7 +57,9 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
     for each in divided:
         division = each.division
         drawn = ", ".join(name for draw in division.trace.draws for name in draw.winners)
-        how = division.rule + (f"; the remainder went to {drawn}" if drawn else "")
+        # Where the weights leave no remainder, nothing was drawn.
+        rule = "no remainder" if division.rule == "draw" and not drawn else division.rule
+        how = rule + (f"; the remainder went to {drawn}" if drawn else "")
         table.add_row(each.workload.title, str(each.workload.replicas), counts_text(division.placements), how)
     screen.print(table)
     _reasons(
@@ -68,7 +71,7 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
 def _site(screen: "Console", plan: SitePlan) -> None:
     name = f"Cluster {plan.site.name}" if plan.site.name else "Cluster"
     table = _table(
-        f"{name}: {len(plan.site.nodes.names)} nodes",
+        f"{name}: {many(len(plan.site.nodes.names), 'node')}",
         "workload",
         "replicas",
         "runs",
@@ -223,9 +226,10 @@ def _stems(names: Iterable[str]) -> dict[str, list[str]]:
 def _summary(screen: "Console", plan: "Plan", found: "Catalogue") -> None:
     placed = sum(part.placed for site in plan.sites for path in site.paths for part in path.parts)
     stored = sum(len(each.placed) for each in plan.storage.values())
-    moved = f"{placed} replicas and {stored} storage replicas placed" if stored else f"{placed} replicas placed"
-    left = f", {plan.unplaced} wait for the reasons above" if plan.unplaced else ", nothing is left waiting"
-    screen.print(f"{moved}{left}.")
+    moved = many(placed, "replica") + (f" and {many(stored, 'storage replica')}" if stored else "")
+    wait = "waits" if plan.unplaced == 1 else "wait"
+    left = f", {plan.unplaced} {wait} for the reasons above" if plan.unplaced else ", nothing is left waiting"
+    screen.print(f"{moved} placed{left}.")
     if found.ignored:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.ignored.items()))
         screen.print(f"[dim]Not part of a plan: {escape(kinds)}.[/dim]")

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairlead.cli.given import catalogue_of, exit_code, given
-from fairlead.cli.output import output_option
+from fairlead.cli.output import many, output_option
 from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.errors import InputError
 
@@ -95,7 +95,8 @@ def picture(screen: "Console", problem: Any, decision: "Sharing") -> None:
                 names = ("", row.namespace, str(row.weight))
                 _row(table, names, row.fair, row.allocated, row.requested, widest)
     waiting = sum(1 for job in decision.jobs if job.pending)
-    screen.print(f"[bold]{len(decision.jobs)} jobs[/bold]: {waiting} wait, {decision.unplaced} replicas pending")
+    jobs, pending = many(len(decision.jobs), "job"), many(decision.unplaced, "replica")
+    screen.print(f"[bold]{jobs}[/bold]: {waiting} wait, {pending} pending")
     screen.print(table)
     screen.print("█ used  ▒ used beyond what is deserved  ░ deserved and not used  · asked for", style="dim")
     _jobs(screen, decision)

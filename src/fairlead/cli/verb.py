@@ -1,6 +1,5 @@
 """What the five verbs share: reading problems, solving each or all, printing answers, the exit code."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -51,9 +50,11 @@ def explain_option() -> Callable[[Decorated], Decorated]:
 
 def read(source: str) -> bytes:
     """The bytes of a file or of standard input."""
-    if source == "-":
-        return sys.stdin.buffer.read()
     try:
+        if source == "-":
+            from fairlead.text.documents import standard_input
+
+            return standard_input()
         return Path(source).read_bytes()
     except IsADirectoryError:
         raise InputError(source, "is a directory; expected a file") from None
@@ -72,17 +73,28 @@ def run(
     the others go on, and the exit code is the highest.
     """
     found = [problem for source, raw in texts.items() for problem in problems(verb, raw, source)]
-    return report(verb, found, output, table, explain)
+    if not found:
+        raise InputError(", ".join(texts), "holds nothing but comments; expected a problem in JSON or YAML")
+    places = [place for place, _ in found]
+    return report(verb, [problem for _, problem in found], output, table, explain, places)
 
 
 def report(
-    verb: Verb, problems: Sequence[Any], output: str | None, table: Table, explain: Explain | None = None
+    verb: Verb,
+    problems: Sequence[Any],
+    output: str | None,
+    table: Table,
+    explain: Explain | None = None,
+    places: Sequence[str] = (),
 ) -> int:
-    """`run` for problems that are read already (an `InputError` stands for one that could not be)."""
+    """`run` for problems that are read already (an `InputError` stands for one that could not be).
+
+    `places` says where each problem stands: what is wrong with its values is told with it.
+    """
     many = len(problems) > 1
     if not many and isinstance(problems[0], InputError):
         raise problems[0]
-    decisions = _solve(verb, problems)
+    decisions = _placed(_solve(verb, problems), problems, places)
     form = chosen(output)
     screen = console() if form == "table" else None
     code = EXIT_OK
@@ -108,19 +120,31 @@ def report(
     return code
 
 
-def problems(verb: Verb, raw: bytes, source: str) -> list[Any]:
-    """The problems of a text; an `InputError` stands for one that cannot be read."""
+def _placed(decisions: Sequence[Any], problems: Sequence[Any], places: Sequence[str]) -> list[Any]:
+    """The decisions; an error that a problem's values make is told with the place of the problem."""
+    if not places:
+        return list(decisions)
+    return [
+        decision.within(f"{place}: $")
+        if isinstance(decision, InputError) and decision is not problem and decision.path.startswith("$")
+        else decision
+        for decision, problem, place in zip(decisions, problems, places, strict=True)
+    ]
+
+
+def problems(verb: Verb, raw: bytes, source: str) -> list[tuple[str, Any]]:
+    """The problems of a text, each with its place; an `InputError` stands for one that cannot be read."""
     from fairlead.text.documents import documents, strict
 
-    found: list[Any] = []
+    found: list[tuple[str, Any]] = []
     for document in documents(raw, source):
         if isinstance(document, InputError):
-            found.append(document)
+            found.append((source, document))
             continue
         try:
-            found.append(strict(document.value, verb.PROBLEM))
+            found.append((document.place, strict(document.value, verb.PROBLEM)))
         except InputError as error:
-            found.append(error.within(f"{document.place}: $"))
+            found.append((document.place, error.within(f"{document.place}: $")))
     return found
 
 

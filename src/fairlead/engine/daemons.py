@@ -5,8 +5,8 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairlead.engine import reasons
-from fairlead.engine.site_plan import PartPath, Path, refusals
+from fairlead.engine.refusals import no_node
+from fairlead.engine.site_plan import PartPath, Path
 from fairlead.engine.tier_parts import TierPart, TierSplit
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.feasible import Constraints, rejections
@@ -14,7 +14,6 @@ from fairlead.levels.queue.result import JobRow
 from fairlead.model.columns import flags, ints
 from fairlead.model.daemons import Daemon
 from fairlead.model.order import natural_key
-from fairlead.model.reasons import because
 from fairlead.model.snapshot import Site
 
 
@@ -48,7 +47,7 @@ def _place(site: Site, ground: WorkingNodes, daemon: Daemon) -> Path:
     rejected = rejections(codes[refused], names)
     path = PartPath(part=part, granted=need, counts=counts, rejected=rejected)
     unplaced = need - path.placed
-    why = because(reasons.NO_NODE, unplaced=unplaced, asked=need, why=refusals((path,)))
+    why = no_node((path,), unplaced, need)
     return Path(
         workload=workload,
         site=site.name,

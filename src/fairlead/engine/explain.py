@@ -37,13 +37,14 @@ CURES = {
 def workload_lines(plan: Plan, name: str) -> tuple[str, ...]:
     """Everything the plan decided about a workload, as a person calls it."""
     lines: list[str] = []
-    for divided in plan.divided:
-        if divided.workload.is_called(name):
-            lines += [f"Fleet: {divided.workload.title}", *_indent(explain_fleet.lines(divided.division))]
-            lines += _indent(tuple(f"{finding.sentence}." for finding in divided.beyond))
+    for each in plan.divided:
+        if each.workload.is_called(name):
+            lines += [f"Fleet: {each.workload.title}", *_indent(explain_fleet.lines(each.division))]
+            lines += _indent(tuple(f"{finding.sentence}." for finding in each.beyond))
     for site in plan.sites:
         for path in site.paths:
-            if path.workload.is_called(name) and (path.replicas or path.parts[0].part.running):
+            divided = path.workload.key in {each.workload.key for each in plan.divided}
+            if path.workload.is_called(name) and (path.replicas or path.parts[0].part.running or not divided):
                 lines += _path(site, path)
     if not lines:
         known = {path.workload.title for site in plan.sites for path in site.paths}
@@ -122,7 +123,10 @@ def _indent(lines: tuple[str, ...]) -> list[str]:
 def _path(site: SitePlan, path: Path) -> Iterator[str]:
     where = f" on cluster {site.site.name}" if site.site.name else ""
     running = sum(part.part.running for part in path.parts)
-    yield f"{path.workload.kind} {path.workload.title}{where}: {path.replicas} replicas, {running} running already"
+    if not path.replicas and not running:
+        yield f"{path.workload.kind} {path.workload.title}{where}: {path.workload.idle or 'it asks for 0 replicas'}."
+        return
+    yield f"{path.workload.kind} {path.workload.title}{where}: {_replicas(path.replicas)}, {running} running already"
     yield from _tier(site, path)
     if path.job.queue:
         yield from _queue(site, path)
@@ -131,6 +135,10 @@ def _path(site: SitePlan, path: Path) -> Iterator[str]:
             yield from _node(site, part)
     for finding in path.findings:
         yield f"  {_finding(finding)}"
+
+
+def _replicas(count: int) -> str:
+    return "1 replica" if count == 1 else f"{count} replicas"
 
 
 def _tier(site: SitePlan, path: Path) -> Iterator[str]:

@@ -34,7 +34,8 @@ def _whole(decision: Balance) -> Iterator[str]:
     asked = sum(outcome.volume.replicas for outcome in decision.outcomes)
     alpha = decision.policy.alpha
     measure = "usable space" if alpha == 1 else f"a mix of usable space ({alpha}) and usable share ({1 - alpha})"
-    yield f"{len(decision.placed)} of {asked} storage replicas placed so that {measure} stays even, nodes first."
+    what = "storage replica" if asked == 1 else "storage replicas"
+    yield f"{len(decision.placed)} of {asked} {what} placed so that {measure} stays even, nodes first."
     for each in decision.placed[:MOST]:
         before, after = (bytes_text(int(column[each.row])) for column in _columns(decision))
         name = each.replica or (f"A replica of {each.volume}" if each.volume else "A replica")

@@ -33,7 +33,8 @@ def _whole(decision: Division) -> Iterator[str]:
     where = f"{len(decision.chosen)} of {len(decision.placements)} clusters" + (
         f" (affinity group {decision.group})" if decision.group else ""
     )
-    yield f"{placed} replicas over {where}, {_MODES[decision.mode]}; {decision.unplaced} unplaced."
+    what = "replica" if placed == 1 else "replicas"
+    yield f"{placed} {what} over {where}, {_MODES[decision.mode]}; {decision.unplaced} unplaced."
     if decision.finding:
         yield f"{decision.finding.code}: {decision.finding.sentence}; {_CURES[decision.finding.reason.cure]}."
 

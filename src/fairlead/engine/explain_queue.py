@@ -33,7 +33,7 @@ def _amounts(amounts: Mapping[str, int]) -> str:
 def _whole(decision: Sharing) -> Iterator[str]:
     new = sum(decision.placements.values())
     waiting = sum(1 for job in decision.jobs if job.pending)
-    yield f"{new} replicas may start; {decision.unplaced} replicas of {waiting} jobs wait."
+    yield f"{replicas(new)} may start; {replicas(decision.unplaced)} of {waiting} jobs wait."
 
 
 def _queues(decision: Sharing) -> Iterator[str]:

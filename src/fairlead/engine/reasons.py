@@ -23,7 +23,7 @@ GANG_DOES_NOT_FIT = Reason(
 SITE_UNKNOWN = Reason(
     code="ClusterNotSeen",
     level="fleet",
-    sentence="{replicas} replicas go to cluster {cluster}, whose nodes are not part of the snapshot",
+    sentence="{replicas:replica goes|replicas go} to cluster {cluster}, whose nodes are not part of the snapshot",
     cure=Cure.NOTHING,
 )
 

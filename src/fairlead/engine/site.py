@@ -9,10 +9,11 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine import invariants, reasons
+from fairlead.engine import invariants
 from fairlead.engine.daemons import settled
 from fairlead.engine.queueing import share_site
-from fairlead.engine.site_plan import PartPath, Path, SitePlan, refusals
+from fairlead.engine.refusals import gang_does_not_fit, no_node, shortage
+from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.engine.tier_parts import TierPart, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.group import Grouping
@@ -22,7 +23,7 @@ from fairlead.model.columns import Int, ints
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
-from fairlead.model.reasons import Finding, because
+from fairlead.model.reasons import Finding
 from fairlead.model.snapshot import Site
 from fairlead.model.workload import Workload
 
@@ -142,12 +143,12 @@ def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence
     asked = sum(path.granted for path in paths)
     if asked and least > 1 and there < least:
         ground.undo(mark)
-        why = because(reasons.GANG_DOES_NOT_FIT, placeable=there, least=least, why=refusals(paths))
+        why = gang_does_not_fit(paths, there, least)
         nothing = np.zeros(len(site.nodes.names), dtype=np.int64)
         return _Placed(tuple(replace(path, counts=nothing) for path in paths), why)
     unplaced = asked - sum(path.placed for path in paths)
     if unplaced:
-        return _Placed(tuple(paths), because(reasons.NO_NODE, unplaced=unplaced, asked=asked, why=refusals(paths)))
+        return _Placed(tuple(paths), no_node(paths, unplaced, asked))
     return _Placed(tuple(paths), None)
 
 
@@ -156,8 +157,12 @@ def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int) ->
         return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
     base, step = heights(site, part, ground.state)
     grouping: Grouping = ground.place(part.shape, share, base, step)
-    rejected = grouping.rejected(site.nodes) if grouping.unplaced else ()
-    return PartPath(part=part, granted=share, counts=grouping.counts, rejected=rejected)
+    if not grouping.unplaced:
+        return PartPath(part=part, granted=share, counts=grouping.counts)
+    short = shortage(part.shape, ground.state, grouping.codes)
+    return PartPath(
+        part=part, granted=share, counts=grouping.counts, rejected=grouping.rejected(site.nodes), short=short
+    )
 
 
 def heights(site: Site, part: TierPart, state: NodeState) -> tuple[Int, Int]:

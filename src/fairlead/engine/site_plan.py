@@ -1,6 +1,6 @@
 """The decisions for one site, level by level: what `plan_site` returns and everything else reads."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -17,12 +17,16 @@ from fairlead.model.workload import Workload
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PartPath:
-    """Where the replicas of one part go: `granted` by the queue, `counts` per node row, `rejected` why not more."""
+    """Where the replicas of one part go: `granted` by the queue, `counts` per node row, `rejected` why not more.
+
+    `short` says what nodes without room lack.
+    """
 
     part: TierPart
     granted: int
     counts: Int
     rejected: tuple[Rejection, ...] = ()
+    short: str = ""
 
     @property
     def placed(self) -> int:
@@ -57,16 +61,6 @@ class SitePlan:
     paths: tuple[Path, ...]
     before: NodeState
     after: NodeState
-
-
-def refusals(paths: Iterable[PartPath]) -> str:
-    """The rejections of all parts as a few words, most nodes first."""
-    counts: dict[str, int] = {}
-    for path in paths:
-        for rejection in path.rejected:
-            counts[rejection.reason.code] = max(counts.get(rejection.reason.code, 0), rejection.count)
-    ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
-    return ", ".join(f"{count} nodes {code}" for code, count in ordered) or "there are no nodes"
 
 
 def spots(path: PartPath, names: Sequence[str]) -> Mapping[str, int]:

@@ -34,6 +34,8 @@ class Workload:
     least_together: int = 1
     """The gang's size: fewer than this many replicas are of no use."""
     created: str = ""
+    idle: str = ""
+    """Why it asks for no replicas, where it says so: it is suspended, or done."""
     strategy: str = COMMUNISM
 
     @property

@@ -1,6 +1,7 @@
 """A text to its documents: one JSON value, JSON lines or YAML; each value strict, each error with its place."""
 
 import json
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, TypeVar
@@ -14,6 +15,13 @@ T = TypeVar("T")
 
 MOST_BYTES = 512 * 2**20
 """Larger inputs are refused before they are parsed: a parsed document takes several times its size."""
+
+
+def standard_input() -> bytes:
+    """What stands on standard input; `InputError` where it is closed."""
+    if sys.stdin is None or sys.stdin.closed:
+        raise InputError("standard input", "is closed; expected JSON or YAML")
+    return sys.stdin.buffer.read()
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,10 +49,16 @@ def documents(raw: bytes, source: str) -> Iterator[Document | InputError]:
         yield InputError(source, "a NUL byte: this is a binary file; expected JSON or YAML")
     elif not text.strip():
         yield InputError(source, "is empty; expected a problem in JSON or YAML")
-    elif text.lstrip()[0] in "{[":
+    elif _is_json(text):
         yield from _json(text, source)
     else:
         yield from _yaml(text, source)
+
+
+def _is_json(text: str) -> bool:
+    """Whether the text opens as JSON does. Flow YAML opens with a bracket too, but its first word has no quotes."""
+    first = text.lstrip()
+    return first[0] in "{[" and first.lstrip("{[ \t\r\n")[:1] in ("", *'"]}-0123456789tfnNI,:')
 
 
 def _json(text: str, source: str) -> Iterator[Document | InputError]:
@@ -100,5 +114,5 @@ def strict(value: Any, kind: type[T]) -> T:
     try:
         return msgspec.convert(value, kind)
     except (msgspec.ValidationError, RecursionError) as error:
-        message, path = words(error)
+        message, path = words(error, kind)
         raise InputError(path, message) from None

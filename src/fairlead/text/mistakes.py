@@ -1,6 +1,15 @@
 """msgspec's errors in our words: the path of a mistake and a sentence, for everything that decodes."""
 
+import re
+from collections.abc import Iterable
+from typing import Any
+
+import msgspec
+
 from fairlead.model.errors import InputError
+
+_STEP = re.compile(r"\.([^.\[]+)|\[")
+_UNKNOWN = re.compile(r"(?i)object contains unknown field (\S+)")
 
 
 def mistake(error: Exception, place: str = "") -> InputError:
@@ -10,10 +19,70 @@ def mistake(error: Exception, place: str = "") -> InputError:
     return InputError(": ".join(filter(None, (place, inner))), message)
 
 
-def words(error: Exception) -> tuple[str, str]:
-    """The sentence without msgspec's quotes, and the JSON path, which is `$` for the whole."""
+def words(error: Exception, kind: Any = None) -> tuple[str, str]:
+    """The sentence without msgspec's quotes, and the JSON path, which is `$` for the whole.
+
+    Where the type that was expected is given, a wrong choice is told with the choices there are, and an unknown
+    field with the one that is probably meant.
+    """
     if isinstance(error, RecursionError):
         return "nested too deeply", "$"
     message, _, path = str(error).partition(" - at `")
     message = message.replace("`", "")
-    return message[:1].lower() + message[1:], path.rstrip("`") or "$"
+    path = path.rstrip("`") or "$"
+    return message[:1].lower() + message[1:] + (_hint(message, path, kind) if kind is not None else ""), path
+
+
+def unknown_field(message: str) -> str:
+    """The field that a sentence of ours says is not known, empty where it says something else."""
+    found = _UNKNOWN.search(message)
+    return found[1].rstrip(";") if found else ""
+
+
+def did_you_mean(word: str, known: Iterable[str]) -> str:
+    """`; did you mean …?` where one of the known words is close, else nothing."""
+    from difflib import get_close_matches  # only where something is wrong
+
+    close = get_close_matches(word, list(known), n=1, cutoff=0.6)
+    return f"; did you mean {close[0]}?" if close else ""
+
+
+def _hint(message: str, path: str, kind: Any) -> str:
+    unknown = unknown_field(message)
+    choices = [each for found in _types(kind, path) for each in _choices(found, fields=bool(unknown))]
+    if unknown:
+        return did_you_mean(unknown, choices) or (f"; expected one of {', '.join(choices)}" if choices else "")
+    return f"; expected one of {', '.join(choices)}" if choices and "enum value" in message else ""
+
+
+def _choices(found: Any, *, fields: bool) -> list[str]:
+    """The names of a struct's fields, or the values of an enum or a literal."""
+    if fields:
+        return [each.encode_name for each in found.fields] if isinstance(found, msgspec.inspect.StructType) else []
+    if isinstance(found, msgspec.inspect.EnumType):
+        return [str(each.value) for each in found.cls]
+    return [str(each) for each in found.values] if isinstance(found, msgspec.inspect.LiteralType) else []
+
+
+def _types(kind: Any, path: str) -> list[Any]:
+    """The types that may stand at a path inside a type."""
+    found = _opened(msgspec.inspect.type_info(kind))
+    for step in _STEP.finditer(path):
+        found = [inner for each in found for inner in _opened(_inside(each, step[1]))]
+    return found
+
+
+def _inside(found: Any, name: str | None) -> Any:
+    """The type of a field, or of the members of a list or a mapping."""
+    if name and isinstance(found, msgspec.inspect.StructType):
+        return next((each.type for each in found.fields if each.encode_name == name), None)
+    return getattr(found, "value_type", None) or getattr(found, "item_type", None)
+
+
+def _opened(found: Any) -> list[Any]:
+    """A union as its members, metadata left off; nothing for nothing."""
+    if isinstance(found, msgspec.inspect.UnionType):
+        return [inner for each in found.types for inner in _opened(each)]
+    if isinstance(found, msgspec.inspect.Metadata):
+        return _opened(found.type)
+    return [] if found is None else [found]

@@ -13,6 +13,8 @@ LARGEST = 5_000_000
 """Values of one document, aliases written out: a text of a few lines can stand for billions."""
 _DEEP_LINE = re.compile(rf"^[ \t?:-]{{{DEEPEST},}}", re.MULTILINE)
 """A line whose first word stands so far to the right that its block may be too deep."""
+_HELM = re.compile(r"\{\{-? *[.\w(\"/]")
+HELM = "is a Helm template, not YAML; render it first: helm template CHART | fairlead plan -f -"
 
 
 class _Loader(yaml.CSafeLoader):
@@ -38,8 +40,9 @@ def _without(tags: set[str]) -> dict[str, list[tuple[str, re.Pattern[str]]]]:
     }
 
 
-_INT, _FLOAT, _DATE = (f"tag:yaml.org,2002:{name}" for name in ("int", "float", "timestamp"))
-_Loader.yaml_implicit_resolvers = _without({_INT, _FLOAT, _DATE})
+_INT, _FLOAT, _DATE, _VALUE = (f"tag:yaml.org,2002:{name}" for name in ("int", "float", "timestamp", "value"))
+# A plain `=` is a text, as Kubernetes has it: YAML 1.1 means a default value by it, which nothing can construct.
+_Loader.yaml_implicit_resolvers = _without({_INT, _FLOAT, _DATE, _VALUE})
 _Loader.add_implicit_resolver(
     _INT, re.compile(r"[-+]?(?:0b[01]+|0o[0-7]+|0x[0-9a-fA-F]+|0[0-7]*|[1-9][0-9]*)$"), list("-+0123456789")
 )
@@ -117,6 +120,8 @@ def load_all(text: str, source: str) -> Iterator[tuple[int, Any]]:
         mark = error.problem_mark or error.context_mark
         last = text.rstrip().count("\n")  # a mistake found at the end is told at the last line that says something
         place = f"{source}:{min(mark.line, last) + 1}" if mark else source
+        if _HELM.search(text):
+            raise InputError(place, HELM) from None
         raise InputError(place, f"is not valid YAML: {error.problem or error.context}") from None
     except yaml.YAMLError as error:
         raise InputError(source, f"is not valid YAML: {str(error).splitlines()[0]}") from None

@@ -94,6 +94,7 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     """Decode every manifest; an object that is given twice is an error, the first one counts."""
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()
+    generated: Counter[str] = Counter()
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))
@@ -108,6 +109,7 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
         except InputError as error:
             found.errors.append(error)
             continue
+        manifest, decoded = _named(manifest, decoded, generated)
         identity = (manifest.group, manifest.kind, manifest.namespace, manifest.name, cluster_of(decoded))
         if identity in seen:
             found.errors.append(InputError(manifest.place, f"{manifest.kind} {manifest.name} is there twice"))
@@ -117,6 +119,18 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
             seen.add(identity)
             found.objects[kind].append(decoded)
     return found
+
+
+def _named(manifest: Manifest, decoded: Any, generated: Counter[str]) -> tuple[Manifest, Any]:
+    """The object; one that leaves its name to the server (`generateName`) gets the next number behind its prefix."""
+    prefix = decoded.metadata.generate_name
+    if manifest.name or not prefix:
+        return manifest, decoded
+    generated[f"{manifest.kind}/{manifest.namespace}/{prefix}"] += 1
+    name = f"{prefix}{generated[f'{manifest.kind}/{manifest.namespace}/{prefix}']}"
+    value = {**manifest.value, "metadata": {**manifest.value["metadata"], "name": name}}
+    meta = msgspec.structs.replace(decoded.metadata, name=name)
+    return Manifest(manifest.place, value), msgspec.structs.replace(decoded, metadata=meta)
 
 
 def _unknown_version(manifest: Manifest) -> InputError:

@@ -23,6 +23,8 @@ class Controller:
     replicas: int | None
     template: PodTemplate
     first_ordinal: int = 0
+    idle: str = ""
+    """Why it keeps no pods now."""
 
     @property
     def key(self) -> str:
@@ -45,7 +47,9 @@ def controllers(found: Catalogue, cluster: str) -> Iterator[Controller]:
             first_ordinal=owned.spec.ordinals.start,
         )
     for job in found.at(BatchJob, cluster):
-        yield Controller(kind="Job", meta=job.metadata, replicas=_parallel(job), template=job.spec.template)
+        yield Controller(
+            kind="Job", meta=job.metadata, replicas=_parallel(job), template=job.spec.template, idle=_idle(job)
+        )
     for loose in found.at(ReplicaSet, cluster):
         if loose.metadata.controller is None:
             yield Controller(
@@ -59,6 +63,13 @@ def _parallel(job: BatchJob) -> int:
     if job.spec.completions is not None:
         wanted = min(wanted, max(job.spec.completions - job.status.succeeded, 0))
     return 0 if job.spec.suspend else wanted
+
+
+def _idle(job: BatchJob) -> str:
+    if job.spec.suspend:
+        return "it is suspended"
+    done = job.spec.completions is not None and job.status.succeeded >= job.spec.completions
+    return f"all its {job.spec.completions} completions are done" if done else ""
 
 
 def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:

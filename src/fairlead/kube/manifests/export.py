@@ -47,6 +47,17 @@ def written(found: Catalogue, plan: Plan) -> list[Object]:
     return objects
 
 
+def unwritten(found: Catalogue, plan: Plan) -> list[str]:
+    """Workloads that the plan places and of which fewer pods wait than it places: their pods are yet to be created."""
+    names = []
+    for site in plan.sites:
+        waiting = _waiting(found, site.site.name)
+        for path in site.paths:
+            if sum(part.placed for part in path.parts) > len(waiting.get(path.workload.key, ())):
+                names.append(path.workload.title)
+    return names
+
+
 def _object(api: str, kind: str, namespace: str, name: str, cluster: str = "", **fields: Any) -> Object:
     meta: Object = {"name": name, **({"namespace": namespace} if namespace else {})}
     if cluster:
@@ -69,13 +80,19 @@ def _division(found: Catalogue, divided: Divided) -> Object:
     return _object("work.karmada.io/v1alpha2", "ResourceBinding", workload.namespace, name, spec=spec)
 
 
-def _bindings(found: Catalogue, site: SitePlan) -> Iterator[Object]:
-    """A Binding for every waiting pod that has a place."""
-    owners = replica_set_owners(found, site.site.name)
+def _waiting(found: Catalogue, cluster: str) -> dict[str, list[Pod]]:
+    """The pods that wait for a node, by the key of their workload."""
+    owners = replica_set_owners(found, cluster)
     waiting: dict[str, list[Pod]] = defaultdict(list)
-    for pod in found.at(Pod, site.site.name):
+    for pod in found.at(Pod, cluster):
         if not (pod.spec.node_name or pod.finished or pod.spec.scheduling_gates or pod.metadata.deletion_timestamp):
             waiting[owner_key(pod, owners)].append(pod)
+    return waiting
+
+
+def _bindings(found: Catalogue, site: SitePlan) -> Iterator[Object]:
+    """A Binding for every waiting pod that has a place."""
+    waiting = _waiting(found, site.site.name)
     for path in site.paths:
         for pod, node in _assigned(path, site.site.nodes.names, waiting.get(path.workload.key, []), site.site.tiers):
             target = {"apiVersion": "v1", "kind": "Node", "name": node}

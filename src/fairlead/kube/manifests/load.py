@@ -4,7 +4,6 @@ A file that cannot be read does not spoil the others: its error is returned besi
 decides whether that is fatal.
 """
 
-import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ import msgspec
 
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
-from fairlead.text.documents import MOST_BYTES, documents
+from fairlead.text.documents import MOST_BYTES, documents, standard_input
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "standard input"
@@ -92,7 +91,10 @@ def read_manifests(
 def _read(name: str, warn: Callable[[str], None], raw: bytes | None) -> Iterator[Manifest | InputError]:
     try:
         if raw is None:
-            raw = sys.stdin.buffer.read() if name == STDIN else Path(name).read_bytes()
+            raw = standard_input() if name == STDIN else Path(name).read_bytes()
+    except InputError as error:
+        yield error
+        return
     except OSError as error:
         yield InputError(name, (error.strerror or str(error)).lower())
         return

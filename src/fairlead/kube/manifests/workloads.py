@@ -2,7 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
 from fairlead.kube.codec.queues import GROUPS, QUEUES, named
@@ -49,7 +49,8 @@ class Reader:
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
         """Workloads that a controller keeps, of one cluster."""
         for each in controllers(found, cluster):
-            yield from self.read(each.kind, each.meta, each.replicas, each.template, each.first_ordinal)
+            for workload in self.read(each.kind, each.meta, each.replicas, each.template, each.first_ordinal):
+                yield replace(workload, idle=each.idle)
 
     def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload], tiers: Tiers) -> Workloads:
         """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""

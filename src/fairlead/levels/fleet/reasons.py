@@ -22,7 +22,7 @@ MAXIMUMS_TOO_LOW = _reason(
     "MaximumsTooLow", "the maximums of the clusters allow {room} of {replicas} replicas, {missing} are left", Cure.EDIT
 )
 MINIMUM_WITHOUT_ROOM = _reason(
-    "MinimumWithoutRoom", "{cluster} must get at least {minimum} replicas and has room for {room}", Cure.ROOM
+    "MinimumWithoutRoom", "{cluster} must get at least {minimum:replica|replicas} and has room for {room}", Cure.ROOM
 )
 SPREAD_UNMET = _reason("SpreadUnmet", "no choice of clusters meets the spread constraints: {why}", Cure.EDIT)
 

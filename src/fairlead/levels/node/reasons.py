@@ -5,7 +5,7 @@ from fairlead.model.reasons import Cure, Reason
 INSUFFICIENT_CAPACITY = Reason(
     code="InsufficientCapacity",
     level="node",
-    sentence="{missing} of {wanted} replicas do not fit: {where}",
+    sentence="{missing} of {wanted:replica does|replicas do} not fit: {where}",
     cure=Cure.ROOM,
 )
 ALREADY_FILLED = Reason(
