@@ -1,6 +1,7 @@
 """`fairlead plan`: manifests through all five levels, as one report."""
 
 import gc
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import click
@@ -55,6 +56,9 @@ Examples:
 @click.option("--add-nodes", type=click.IntRange(min=1), metavar="N", help="What if: N more nodes, as --like says.")
 @click.option("--like", default="", metavar="NODE", help="The node that --add-nodes copies.")
 @click.option("--scale", multiple=True, metavar="WORKLOAD=N", help="What if: this workload has N replicas.")
+@click.option(
+    "--scale-hpa", type=click.Choice(["min", "max"]), help="What if: autoscalers are at their lowest or highest."
+)
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
 @click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
@@ -73,6 +77,7 @@ def command(
     add_nodes: int | None,
     like: str,
     scale: tuple[str, ...],
+    scale_hpa: str | None,
     weight: tuple[str, ...],
     upgrade: bool,
     html: str,
@@ -89,6 +94,7 @@ def command(
     from fairlead.engine.changes import Changes
     from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
+    from fairlead.kube.adapters.autoscaler import autoscaled
 
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
@@ -96,6 +102,8 @@ def command(
     live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else []
     with progress() as on_progress:
         found, view = read(sources, strict=strict, live=live, settings=plan_settings(config), on_progress=on_progress)
+        if scale_hpa:
+            asked = replace(asked, scale=(*scale, *autoscaled(found, scale_hpa)))
         changed = apply(view, asked)
         decided = plan(view, on_progress=on_progress)
         then = plan(changed, on_progress=on_progress) if changed is not view else decided

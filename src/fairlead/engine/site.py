@@ -11,6 +11,7 @@ import numpy as np
 
 from fairlead.engine import invariants
 from fairlead.engine.daemons import settled
+from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.queueing import share_site
 from fairlead.engine.refusals import gang_does_not_fit, no_node, shortage
 from fairlead.engine.site_plan import PartPath, Path, SitePlan
@@ -36,11 +37,12 @@ def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: On
     before = site
     # 0. what runs on every node takes its room
     site, daemons = settled(site)
-    ordered = sorted(asked, key=lambda ask: natural_key(ask[0].key))
+    gangs = RoleGangs(sorted(asked, key=lambda ask: natural_key(ask[0].key)))
+    ordered = gangs.members()
     # 1. tier: which replicas must be on demand
     splits = [_split(site, workload, replicas) for workload, replicas in ordered]
     # 2. queue: how many of each may start; 3. node: where they go
-    sharing, placed, after = _share_and_place(site, splits, on_progress)
+    sharing, placed, after = _share_and_place(site, splits, gangs, on_progress)
     paths = tuple(
         Path(
             workload=workload,
@@ -68,17 +70,17 @@ class _Placed:
 
 
 def _share_and_place(
-    site: Site, splits: Sequence[TierSplit], on_progress: OnProgress
+    site: Site, splits: Sequence[TierSplit], gangs: RoleGangs, on_progress: OnProgress
 ) -> tuple[Sharing, list[_Placed], NodeState]:
     """Share by sums, place by nodes; what the nodes refuse is shared out again among the others.
 
     Each round asks for no more than the nodes took in the last one, so the rounds end; three are enough in practice,
-    and after `ROUNDS` what is left over stays free.
+    and after `ROUNDS` what is left over stays free. A gang of several workloads that is not whole gets nothing.
     """
     turns = sorted(range(len(splits)), key=lambda row: _turn(splits[row]))
     limits = [[part.need for part in split.parts] for split in splits]
     refusals: dict[int, Finding] = {}
-    for last in range(ROUNDS):
+    for last in range(ROUNDS + len(gangs)):
         jobs = [
             (split.parts[0].workload, [replace(part, need=most) for part, most in zip(split.parts, own, strict=True)])
             for split, own in zip(splits, limits, strict=True)
@@ -90,12 +92,13 @@ def _share_and_place(
             if done % 50 == 0:
                 on_progress("placing again" if last else "placing", done, len(turns))
             placed[row] = _place(site, ground, splits[row], jobs[row][1], sharing.jobs[row])
-        refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None}
-        if not refused or last == ROUNDS - 1:
+        broken = gangs.broken({row: own.parts for row, own in placed.items()}, sharing.jobs)
+        refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None} | broken
+        if not refused or (last >= ROUNDS - 1 and not broken):
             break
         for row, finding in refused.items():
             refusals.setdefault(row, finding)
-            limits[row] = [path.placed for path in placed[row].parts]
+            limits[row] = [0 if row in broken else path.placed for path in placed[row].parts]
     kept = [_Placed(placed[row].parts, placed[row].refusal or refusals.get(row)) for row in range(len(splits))]
     return sharing, kept, ground.state
 

@@ -33,6 +33,8 @@ class Workload:
     priority: int = 0
     least_together: int = 1
     """The gang's size: fewer than this many replicas are of no use."""
+    gang: str = ""
+    """Workloads of one gang start together: `least_together` is then that of all of them."""
     created: str = ""
     idle: str = ""
     """Why it asks for no replicas, where it says so: it is suspended, or done."""

@@ -20,6 +20,8 @@ GROUPS = ("scheduling.k8s.io/group-name", "scheduling.volcano.sh/group-name")
 TASK = "volcano.sh/task-spec"
 QUEUES = ("scheduling.volcano.sh/queue-name", "volcano.sh/queue-name")
 """Annotations (the second is also a label) by which a pod without a group names its queue."""
+LOCAL_QUEUE = "kueue.x-k8s.io/queue-name"
+"""The label by which a workload names a LocalQueue of Kueue in its namespace."""
 PREEMPTABLE = "volcano.sh/preemptable"
 WEIGHT = "volcano.sh/namespace.weight"
 DEFAULT = "default"

@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairlead.kube.decode import drop_nulls
+from fairlead.kube.manifests.foreign import adapted
 from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
 from fairlead.model.errors import InputError
@@ -31,6 +32,9 @@ KINDS: dict[tuple[str, str], type[Any]] = {
     ("apps", "StatefulSet"): workloads.StatefulSet,
     ("apps", "DaemonSet"): workloads.DaemonSet,
     ("batch", "Job"): workloads.BatchJob,
+    ("autoscaling", "HorizontalPodAutoscaler"): workloads.HorizontalPodAutoscaler,
+    ("fairlead.io", "PodRole"): workloads.RoleController,
+    ("kueue.x-k8s.io", "LocalQueue"): workloads.LocalQueue,
     ("scheduling.volcano.sh", "Queue"): volcano.VolcanoQueue,
     ("scheduling.volcano.sh", "PodGroup"): volcano.PodGroup,
     ("cluster.karmada.io", "Cluster"): karmada.KarmadaCluster,
@@ -49,6 +53,9 @@ VERSIONS: dict[str, tuple[str, ...]] = {
     "": ("v1",),
     "apps": ("v1", "v1beta2", "v1beta1"),
     "batch": ("v1",),
+    "autoscaling": ("v2", "v1", "v2beta2"),
+    "fairlead.io": ("adapted",),
+    "kueue.x-k8s.io": ("v1beta1", "v1beta2"),
     "policy": ("v1", "v1beta1"),
     "scheduling.k8s.io": ("v1", "v1beta1"),
     "storage.k8s.io": ("v1", "v1beta1"),
@@ -95,6 +102,7 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()
     generated: Counter[str] = Counter()
+    manifests = adapted(manifests, found.ignored, found.errors)
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))

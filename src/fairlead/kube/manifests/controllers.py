@@ -1,15 +1,16 @@
 """What keeps pods, whatever its kind: how many it wants, their template, and those of them that are not there yet."""
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
 
+from fairlead.kube.codec.queues import LOCAL_QUEUE, QUEUES
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodTemplate
-from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
+from fairlead.kube.objects.workloads import BatchJob, Deployment, LocalQueue, ReplicaSet, RoleController, StatefulSet
 
 Owners = dict[tuple[str, str], OwnerReference | None]
 
@@ -56,6 +57,20 @@ def controllers(found: Catalogue, cluster: str) -> Iterator[Controller]:
                 kind="ReplicaSet", meta=loose.metadata, replicas=loose.spec.replicas, template=loose.spec.template
             )
 
+    for role in found.at(RoleController, cluster):
+        yield Controller(
+            kind=role.spec.origin,
+            meta=role.metadata,
+            replicas=role.spec.replicas,
+            template=role.spec.template,
+            idle=role.spec.idle,
+        )
+
+
+def local_queues(found: Catalogue) -> dict[tuple[str, str], str]:
+    """(namespace, LocalQueue) → the ClusterQueue that it leads to."""
+    return {(each.metadata.namespace, each.metadata.name): each.spec.cluster_queue for each in found.of(LocalQueue)}
+
 
 def _parallel(job: BatchJob) -> int:
     """The pods of a Job at one time: none while it is suspended, no more than are still to complete."""
@@ -74,7 +89,7 @@ def _idle(job: BatchJob) -> str:
 
 def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
     """For every controller that lacks pods one that waits, called as the controller is, and how many are lacking."""
-    owners = replica_set_owners(found, cluster)
+    owners, queues = replica_set_owners(found, cluster), local_queues(found)
     there = Counter(owner_key(pod, owners) for pod in found.at(Pod, cluster) if not pod.finished)
     for each in controllers(found, cluster):
         wanted = 1 if each.replicas is None else each.replicas
@@ -84,9 +99,15 @@ def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
                 name=each.meta.name,
                 namespace=each.meta.namespace or "default",
                 creation_timestamp=each.meta.creation_timestamp,
-                annotations={**each.meta.annotations, **each.template.metadata.annotations},
+                annotations={**_queue(each, queues), **each.meta.annotations, **each.template.metadata.annotations},
             )
             yield Pod(metadata=meta, spec=each.template.spec), wanted - there[each.key]
+
+
+def _queue(each: Controller, queues: Mapping[tuple[str, str], str]) -> dict[str, str]:
+    """The annotation that names the queue behind a LocalQueue, where there is one."""
+    name = queues.get((each.meta.namespace, each.meta.labels.get(LOCAL_QUEUE, "")))
+    return {QUEUES[0]: name} if name else {}
 
 
 def replica_set_owners(found: Catalogue, cluster: str) -> Owners:

@@ -236,7 +236,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
     alive = [pod for pod in pods if pod.spec.node_name or not pod.spec.scheduling_gates]
     return QueuedJob(
         name=f"{meta.namespace}/{meta.name}",
-        queue=spec.queue or DEFAULT,
+        queue=spec.queue or next((queue for pod in pods if (queue := marks_of(pod).queue)), DEFAULT),
         namespace=meta.namespace,
         roles=reader.roles(alive, spec.min_task_member),
         min_member=1 if spec.min_member is None else spec.min_member,

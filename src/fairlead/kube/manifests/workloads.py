@@ -1,14 +1,14 @@
 """Deployments, StatefulSets, Jobs and loose pods to workloads, with what of them runs already and where."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
-from fairlead.kube.codec.queues import GROUPS, QUEUES, named
+from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.controllers import controllers, owner_key, replica_set_owners
+from fairlead.kube.manifests.controllers import controllers, local_queues, owner_key, replica_set_owners
 from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodTemplate
@@ -43,6 +43,7 @@ class Reader:
     def __init__(self, found: Catalogue, strategy: str = COMMUNISM) -> None:
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
         self._priorities = {each.metadata.name: each.value for each in found.of(PriorityClass)}
+        self._local = local_queues(found)
         self._strategy = strategy
         self._errors = found.errors
 
@@ -105,12 +106,18 @@ class Reader:
             min_available=meta.annotations.get(MINIMUM),
             first_ordinal=first_ordinal,
             exempt=exempt(template.spec.priority_class_name, template.metadata.labels, meta.labels),
-            queue=group.spec.queue if group else named(marks, QUEUES),
+            queue=self._queue(namespace, group, marks, meta),
+            gang=f"{namespace}/{group.metadata.name}" if group else "",
             priority=self._priority(template, group),
             least_together=max(group.spec.min_member or 1, 1) if group else 1,
             created=meta.creation_timestamp or "",
             strategy=marks.get(STRATEGY, self._strategy),
         )
+
+    def _queue(self, namespace: str, group: PodGroup | None, marks: Mapping[str, str], meta: ObjectMeta) -> str:
+        """That of its gang, that it names itself, or that its LocalQueue leads to."""
+        wanted = group.spec.queue if group else named(marks, QUEUES)
+        return wanted or self._local.get((namespace, {**marks, **meta.labels}.get(LOCAL_QUEUE, "")), "")
 
     def _priority(self, template: PodTemplate, group: PodGroup | None) -> int:
         if template.spec.priority is not None:

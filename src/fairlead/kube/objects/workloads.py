@@ -123,3 +123,49 @@ class BatchJob(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: JobSpec = JobSpec()
     status: JobStatus = JobStatus()
+
+
+class RoleControllerSpec(ApiShape, frozen=True):
+    """`origin` is the kind of the object that the role is of; `idle` says why it has no replicas now."""
+
+    origin: str = ""
+    replicas: int = 0
+    idle: str = ""
+    template: PodTemplate = PodTemplate()
+
+
+class RoleController(ApiShape, frozen=True):
+    """A role of an object of a foreign kind, as `kube/adapters` make it; no API server has it."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: RoleControllerSpec = RoleControllerSpec()
+
+
+class ScaleTarget(ApiShape, frozen=True):
+    api_version: str = ""
+    kind: str = ""
+    name: str = ""
+
+
+class AutoscalerSpec(ApiShape, frozen=True):
+    """`min_replicas` absent means 1."""
+
+    scale_target_ref: ScaleTarget = ScaleTarget()
+    min_replicas: int | None = None
+    max_replicas: int = 1
+
+
+class HorizontalPodAutoscaler(ApiShape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: AutoscalerSpec = AutoscalerSpec()
+
+
+class LocalQueueSpec(ApiShape, frozen=True):
+    cluster_queue: str = ""
+
+
+class LocalQueue(ApiShape, frozen=True):
+    """Kueue's: the name by which a namespace reaches a ClusterQueue."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LocalQueueSpec = LocalQueueSpec()

@@ -1,0 +1,1 @@
+"""Each foreign kind on its own."""

@@ -1,0 +1,34 @@
+"""RayCluster and RayJob: head and workers start together."""
+
+from pathlib import Path
+from typing import Any
+
+from tests.adapters.cluster import answer, counts, made, template
+
+
+def cluster(**group: Any) -> dict[str, Any]:
+    """A head of one core, and workers."""
+    workers = {"groupName": "gpu", "replicas": 2, "template": template(), **group}
+    return {"headGroupSpec": {"template": template()}, "workerGroupSpecs": [workers]}
+
+
+def test_the_head_does_not_start_without_its_workers(tmp_path: Path) -> None:
+    """Three cores are enough, two are for nobody."""
+    ray = made("ray.io/v1", "RayCluster", cluster())
+    assert counts(answer(tmp_path, ray, cpus=3)) == {"lab/train-gpu": (2, 0), "lab/train-head": (1, 0)}
+    assert counts(answer(tmp_path, ray, cpus=2)) == {"lab/train-gpu": (2, 2), "lab/train-head": (1, 1)}
+
+
+def test_replicas_stay_within_their_bounds_and_count_hosts(tmp_path: Path) -> None:
+    """At least minReplicas, at most maxReplicas, numOfHosts pods each."""
+    few = made("ray.io/v1", "RayCluster", cluster(minReplicas=3, numOfHosts=2))
+    assert counts(answer(tmp_path, few))["lab/train-gpu"] == (6, 0)
+    most = made("ray.io/v1", "RayCluster", cluster(replicas=9, maxReplicas=4))
+    assert counts(answer(tmp_path, most))["lab/train-gpu"] == (4, 0)
+
+
+def test_a_job_has_its_cluster_inside(tmp_path: Path) -> None:
+    """The pod that submits it does not count, and that is said."""
+    record = answer(tmp_path, made("ray.io/v1", "RayJob", {"rayClusterSpec": cluster()}))
+    assert counts(record) == {"lab/train-gpu": (2, 0), "lab/train-head": (1, 0)}
+    assert record["ignored"] == {"RayJob.ray.io: the pod that submits the job": 1}
