@@ -24,7 +24,7 @@ Examples:
   fairlead explain --cluster pod/shop/web-7c9f-1
 """,
 )
-@click.argument("what")
+@click.argument("words", nargs=-1, required=True, metavar="WHAT")
 @click.option(
     "-f",
     "--file",
@@ -44,7 +44,7 @@ Examples:
     "-o", "--output", type=click.Choice(FORMATS), default="table", help="Sentences, or the same as a JSON or YAML list."
 )
 def command(
-    what: str,
+    words: tuple[str, ...],
     sources: tuple[str, ...],
     cluster: bool,
     kubeconfig: str,
@@ -56,9 +56,12 @@ def command(
 ) -> int:
     """Say why WHAT is planned as it is: a workload, node/NAME, pod/NAME, volume/NAME, or volumes.
 
+    As for kubectl, `deploy/web`, `deployments/web` and `deploy web` are one; so are po/x and no/x.
+
     Level by level: what was considered, what was refused and how often, what was kept, what was drawn with which odds,
     and what would have to change for another outcome.
     """
+    what = _meant(words)
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     settings = plan_settings(config)
@@ -74,6 +77,16 @@ def command(
     lines = explain_answer(found, plan(view), what, why_not)
     _print(lines, output)
     return EXIT_OK
+
+
+def _meant(words: tuple[str, ...]) -> str:
+    """The words as KIND/NAME; pods, nodes and volumes by the one name of their kind."""
+    from fairlead.model.workload import kind_named
+
+    kind, slash, name = "/".join(words).partition("/")
+    return (
+        f"{kind_named(kind)}/{name}" if slash and kind_named(kind) in ("pod", "node", "volume") else kind + slash + name
+    )
 
 
 def _print(lines: tuple[str, ...], output: str) -> None:

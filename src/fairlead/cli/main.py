@@ -31,8 +31,17 @@ COMMANDS = {
     "version": "Say which version this is, of which commit, and what it was tested with.",
     "support-bundle": "Write one archive with what a report of a fault needs, and nothing secret.",
     "completion": "Print the completion script of a shell.",
+    "help": "Show the help of a command, or this page.",
 }
 """Every command with its one line of help; the module of the same name in this package has the rest."""
+
+GROUPS = {
+    "Plan and ask": ("plan", "explain", "diff", "simulate", "ui"),
+    "One level at a time": ("divide", "split", "share", "place", "balance"),
+    "Run on a cluster": ("scheduler", "webhook", "fleet", "storage"),
+    "Look at a cluster": ("queue", "tiers", "snapshot"),
+}
+"""The commands as help lists them; the others come last."""
 
 LIVE = frozenset({"aiohappyeyeballs", "aiohttp", "uvloop", "cryptography", "prometheus_client", "structlog"})
 """What the extra `live` brings, by the names that are imported."""
@@ -44,7 +53,7 @@ EPILOG = """
 Examples:
   fairlead plan -f examples/shop
   fairlead divide -f problem.json -o json
-  echo '{"strategy":"communism","count":3,"nodes":[{"name":"a","capacity":9}]}' | fairlead place -f -
+  echo '{"strategy":"auto","count":3,"nodes":[{"name":"a","capacity":9}]}' | fairlead place -f -
 
 \b
 Exit codes: 0 everything placed, 1 something is unplaced (the answer is printed all the same),
@@ -76,8 +85,11 @@ class LazyGroup(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl(list(COMMANDS.items()))
+        grouped = {name for names in GROUPS.values() for name in names}
+        rest = tuple(name for name in COMMANDS if name not in grouped)
+        for title, names in {**GROUPS, "More": rest}.items():
+            with formatter.section(title):
+                formatter.write_dl([(name, COMMANDS[name]) for name in names])
 
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})

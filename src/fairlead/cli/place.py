@@ -43,7 +43,11 @@ Examples:
 )
 @click.option("--memory", default=None, metavar="QUANTITY", help="The same for memory.")
 @click.option("--count", type=int, default=None, help="New replicas.  [default: what the workload lacks]")
-@click.option("--strategy", default=None, help="communism, fill, average, global, global-greedy or drained.")
+@click.option(
+    "--strategy",
+    default=None,
+    help="auto (communism is its other name), fill, average, global, global-greedy or drained.",
+)
 @click.option("--nodes-limit", type=int, default=0, help="Highest total a node, or number of nodes (fill, average).")
 @click.option("--partial", is_flag=True, help="Place what fits, instead of all or nothing.")
 @keep_going_option()

@@ -61,10 +61,12 @@ Examples:
 )
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
+@click.option("--waiting", is_flag=True, help="List only workloads that wait.")
+@click.option("--rows", type=click.IntRange(min=0), default=50, help="Workloads listed; 0 is all.  [default: 50]")
 @click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
 @keep_going_option()
 @click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
-@output_option("manifests")
+@output_option("manifests", "name")
 def command(
     sources: tuple[str, ...],
     cluster: bool,
@@ -80,6 +82,8 @@ def command(
     scale_hpa: str | None,
     weight: tuple[str, ...],
     upgrade: bool,
+    waiting: bool,
+    rows: int,
     html: str,
     keep_going: bool,
     strict: bool,
@@ -119,7 +123,7 @@ def command(
     elif changed is not view:
         code = _beside(decided, then, form)
     else:
-        code = _show(found, decided, form)
+        code = _show(found, decided, form, waiting, rows)
     return max(code, exit_code(found, keep_going))
 
 
@@ -155,12 +159,16 @@ def read(
     return found, view
 
 
-def _show(found: "Catalogue", decided: "Plan", form: str) -> int:
-    """The plan as it is."""
+def _show(found: "Catalogue", decided: "Plan", form: str, waiting: bool, rows: int) -> int:
+    """The plan as it is: a table, the names of the workloads that wait or of all, a record or a part of it."""
     if form == "table":
         from fairlead.cli.report import draw
 
-        draw(console(), decided, found)
+        draw(console(), decided, found, waiting=waiting, rows=rows)
+    elif form == "name":
+        for path in (path for site in decided.sites for path in site.paths):
+            if path.unplaced or not waiting:
+                click.echo(f"{path.workload.kind.lower()}/{path.workload.title}")
     else:
         from fairlead.kube.manifests.records import plan_answer
 

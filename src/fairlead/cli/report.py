@@ -27,13 +27,17 @@ MOST_NODES = 40
 """Sites with more nodes than this are summed up instead of drawn node by node."""
 
 
-def draw(screen: "Console", plan: "Plan", found: "Catalogue") -> None:
-    """Print the whole report."""
+MOST_ROWS = 50
+"""Workloads that are listed unless more are asked for; those that wait come first."""
+
+
+def draw(screen: "Console", plan: "Plan", found: "Catalogue", *, waiting: bool = False, rows: int = MOST_ROWS) -> None:
+    """Print the whole report; with `waiting` only workloads that wait, at most `rows` of each site (0: all)."""
     if plan.divided:
         _fleet(screen, plan.divided)
         screen.print()
     for site in plan.sites:
-        _site(screen, site)
+        _site(screen, site, waiting, rows)
         screen.print()
     for name, decision in plan.storage.items():
         _storage(screen, name, decision)
@@ -68,7 +72,20 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
     )
 
 
-def _site(screen: "Console", plan: SitePlan) -> None:
+def _listed(plan: SitePlan, waiting: bool, rows: int) -> tuple[list[Path], int]:
+    """The workloads to list, in their order, and how many are left out: those that wait are kept longest."""
+    shown = [
+        path
+        for path in plan.paths
+        if path.unplaced or (not waiting and (path.replicas or any(each.part.running for each in path.parts)))
+    ]
+    if not rows or len(shown) <= rows:
+        return shown, 0
+    kept = {id(path) for path in sorted(shown, key=lambda path: not path.unplaced)[:rows]}
+    return [path for path in shown if id(path) in kept], len(shown) - rows
+
+
+def _site(screen: "Console", plan: SitePlan, waiting: bool, rows: int) -> None:
     name = f"Cluster {plan.site.name}" if plan.site.name else "Cluster"
     table = _table(
         f"{name}: {many(len(plan.site.nodes.names), 'node')}",
@@ -81,10 +98,12 @@ def _site(screen: "Console", plan: SitePlan) -> None:
         "waits",
         right=["replicas", "runs", "on demand", "waits"],
     )
-    for path in plan.paths:
-        if path.replicas or any(each.part.running for each in path.parts):
-            table.add_row(*_row(path, plan.site.nodes.names))
+    shown, left_out = _listed(plan, waiting, rows)
+    for path in shown:
+        table.add_row(*_row(path, plan.site.nodes.names))
     screen.print(table)
+    if left_out:
+        screen.print(f"[dim]… and {many(left_out, 'more workload')}; --rows 0 lists all[/dim]")
     _reasons(
         screen,
         (

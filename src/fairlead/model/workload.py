@@ -6,9 +6,26 @@ from fairlead.model.owners import Exempt
 from fairlead.model.shape import Shape
 
 COMMUNISM = "communism"
+AUTO = "auto"
+"""The name that people use for it."""
 
-SHORT_KINDS = {"deploy": "deployment", "sts": "statefulset", "rs": "replicaset"}
-"""What people type for a kind."""
+
+def strategy_named(text: str) -> str:
+    """A strategy by the name that it has inside."""
+    return COMMUNISM if text == AUTO else text
+
+
+SHORT_KINDS = {
+    "deploy": "deployment", "sts": "statefulset", "rs": "replicaset", "ds": "daemonset", "cj": "cronjob",
+    "rc": "replicationcontroller", "po": "pod", "no": "node", "vol": "volume",
+}  # fmt: skip
+"""What people type for a kind; a plural is its kind too."""
+
+
+def kind_named(text: str) -> str:
+    """The kind, in small letters, that a person means: `deploy`, `deployments` and `Deployment` are one."""
+    word = text.lower()
+    return SHORT_KINDS.get(word) or SHORT_KINDS.get(word.removesuffix("s")) or word.removesuffix("s")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -55,5 +72,4 @@ class Workload:
         if text in (self.name, self.title):
             return True
         kind, _, name = text.partition("/")
-        wanted = SHORT_KINDS.get(kind.lower(), kind.lower())
-        return wanted == self.kind.lower() and name in (self.name, self.title)
+        return kind_named(kind) == kind_named(self.kind) and name in (self.name, self.title)

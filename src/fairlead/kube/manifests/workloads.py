@@ -16,7 +16,7 @@ from fairlead.kube.objects.policy import PriorityClass
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.model.errors import InputError
 from fairlead.model.tiers import Tiers
-from fairlead.model.workload import COMMUNISM, Workload
+from fairlead.model.workload import COMMUNISM, Workload, strategy_named
 
 STRATEGY = "fairlead.io/strategy"
 
@@ -111,7 +111,7 @@ class Reader:
             priority=self._priority(template, group),
             least_together=max(group.spec.min_member or 1, 1) if group else 1,
             created=meta.creation_timestamp or "",
-            strategy=marks.get(STRATEGY, self._strategy),
+            strategy=strategy_named(marks.get(STRATEGY, self._strategy)),
         )
 
     def _queue(self, namespace: str, group: PodGroup | None, marks: Mapping[str, str], meta: ObjectMeta) -> str:
