@@ -43,7 +43,7 @@ $(BUNDLE): page/package-lock.json page/build.mjs page/tsconfig.json $(shell find
 dist: setup page ## wheel, sdist and kubectl plugin under dist/, the same bytes on every machine (URL= where they will be found)
 	@$(BIN)/python -m tools.release $(if $(URL),--url $(URL))
 
-test-install: setup ## what is tested as people install it: wheel, sdist and plugin in fresh environments, the page in a browser
+test-install: setup ## what is tested as people install it: wheels, the page in a browser, the chart, the image
 	@tools/test-install $(BIN)
 
 test: setup lint types ## everything CI runs: checks, pure tests with coverage, tests on a real API server

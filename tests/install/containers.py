@@ -74,7 +74,7 @@ class Kubelet:
         """Start one pod of a Deployment; `port` is where it was told to serve its health."""
         pod = self.api.get(f"/apis/apps/v1/namespaces/{namespace}/deployments/{deployment}")["spec"]["template"]["spec"]
         (container,) = pod["containers"]
-        name = f"fairlead-test-{port}-{deployment}"
+        name = f"fairlead-test-{port}-{deployment}-{len(self.started)}"
         command = ["run", "--detach", "--name", name, "--network", "host", *_restrictions(pod, container)]
         command += ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
         for volume in pod["volumes"]:
