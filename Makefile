@@ -10,7 +10,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof oldest proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof oldest proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs reference site clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -106,6 +106,16 @@ bench: setup ## speeds as ratios, measured side by side in one run
 
 cluster: setup ## a real control plane on loopback with KWOK nodes (NODES=10, KUBERNETES=v1.34.4)
 	@FAIRLEAD_KUBERNETES=$(KUBERNETES) exec $(BIN)/python -m tools.controlplane.up $(if $(NODES),--nodes $(NODES))
+
+reference: setup ## write docs/reference from the program
+	@$(BIN)/python -m tools.reference
+
+SITE := build/site-venv
+site: setup ## the documentation as a static site with search, under build/site
+	@test -x $(SITE)/bin/zensical || { $(PYTHON) -m venv $(SITE) && $(SITE)/bin/python -m pip install --quiet --no-deps --require-hashes --requirement tools/site/requirements.lock; }
+	@$(BIN)/python -m tools.site
+	@$(SITE)/bin/zensical build --strict --config-file build/mkdocs.yml
+	@echo "site: build/site/index.html"
 
 docs: setup ## check that every documented command runs and every reason is documented
 	@$(BIN)/pytest -q tests/arch tests/docs

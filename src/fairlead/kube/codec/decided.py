@@ -22,6 +22,7 @@ from fairlead.model.division import DivisionAsk, FleetAffinity, Mode, SpreadBy
 APPLIED = "policy.karmada.io/applied-placement"
 """Karmada's own record of the placement; its taint manager and its descheduler read it."""
 ANNOTATION = "fairlead.io/decided"
+"""Annotation of a binding: a mark of what was decided, and of what the decision read."""
 PLACED, SHORT = "s2", "r2"
 """What a mark begins with: all placed, or short of room."""
 

@@ -19,6 +19,7 @@ from fairlead.model.errors import InputError
 from fairlead.text.mistakes import mistake
 
 ANNOTATION = "fairlead.io/last-schedule-result"
+"""Annotation of a binding: the last division, where its definition has no field for that."""
 
 _SCHEDULING: Mapping[Mode, Mapping[str, Any]] = {
     Mode.DUPLICATED: {"replicaSchedulingType": "Duplicated"},

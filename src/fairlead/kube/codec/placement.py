@@ -36,6 +36,7 @@ from fairlead.model.selectors import Toleration
 from fairlead.text.mistakes import mistake
 
 ANNOTATION = "fairlead.io/divide"
+"""Annotation of a policy: settings of `fairlead divide` that Karmada has no field for."""
 MOST = 2**48
 """Room beyond this is as good as none at all missing; it keeps sums exact."""
 _MOST_WEIGHT = 2**62

@@ -27,6 +27,7 @@ from fairlead.model.reasons import Reason
 from fairlead.model.selectors import integer
 
 NUMA_NODE = "fairlead.io/numa-node"
+"""Annotation of a pod: the NUMA node whose cores it got."""
 LAYOUT = "fairlead.io/numa-cores"
 """On a Node: `0=0-15,32-47;1=16-31,48-63`, the cores of each NUMA node. Cores that are not named are not offered."""
 MOST_CORES = 4096

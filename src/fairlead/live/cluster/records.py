@@ -21,6 +21,7 @@ from fairlead.model.selectors import integer
 from fairlead.model.shape import Shape
 
 STRATEGY = "fairlead.io/strategy"
+"""Annotation of a pod or workload: how its replicas are spread over nodes."""
 COMMUNISM, GLOBAL_GREEDY = "communism", "global-greedy"
 STRATEGIES = (COMMUNISM, GLOBAL_GREEDY)
 BIND_CPU = "fairlead.io/bind-cpu"
