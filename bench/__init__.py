@@ -13,6 +13,7 @@ GROUPS = {
     "tier": "one admission from review to answer, beside an empty answer, and one attempt to count",
     "scheduler": "pods bound a second on a real API server: kube-scheduler, Fairlead, and a bare loop of bindings",
     "gangs": "time to start gangs of Kubernetes' own PodGroups on a real API server: kube-scheduler and Fairlead",
+    "volcano": "200 gangs of Volcano Jobs in queues 1:2:3:4 on a real API server, beside vc-scheduler as recorded",
     "simulate": "one simulated day of 5,000 nodes and 200,000 arrivals",
     "optimality": "how far from the optimum of an exact solver each level is",
     "page": "the page on 5,000 nodes and 100,000 pods: time to the first picture, bytes, frames a second",

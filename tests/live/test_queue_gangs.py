@@ -198,3 +198,11 @@ def test_room_that_a_refused_pod_leaves_goes_to_who_waits() -> None:
     api.fail(409, method="POST", path="/pods/a/binding", times=10_000)
     follow(api, lambda: bound(api, "b") == 1)
     assert bound(api, "a") == 0
+
+
+def test_gang_starts_with_its_minimum_though_its_tasks_ask_for_more() -> None:
+    """Volcano writes a task's full replicas as its minimum: that is not asked for where the gang's own is less."""
+    api = cluster(3, {"spec": {"minMember": 2, "minTaskMember": {"": 4}}})
+    follow(api, lambda: bound(api, *NAMES) == 3)
+    other = cluster(4, {"spec": {"minMember": 2, "minTaskMember": {"": 4, "comes-later": 2}}})
+    follow(other, lambda: bound(other, *NAMES) == 4)

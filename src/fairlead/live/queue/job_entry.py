@@ -1,5 +1,6 @@
 """One job in the books: its pods by role, and the frozen view of it, made anew only when something changed."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairlead.kube.codec.queues import DEFAULT
@@ -133,7 +134,7 @@ class JobEntry:
             queue=queue,
             roles=roles,
             min_member=1 if group is None else max(0, group.min_member - succeeded),
-            min_tasks=EMPTY if group is None or succeeded else group.min_tasks,
+            min_tasks=EMPTY if group is None or succeeded else _task_minimums(group),
             min_resources=EMPTY if group is None or succeeded else group.min_resources,
             priority=_priority(group, pods, rules),
             created=created,
@@ -142,6 +143,11 @@ class JobEntry:
             succeeded=succeeded,
             failed=len(self._ended) - succeeded,
         )
+
+
+def _task_minimums(group: GangSpec) -> Mapping[str, int]:
+    """By task; not asked for where the gang's own minimum is less than their sum, as in Volcano."""
+    return group.min_tasks if sum(group.min_tasks.values()) <= group.min_member else EMPTY
 
 
 def _role_key(pod: PodRecord) -> RoleKey:
