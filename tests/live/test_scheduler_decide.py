@@ -17,6 +17,7 @@ from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.decide import batches, decide
 from fairlead.live.scheduler.messages import explanation
@@ -139,8 +140,11 @@ def with_claim(api: FakeApi) -> Cache:
 
 
 def test_volume_is_asked_for_and_given_up_after_a_while() -> None:
-    """The claim is told the node; when no volume comes the pod is given back, and the claim is free again."""
-    api, failed = FakeApi(), []
+    """The claim is told the node; when no volume comes the pod is given back, and the claim is free again.
+
+    While it lasts liveness knows of it: a wait that outlives its patience by far is stuck.
+    """
+    api, failed, now = FakeApi(), [], [0.0]
     made = with_claim(api)
     (outcome,) = decided(made)
     ((waiting, place),) = outcome.placed
@@ -148,11 +152,23 @@ def test_volume_is_asked_for_and_given_up_after_a_while() -> None:
 
     async def story() -> None:
         binder = VolumeBinder(
-            Client(api), made.storage, made.labels_of, lambda *_: None, lambda who, why: failed.append(why), patience=5
+            Client(api),
+            made.storage,
+            made.labels_of,
+            lambda *_: None,
+            lambda who, why: failed.append(why),
+            pulse=Pulse(lambda: now[0]),
+            patience=5,
         )
         binder.begin(waiting, place, outcome.volumes)
+        await asyncio.sleep(0)
+        now[0] = 5.0 + CALL_SECONDS
+        assert binder._pulse.stuck() == []
+        now[0] += 1.0
+        assert binder._pulse.stuck() == ["volumes"]
         assert made.storage.demand(waiting).open[0].node == place
         await asyncio.sleep(6)
+        assert binder._pulse.stuck() == []
 
     run(story())
     written = api.find(PERSISTENT_VOLUME_CLAIMS, "data", namespace="shop")

@@ -25,6 +25,8 @@ log = logging.getLogger(__name__)
 
 NOTE_BYTES = 1024
 WORD_CHARS = 128
+IDLE_SECONDS = 15.0
+"""A recorder that has nothing to write says this often that it goes on."""
 NAME_CHARS = 230
 
 EventType = Literal["Normal", "Warning"]
@@ -101,6 +103,8 @@ class Recorder:
         self._told: OrderedDict[Key, RecordedEvent] = OrderedDict()
         self._waiting: OrderedDict[Key, None] = OrderedDict()
         self._news = asyncio.Event()
+        self.on_progress: Callable[[], None] = lambda: None
+        """Called while it goes on: after each write, and every `IDLE_SECONDS` at least."""
         self._tokens = float(rate.burst)
         self._filled_at = clock()
 
@@ -182,11 +186,12 @@ class Recorder:
     async def run(self) -> NoReturn:
         """Write what was recorded until cancelled."""
         while True:
+            self.on_progress()
             self._news.clear()
             wait = await self._write_due()
             # What is new need not wait until a repetition is due.
             with contextlib.suppress(TimeoutError):
-                async with asyncio.timeout(wait):
+                async with asyncio.timeout(IDLE_SECONDS if wait is None else min(wait, IDLE_SECONDS)):
                     await self._news.wait()
 
     async def flush(self) -> None:
@@ -204,6 +209,7 @@ class Recorder:
                 if delay > 0.0:
                     return delay
                 await self._write(key)
+                self.on_progress()
             else:
                 soonest = due if soonest is None else min(soonest, due)
         return soonest

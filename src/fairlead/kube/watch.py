@@ -115,6 +115,8 @@ class Reflector(Generic[Obj]):
         self._faulty: set[Key] = set()
         self._objects: dict[Key, Obj] = {}
         self._line = decoder(cast(Any, WatchLine)[resource.shape])
+        self.on_progress: Callable[[], None] = lambda: None
+        """Called while it goes on: at each try, at each page of a list, now and then while a watch brings something."""
 
     @property
     def objects(self) -> Mapping[Key, Obj]:
@@ -124,6 +126,7 @@ class Reflector(Generic[Obj]):
     async def run(self) -> NoReturn:
         """Follow the resource until cancelled."""
         while True:
+            self.on_progress()
             try:
                 if not self.version:
                     await self._list()
@@ -217,6 +220,7 @@ class Reflector(Generic[Obj]):
         seen: set[Key] = set()
         version = ""
         async for page in self._client.pages(self.resource.of(msgspec.Raw), limit=limit, **self._scope):
+            self.on_progress()
             version = version or page.resource_version
             for raw in page.items:
                 seen.add(self._take_listed(bytes(raw)))
@@ -262,6 +266,7 @@ class Reflector(Generic[Obj]):
                 async for line in lines:
                     if clock() - heard > LULL:
                         heard = clock()
+                        self.on_progress()
                         patience.reschedule(heard + silence + LULL)
                     self._take(line)
                     if self._failures:

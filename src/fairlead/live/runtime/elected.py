@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from prometheus_client import CollectorRegistry
@@ -15,7 +16,7 @@ from fairlead.kube.wire.http import connect
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page, pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
-from fairlead.live.runtime.pulse import Pulse
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import Rounds, Work
 from fairlead.live.runtime.watch_metrics import WatchCollector
 
@@ -147,6 +148,8 @@ async def run_elected(
     try:
         pulse = Pulse(time.monotonic)
         recorder = Recorder(client, component=reporter, instance=own_identity()) if reporter else None
+        if recorder is not None:
+            recorder.on_progress = partial(pulse.beat, "events", CALL_SECONDS)
         leadership = Leadership(client, process, pulse)
         component = make(Instance(client.fenced(leadership.fence), recorder=recorder, leads=leadership, pulse=pulse))
         leadership.on_won, leadership.on_lost = component.nudge, component.lost

@@ -1,8 +1,9 @@
 """The life of a component that follows the cluster: watch, wait for a change, act while leading, finish what began."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterable, Sequence
 from contextlib import suppress
+from functools import partial
 from typing import Any
 
 import structlog
@@ -33,6 +34,12 @@ async def every(
                 await one_round()
             except KubeError as error:
                 log.warning("round failed, the next one tries again", what=name, why=str(error))
+
+
+def follow_progress(reflectors: Iterable[Reflector[Any]], pulse: Pulse) -> None:
+    """Let each watch show at the pulse that it goes on."""
+    for each in reflectors:
+        each.on_progress = partial(pulse.beat, f"watch of {each.resource.plural}", CALL_SECONDS)
 
 
 class Rounds:
@@ -86,6 +93,7 @@ class Rounds:
         `begin` is called once all first lists are in; `one_round` after changes while leading, `idle` after changes
         otherwise; `due` tells when a round is wanted without a change. `beside` runs all the while.
         """
+        follow_progress(self._reflectors, self._pulse)
         async with asyncio.TaskGroup() as group:
             work = (*(each.run for each in self._reflectors), *beside)
             tasks = [group.create_task(each()) for each in work]

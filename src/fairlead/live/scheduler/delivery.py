@@ -50,7 +50,9 @@ class Delivery:
             pulse=pulse,
         )
         self.resolver = Resolver(client, cache.expects, self.binder.bind, on_bound, on_refused)
-        self.volumes = VolumeBinder(client, cache.storage, cache.labels_of, on_ready, on_refused, patience=patience)
+        self.volumes = VolumeBinder(
+            client, cache.storage, cache.labels_of, on_ready, on_refused, pulse=pulse, patience=patience
+        )
         measures.waiting.labels("binding").set_function(lambda: len(cache.assumed))
         measures.waiting.labels("unanswered").set_function(lambda: len(self.resolver))
 

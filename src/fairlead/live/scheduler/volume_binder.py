@@ -11,6 +11,7 @@ from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.storage import SELECTED_NODE, ClaimCache
 from fairlead.live.cluster.volume_candidates import volume_terms
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.model.selectors import Term
 
 PATIENCE = 600.0
@@ -36,6 +37,7 @@ class VolumeBinder:
         on_ready: Callable[[PodRecord, str], None],
         on_failed: Callable[[PodRecord, str], None],
         *,
+        pulse: Pulse,
         patience: float = PATIENCE,
     ) -> None:
         self._client = client
@@ -44,6 +46,7 @@ class VolumeBinder:
         self._on_ready = on_ready
         self._on_failed = on_failed
         self._patience = patience
+        self._pulse = pulse
         self._news = asyncio.Event()
         self._tasks: dict[Uid, tuple[PodRecord, Choices, asyncio.Task[None]]] = {}
         """By uid of the pod."""
@@ -94,6 +97,10 @@ class VolumeBinder:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _see_to(self, pod: PodRecord, node: str, choices: Choices) -> None:
+        with self._pulse.under_way("volumes", self._patience + CALL_SECONDS):
+            await self._bring(pod, node, choices)
+
+    async def _bring(self, pod: PodRecord, node: str, choices: Choices) -> None:
         failure, namespace = "", pod.metadata.namespace
         try:
             async with asyncio.timeout(self._patience):

@@ -33,8 +33,8 @@ from fairlead.levels.tier.split import Split
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.process import Leadership, Process, serve
-from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.runtime.reconcile_loop import Work, every
+from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.live.runtime.reconcile_loop import Work, every, follow_progress
 from fairlead.live.runtime.watch_metrics import WatchCollector
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
@@ -71,6 +71,7 @@ class Webhook:
         gated = settings.mode == "gated"
         self._recorder = Recorder(client, component="fairlead-webhook", instance=own_identity())
         self._pulse = Pulse(steady_clock)
+        self._recorder.on_progress = partial(self._pulse.beat, "events", CALL_SECONDS)
         self._process = Process(
             listen=settings.health, lease_namespace=settings.namespace, lease_name="fairlead-webhook"
         )
@@ -160,6 +161,7 @@ class Webhook:
         await self._certificate.refresh()
         if self._detects:
             await self._tiers.recall()
+        follow_progress(self._caches, self._pulse)
         # In the order of their end: what writes as the elected one stops before the lease is released.
         work: list[Work] = [self._janitor.run]
         if self._gated:
