@@ -39,6 +39,29 @@ def test_modules_use_the_words_of_the_field() -> None:
     assert found == []
 
 
+RIDDLES = (
+    "somebody",
+    "whomever",
+    "for whose sake",
+    "would better",
+    "goes on and on",
+    "nobody's sake",
+    "do so all the time",
+)
+"""Phrases that made persons of pods, or riddles of rules; the words of the field took their place."""
+
+
+def test_live_components_are_written_in_plain_english() -> None:
+    """Docstrings, comments, messages and metric help of the live half say subject, verb and object."""
+    found = [
+        (str(path.relative_to(SOURCE)), phrase)
+        for path in sorted((SOURCE / "live").rglob("*.py"))
+        for phrase in RIDDLES
+        if phrase in path.read_text().lower()
+    ]
+    assert found == []
+
+
 def test_decisions_that_the_source_cites_exist() -> None:
     """A comment that cites a decision leads to its page."""
     pages = {path.name[:4] for path in DECISIONS.glob("[0-9]*.md")}

@@ -93,7 +93,7 @@ class _Turn:
             tried=fair.tried,
         )
         evictions = list(self._victims(shared, jobs, state.running))
-        # Who starts after somebody was evicted, for whomever, may be in room that is not free yet.
+        # A job that starts in a turn with evictions may use room that is not free yet.
         grants, promises = self._grants(shared, jobs, shared.gains.keys() if evictions else ())
         turn = FairTurn(
             sharing=shared,
@@ -270,12 +270,12 @@ def _running(job: LiveJob) -> Iterator[Place]:
 
 
 def _leavers(job: LiveJob) -> Iterator[EvictionOrder]:
-    """The members of a gang that is given up, as far as somebody will create them anew."""
+    """The members of a gang that is given up, as far as a controller will create them again."""
     for pod, node in _running(job):
         if not bare(pod):
             yield EvictionOrder(pod=pod, node=node, beneficiary="", action="release")
 
 
 def bare(pod: PodRecord) -> bool:
-    """Whether nobody would create the pod anew."""
+    """Whether no controller would create the pod again."""
     return pod.owner is None

@@ -1,8 +1,8 @@
 """Carries out the evictions of a turn: room for a job that waits, made by the pods that its turn names.
 
 1 the places are promised at once, so that nobody else gets them; 2 the API server is asked whether it would agree to
-every one; 3 all are paid for together; 4 the waiting pods are nominated; 5 the others are marked and evicted. Where any
-step is refused, the promise is withdrawn and the choice is made anew, without whoever may not go.
+every one; 3 all are charged to the budget together; 4 the waiting pods are nominated; 5 the victims are marked and
+evicted. Where any step is refused, the promise is withdrawn and victims are chosen again, without those refused.
 """
 
 import asyncio
@@ -48,7 +48,7 @@ class Holds(Protocol):
     barred: set[JobKey]
     """Keys of jobs that may not evict."""
     yielding: set[PodKey]
-    """Pods that are to go. Their jobs get nothing until they have gone: a gang goes as a whole, with nobody new."""
+    """Pods about to be evicted; their jobs get nothing until they are gone: a gang is evicted as a whole."""
 
     @property
     def promises(self) -> Mapping[JobKey, Promise]: ...
@@ -118,7 +118,7 @@ class Evictor:
         self._queue.put_nowait(cases)
 
     def would(self, turn: FairTurn) -> None:
-        """Say what would be evicted; once, until it is somebody else."""
+        """Log what would be evicted; once, until the victims change."""
         wanted: dict[str, list[EvictionOrder]] = defaultdict(list)
         for each in turn.evictions:
             wanted[each.beneficiary].append(each)
@@ -249,7 +249,7 @@ class Evictor:
         return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
 
     def _release(self, turn: FairTurn) -> None:
-        """Members of a gang that cannot be completed go one by one, for nobody's sake."""
+        """Evict members of a gang that cannot be completed, one by one; no job gets their room."""
         for wanted in turn.evictions:
             uid = wanted.pod.metadata.uid
             if wanted.action == "release" and ("release", uid) not in self._rests:
@@ -286,7 +286,7 @@ class Evictor:
             self._rest("pod", wanted.pod.metadata.uid, SPARED)
 
     def _renew(self) -> None:
-        """Turns look for somebody to evict only where that could be done now: the search is most of their work."""
+        """Turns search for victims only while evictions can be carried out: the search is most of their work."""
         able = self._wants_preemption and not self._busy and ("all", "") not in self._rests
         self._holds.policy = replace(self._holds.policy, preempt=able)
 

@@ -1,4 +1,4 @@
-"""Whose turn it is on a live cluster: the books as tables of the queue level, and what is promised to whom."""
+"""The job cache as tables of the queue level, and the room that is promised to jobs."""
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
@@ -34,7 +34,7 @@ class Promises:
         self.barred: set[JobKey] = set()
         """Keys of jobs that may not evict."""
         self.yielding: set[PodKey] = set()
-        """Pods that are to go; their jobs get nothing until they have gone."""
+        """Pods about to be evicted; their jobs get nothing until they are gone."""
         self.reserved = ""
         """The job that the last turn kept room for."""
         self.tried: frozenset[str] = frozenset()
@@ -113,7 +113,7 @@ class Promises:
         return job is not None and any(pod.key in promise.places for role in job.roles for pod in role.waiting)
 
     def look(self, nodes: NodeState, now: float) -> FairTurn:
-        """Who would deserve and get what by sums alone; nothing is granted, nobody is evicted."""
+        """Who would deserve and get what by sums alone; nothing is granted, no pod is evicted."""
         return self.faulty.guarded(lambda: self._look(nodes, now))
 
     def _look(self, nodes: NodeState, now: float) -> FairTurn:
@@ -137,7 +137,7 @@ class Promises:
         """The tables of the level.
 
         The whole is what is free on open nodes, what the holders hold, and what our own pods that are leaving give
-        back: were that left out, every queue would deserve less while somebody leaves.
+        back: were that left out, every queue would deserve less while pods terminate.
         """
         return queue_state(
             jobs=[row.wanted for row in rows],

@@ -147,7 +147,7 @@ def _upward(name: str, queues: Mapping[str, VolcanoQueue]) -> list[str]:
 
 
 def queue_patch(queue: VolcanoQueue, held: Mapping[str, int], phases: Counter[str]) -> dict[str, Any] | None:
-    """The merge patch of a Queue's status; None where it is up to date. A state that somebody wrote is left alone."""
+    """The merge patch of a Queue's status; None where it is up to date. A state that is set already is left alone."""
     status = queue.status
     wanted: dict[str, Any] = {each.lower(): phases[each] for each in (PENDING, INQUEUE, RUNNING, UNKNOWN, COMPLETED)}
     changed = {key: value for key, value in wanted.items() if getattr(status, key) != value}

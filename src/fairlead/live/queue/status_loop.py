@@ -157,7 +157,7 @@ class StatusLoop:
         await self._marks.unnominate([key for key in nominated if key not in promised])
 
     def _lost(self) -> bool:
-        """Whether promises that are still open have no more room to hope for: nobody has been leaving for a while."""
+        """Whether no room will come for open promises: no pod has been terminating for a while."""
         if self._sight.leaving() or not self._evictor.idle or not self._fair.promises:
             self._calm_since = None
             return False

@@ -33,7 +33,7 @@ class Refusal(StrEnum):
     STOPPED = "evictions are stopped by the switch"
     BUDGET = "the budget of this minute is spent"
     TOO_MANY = "more at once than the budget of a minute"
-    BUSY = "the budget could not be written, others do so all the time"
+    BUSY = "the budget kept changing while it was updated"
     PROTECTED = "a disruption budget says no"
     GONE = "it is gone, or another pod by now"
 
@@ -139,7 +139,7 @@ class Evictions:
     async def _swap(
         self, change: Callable[[Mapping[str, Spending]], dict[str, Spending] | Refusal], *, stoppable: bool = True
     ) -> Refusal | None:
-        """Read the lines that still count, change them, write them; from the start where somebody was faster."""
+        """Read the lines that still count, change them, write them; again from the start after a conflict."""
         for attempt in range(1, ATTEMPTS + 1):
             found = await self._read()
             if stoppable and found is not None and _stopped(found):
@@ -162,7 +162,7 @@ class Evictions:
             return None
 
     async def _write(self, found: Raw | None, recent: str) -> bool:
-        """Whether it is written; False where somebody else wrote since it was read."""
+        """Whether it is written; False after a conflict: it changed since it was read."""
         try:
             if found is None:
                 body: Raw = {"metadata": {"name": self._switch}, "data": {RECENT: recent}}

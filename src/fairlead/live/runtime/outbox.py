@@ -31,7 +31,7 @@ async def together(call: Callable[[T], Awaitable[R]], things: Iterable[T], *, in
 
 
 async def written(write: Awaitable[R], refusals: Counter) -> tuple[R | None, KubeError | None]:
-    """What the write gave, or why it failed; failures are counted by whether somebody else was faster."""
+    """What the write gave, or why it failed; failures are counted by whether they were conflicts."""
     try:
         return await write, None
     except KubeError as error:

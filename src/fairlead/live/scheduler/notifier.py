@@ -152,7 +152,7 @@ class PodNotifier:
                 await self._tell(now, why)
 
     async def _next(self) -> tuple[PodRecord, str]:
-        """Whom to tell next, and what, as soon as there is somebody."""
+        """The next pod to write a condition on, and its message; waits until there is one."""
         while True:
             wait = None
             if self._first:

@@ -41,7 +41,7 @@ STAGES: dict[Cure, frozenset[Wake]] = {
     Cure.EDIT: frozenset({Wake.QUEUE}),
     Cure.NOTHING: frozenset(),
 }
-"""What wakes those whom the queue level stops."""
+"""What wakes groups that the queue level refuses."""
 REST = 1.0
 """Seconds before a pod whose bind was refused is decided anew."""
 FIRST_WAIT, LONGEST_WAIT = 0.2, 10.0
@@ -184,7 +184,7 @@ class Pending:
         return min(self._resting.values(), default=None)
 
     def next_due(self) -> float | None:
-        """When the next awake group may be tried; None where nobody is awake."""
+        """When the next awake group may be tried; None where no group is awake."""
         return min((self._parked[key].not_before for key in self._awake), default=None)
 
     @property

@@ -1,6 +1,6 @@
 """Placements written, many in flight: the node is read again, the placement checked once more, then it is patched.
 
-The patch names the version that was decided on, so a Replica that somebody else gave a node is never overwritten.
+The patch names the version that was decided on, so a Replica that got a node meanwhile is never overwritten.
 """
 
 from collections.abc import Callable

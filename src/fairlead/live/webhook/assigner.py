@@ -147,7 +147,7 @@ class Assigner:
         return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self._tiers.policy), parent.name
 
     async def _change(self, changes: list[tuple[Raw, Patch]]) -> None:
-        """Change the pods, many at a time. One that is gone or was changed by somebody else is looked at again."""
+        """Change the pods, many at a time. One that is gone or was changed meanwhile is looked at again."""
         await asyncio.gather(*(self._change_one(pod, patch) for pod, patch in changes))
 
     async def _change_one(self, pod: Raw, patch: Patch) -> None:

@@ -202,7 +202,7 @@ def _held(attempt: Attempt, slot: str) -> HeldSlots:
 
 
 def _settle(queue: _Queue, slot: str, result: Counted | Exception) -> None:
-    """Answer one request, if somebody still waits for it."""
+    """Answer one request, if it is still waited for."""
     _, future = queue.waiting.pop(slot, (0.0, None))
     if future is None or future.done():
         return

@@ -136,7 +136,7 @@ class Attempt:
         return replace(self, step=LedgerStep.DONE)
 
     def beaten(self) -> "Attempt":
-        """Somebody else wrote first, or no answer came: start over, knowing nothing."""
+        """A conflict, or no answer came: start over, knowing nothing."""
         return Attempt(requests=self.requests, conflicts=self.conflicts + 1)
 
 
@@ -154,7 +154,7 @@ def chosen(
     Slots are uids of stored pods here, so there are no reservations: what the ledger names and the list does not
     show is gone. `gated` are active pods that wait, in the order in which they take free slots; `placed` are active
     ones that were let go with the rule for on-demand nodes. Both must have been listed after the ledger was read.
-    A pod that the ledger names but that somebody let go to spot is neither, so its slot is free again.
+    A pod that the ledger names but that was let go to spot is neither, so its slot is free again.
     """
     waiting = tuple(gated)
     kept = ledger.granted & (frozenset(waiting) | frozenset(placed))

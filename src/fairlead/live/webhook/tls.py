@@ -130,7 +130,7 @@ class SelfMade:
         return Pair(texts.get("tls.crt", ""), texts.get("tls.key", ""))
 
     async def _store(self, stored: Raw, texts: dict[str, str]) -> bool:
-        """Write the Secret; False where somebody else wrote it meanwhile."""
+        """Write the Secret; False after a conflict: it changed meanwhile."""
         stored["data"] = {name: _base64(text) for name, text in texts.items()}
         try:
             await self._client.replace(SECRETS.raw, self._secret, stored, namespace=self._namespace)
