@@ -29,7 +29,8 @@ from fairlead.kube.resources import (
     PODS,
     Resource,
 )
-from fairlead.kube.watch import Reflector, WatchPace
+from fairlead.kube.watch import Reflector
+from fairlead.kube.watch_pace import WatchPace
 from fairlead.kube.wire.http import connect
 from tests.cluster.conftest import NodeMaker
 

@@ -17,7 +17,8 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.kube.retry import Backoff
 from fairlead.kube.transport import split_lines
-from fairlead.kube.watch import Reflector, WatchPace
+from fairlead.kube.watch import Reflector
+from fairlead.kube.watch_pace import WatchPace
 from tests.kube import virtual
 from tests.kube.things import client, counting, pod, shop, uid_of, until
 

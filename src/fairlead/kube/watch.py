@@ -16,7 +16,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Mapping
 from contextlib import aclosing
-from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any, Generic, NoReturn, cast
 
@@ -29,7 +28,8 @@ from fairlead.kube.decode import convert, decode, decoder
 from fairlead.kube.errors import AnswerError, ApiError, KubeError, UnreachableError
 from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
-from fairlead.kube.retry import Backoff, Jitter, default_jitter
+from fairlead.kube.retry import Jitter, default_jitter
+from fairlead.kube.watch_pace import PACE, WatchPace
 from fairlead.model.errors import InputError
 from fairlead.model.faults import fault
 
@@ -47,24 +47,6 @@ class WatchLine(msgspec.Struct, Generic[L]):
 
     type: str
     object: L
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class WatchPace:
-    """Seconds. A watch is renewed after `renew` to twice that; an absent resource is looked for every `absent`.
-
-    A watch that brings neither an event nor a bookmark for `silence` is opened anew: the API server sends a bookmark
-    every minute. One that lasts for `steady` ends a series of expired versions.
-    """
-
-    backoff: Backoff = field(default_factory=lambda: Backoff(first=0.2, cap=30.0))
-    renew: int = 240
-    absent: float = 10.0
-    silence: float = 120.0
-    steady: float = 30.0
-
-
-PACE = WatchPace()
 
 
 class Reflector(Generic[Obj]):

@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+import msgspec
 import numpy as np
 
 from fairlead.kube.changes import Change, Key, deliver
@@ -43,8 +44,7 @@ class ClusterView:
     """Which of the nodes have cores for a pod that asks for bound ones."""
 
 
-@dataclass(frozen=True, slots=True)
-class PodEvent:
+class PodEvent(msgspec.Struct, frozen=True, gc=False):
     """A change of a pod that the cache has taken in; every other store of pods is told of it (`Stores.on_pod`)."""
 
     pod: PodRecord
@@ -104,12 +104,13 @@ class Cache:
     def on_pod(self, change: Change[PodRecord]) -> PodEvent:
         """A pod came, changed or went."""
         pod, deleted = change.object, change.kind == "deleted"
-        was_assumed = pod.key in self.assumed
+        key = pod.key
+        was_assumed = key in self.assumed
         if deleted:
             self._gone(pod)
         else:
             self._seen(pod)
-        assumed = self.assumed.get(pod.key, "")
+        assumed = self.assumed.get(key, "")
         return PodEvent(pod, deleted, assumed, was_assumed and not assumed)
 
     def _gone(self, pod: PodRecord) -> None:
