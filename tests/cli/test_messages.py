@@ -1,5 +1,6 @@
 """Messages and edges: no traceback reaches a user, and what is said is true and enough."""
 
+import io
 import json
 import os
 import subprocess
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from fairlead.cli.main import cli
+from fairlead.cli.main import cli, main
 from fairlead.model.errors import InputError
 from tests.cli.test_reading import away_from, node, pod, saved
 
@@ -76,6 +77,16 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     assert b"(# now, + new)" in done.stdout
     explained = process("explain", "-f", "examples/shop", "shop/web", env=environment)
     assert (explained.returncode, explained.stdout.isascii(), b"->" in explained.stdout) == (0, True, True)
+
+
+def test_a_stream_without_an_encoding_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whoever calls the command line inside a program may give it a text in memory."""
+    written = io.StringIO()
+    monkeypatch.setattr(sys, "argv", ["fairlead", "explain", "-f", "examples/shop", "shop/web"])
+    monkeypatch.setattr(sys, "stdout", written)
+    with pytest.raises(SystemExit) as ended:
+        main()
+    assert (ended.value.code, "→" in written.getvalue()) == (0, True)
 
 
 def test_a_plain_equals_sign_is_a_text(tmp_path: Path) -> None:
@@ -181,6 +192,13 @@ def test_config_check_lists_every_mistake_with_its_line(tmp_path: Path) -> None:
         "fairlead: c:7: $.scheduler.strategy: invalid enum value 'comunism'; expected one of communism, global-greedy",
         "fairlead: c:8: $: object contains unknown field webhok; did you mean webhook?",
     ]
+
+
+def test_config_check_of_json_that_is_no_yaml_names_the_first_line(tmp_path: Path) -> None:
+    """A lone half of a pair is JSON and no YAML: the mistake is told all the same."""
+    path = tmp_path / "c.json"
+    path.write_text('{"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration", "x": "\\ud800"}')
+    assert refused("config", "check", "-f", str(path)).startswith(f"{path}:1: $: object contains unknown field x")
 
 
 def test_one_replica_is_one(tmp_path: Path) -> None:

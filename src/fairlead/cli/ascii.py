@@ -32,5 +32,6 @@ def draw_with_ascii() -> None:
     codecs.register(_search)
     for stream in (sys.stdout, sys.stderr):
         written: Any = stream
-        if written is not None and codecs.lookup(written.encoding or "ascii").name == "ascii":
+        encoding = getattr(written, "encoding", None)
+        if encoding is not None and codecs.lookup(encoding).name == "ascii":
             written.reconfigure(encoding=NAME)

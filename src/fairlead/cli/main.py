@@ -137,8 +137,9 @@ def _detach() -> None:
 
 
 def _is_unicode() -> bool:
-    """Whether both standard streams can draw; a stream that is closed draws nothing."""
-    return all(stream is None or "utf" in (stream.encoding or "").lower() for stream in (sys.stdout, sys.stderr))
+    """Whether both standard streams can draw. One that is closed draws nothing, one without an encoding everything."""
+    encodings = (getattr(stream, "encoding", None) for stream in (sys.stdout, sys.stderr))
+    return all(encoding is None or "utf" in encoding.lower() for encoding in encodings)
 
 
 def _called() -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 import yaml
 
 from fairlead.text.mistakes import unknown_field
+from fairlead.text.yaml import DEEPEST
 
 Step = str | int
 _STEP = re.compile(r"\.([^.\[]+)|\[(\d+)\]")
@@ -39,5 +40,11 @@ class Lines:
 
 
 def lines_of(raw: bytes) -> Lines:
-    """The places of a text that was read already."""
-    return Lines(next(iter(yaml.compose_all(raw.decode("utf-8-sig"), Loader=yaml.CSafeLoader)), None))
+    """The places of a text that was read already; none where it is JSON that is no YAML, or nested too deeply."""
+    text = raw.decode("utf-8-sig")
+    if text.count("[") + text.count("{") > DEEPEST:
+        return Lines(None)
+    try:
+        return Lines(next(iter(yaml.compose_all(text, Loader=yaml.CSafeLoader)), None))
+    except (yaml.YAMLError, ValueError, RecursionError):
+        return Lines(None)
