@@ -5,6 +5,7 @@ import json
 import socket
 import subprocess
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +31,7 @@ COMPONENTS = ("webhook", "scheduler", "fleet", "storage")
 @pytest.fixture(scope="module")
 def ports() -> dict[str, int]:
     """A free port for each listener; all containers share the network of this machine."""
-    free = {name: socket.socket() for name in (*COMPONENTS, "reviews", "pages")}
+    free = {name: socket.socket() for name in (*COMPONENTS, "reviews", "pages", "decisions", "report")}
     for each in free.values():
         each.bind(("127.0.0.1", 0))
     found = {name: each.getsockname()[1] for name, each in free.items()}
@@ -46,8 +47,8 @@ def values(ports: dict[str, int]) -> dict[str, Any]:
     own = {
         "webhook": ["--listen", at["reviews"], "--health", at["webhook"]],
         "scheduler": ["--listen", at["scheduler"], "--pages", at["pages"]],
-        "fleet": ["--health", at["fleet"]],
-        "storage": ["--health", at["storage"]],
+        "fleet": ["--health", at["fleet"], "--pages", at["decisions"]],
+        "storage": ["--health", at["storage"], "--pages", at["report"]],
     }
     components = {name: {"enabled": True, "extraArguments": words} for name, words in own.items()}
     return {
@@ -178,9 +179,9 @@ def test_fleet_works_from_the_image(api: Api, running: dict[str, Container], nam
         api.delete(f"{karmada.CLUSTERS}/{name}")
 
 
-def test_storage_works_from_the_image(running: dict[str, Container]) -> None:
-    """It follows Longhorn's kinds and reports."""
-    status, text = running["storage"].page("/report")
+def test_storage_works_from_the_image(running: dict[str, Container], ports: dict[str, int]) -> None:
+    """It follows Longhorn's kinds and reports, on a listener of its own."""
+    status, text = replace(running["storage"], port=ports["report"]).page("/report")
     assert status == 200
     assert '"volumes"' in text
     _undisturbed(running["storage"])
