@@ -169,6 +169,20 @@ class RepairSettings(Section, frozen=True):
     period_seconds: Annotated[float, Meta(ge=1)] = 30.0
 
 
+class EstimatorSettings(Section, frozen=True):
+    """Where Karmada's accurate scheduler estimators are: `address` is HOST:PORT with `{cluster}` for a cluster's name.
+
+    An empty address: none are asked. `authority`, `certificate` and `key` are files; without an authority connections
+    are not encrypted.
+    """
+
+    address: Annotated[str, Meta(pattern=r"^$|^[^ ]+:[0-9]+$")] = ""
+    seconds: Annotated[float, Meta(gt=0, le=60)] = 3.0
+    authority: str = ""
+    certificate: str = ""
+    key: str = ""
+
+
 class FleetSettings(Section, frozen=True):
     """How the fleet scheduler runs. Bindings whose schedulerName is `name` are scheduled; `namespace` has the lease.
 
@@ -180,6 +194,7 @@ class FleetSettings(Section, frozen=True):
     health: str = "0.0.0.0:8080"
     shadow: bool = False
     lease_seconds: Annotated[int, Meta(ge=3, le=60)] = 6
+    estimator: EstimatorSettings = EstimatorSettings()
 
 
 class SchedulerSettings(Section, frozen=True):

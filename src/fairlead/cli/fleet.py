@@ -1,9 +1,15 @@
 """`fairlead fleet`: the live scheduler of Karmada's bindings as a process."""
 
+from typing import TYPE_CHECKING
+
 import click
 
 from fairlead.cli import verb
 from fairlead.cli.live import cluster_options, pages_option
+
+if TYPE_CHECKING:
+    from fairlead.live.fleet.estimator import EstimatorOptions
+    from fairlead.settings import EstimatorSettings
 
 
 @click.command(
@@ -49,7 +55,9 @@ def command(
     from fairlead.settings import DEFAULTS, read_configuration
 
     settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
-    options = FleetOptions(name=settings.name, shadow=shadow or settings.shadow)
+    options = FleetOptions(
+        name=settings.name, shadow=shadow or settings.shadow, estimator=_estimator(settings.estimator)
+    )
     # A lease is a write, and one that a shadow took would be missing where the real work is done.
     alone = no_leader_election or options.shadow
     process = Process(
@@ -59,3 +67,17 @@ def command(
         lease_seconds=settings.lease_seconds,
     )
     uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events, pages=pages))
+
+
+def _estimator(given: "EstimatorSettings") -> "EstimatorOptions | None":
+    from fairlead.live.fleet.estimator import EstimatorOptions
+
+    if not given.address:
+        return None
+    return EstimatorOptions(
+        address=given.address,
+        seconds=given.seconds,
+        authority=given.authority,
+        certificate=given.certificate,
+        key=given.key,
+    )

@@ -1,6 +1,6 @@
 """A Karmada binding with its placement to the division that it asks for."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from fairlead.kube.codec.decided import stands
@@ -63,6 +63,7 @@ def binding_ask(
     clusters: Sequence[KarmadaCluster],
     knobs: Knobs | None = None,
     neighbours: Neighbours = ALONE,
+    estimates: Mapping[str, int] | None = None,
 ) -> DivisionAsk:
     """The division a binding asks for. `InputError` where it has no placement or one that cannot be used.
 
@@ -79,6 +80,7 @@ def binding_ask(
         evicting=frozenset(each.from_cluster for each in spec.graceful_eviction_tasks),
         api=(spec.resource.api_version, spec.resource.kind),
         neighbours=neighbours,
+        estimates=estimates or {},
     )
     uid = spec.resource.uid or f"{spec.resource.namespace}/{spec.resource.name}"
     workload = DivideWorkload(name=who, replicas=spec.replicas, uid=uid, tie_uid=spec.resource.uid)

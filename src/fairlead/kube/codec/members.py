@@ -62,6 +62,7 @@ class PlacementClaims:
     """What a workload asks of a cluster besides its placement.
 
     `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
+    `estimates` is how many replicas fit by the account of estimators, of the clusters that have one.
     """
 
     request: Mapping[str, int] = field(default_factory=dict)
@@ -69,6 +70,7 @@ class PlacementClaims:
     evicting: frozenset[str] = frozenset()
     api: tuple[str, str] = ("", "")
     neighbours: Neighbours = ALONE
+    estimates: Mapping[str, int] = field(default_factory=dict)
 
 
 def barred_by(cluster: KarmadaCluster, claims: PlacementClaims) -> Reason | None:
@@ -111,15 +113,23 @@ def table_of(
     return cluster_table(
         list(traits),
         weights=[weights[name] for name in traits],
-        capacity=[_room(each, claims.request, silent) for each in clusters],
+        capacity=[_room(each, claims, silent) for each in clusters],
         minimum=[bound.min for bound in bounds],
         maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
         traits=list(traits.values()),
     )
 
 
-def _room(cluster: KarmadaCluster, request: Mapping[str, int], silent: int) -> int:
-    """Whole replicas that still fit; `silent` where the cluster says nothing of its room.
+def _room(cluster: KarmadaCluster, claims: PlacementClaims, silent: int) -> int:
+    """Whole replicas that still fit: the lower of what the cluster reports and what its estimator says."""
+    reported, estimate = _reported(cluster, claims.request, silent), claims.estimates.get(cluster.metadata.name)
+    if estimate is None:
+        return reported
+    return min(estimate, MOST) if reported == UNKNOWN else min(reported, estimate)
+
+
+def _reported(cluster: KarmadaCluster, request: Mapping[str, int], silent: int) -> int:
+    """Room by the amounts that the cluster reports; `silent` where it says nothing of its room.
 
     Amounts that cannot be read say nothing; `unreadable` tells of them.
     """

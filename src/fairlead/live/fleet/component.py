@@ -35,13 +35,14 @@ from fairlead.kube.resources import (
 from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import BindingVerdict, decide
+from fairlead.live.fleet.estimator import EstimatorOptions, Estimators
 from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.turns import BACKOFF, BindingTurns
 from fairlead.live.fleet.writer import BindingWriter, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
-from fairlead.live.runtime.outbox import Outbox
+from fairlead.live.runtime.outbox import Outbox, together
 from fairlead.live.runtime.pages import Page
 from fairlead.model.faults import way_to
 
@@ -49,6 +50,8 @@ GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
 BATCH = 1000
 """Bindings decided in a row before other tasks get their turn."""
+ASKED = 32
+"""Bindings for which estimators are asked at once."""
 HELD = 60.0
 """Seconds for which our own write is believed over a watch that has not shown it yet."""
 
@@ -57,10 +60,14 @@ log = structlog.get_logger("fleet")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class FleetOptions:
-    """Bindings whose schedulerName is `name` are scheduled; `shadow` decides and reports but writes nothing."""
+    """Bindings whose schedulerName is `name` are scheduled; `shadow` decides and reports but writes nothing.
+
+    `estimator` tells where room is asked for besides (None: nowhere).
+    """
 
     name: str = "fairlead"
     shadow: bool = False
+    estimator: EstimatorOptions | None = None
 
 
 class Fleet(ElectedComponent):
@@ -75,6 +82,7 @@ class Fleet(ElectedComponent):
         self._recorder = instance.recorder
         self._now = instance.monotonic
         self._turns = BindingTurns(instance.monotonic, client.jitter)
+        self._estimators = None if options.estimator is None else Estimators(options.estimator)
         self._groups = GroupMembers()
         self.comparison = Comparison()
         self._seen: list[ResourceBinding] = []
@@ -128,6 +136,14 @@ class Fleet(ElectedComponent):
         ]
         return {"decisions": found}
 
+    async def run(self) -> None:
+        """Until cancelled; then the connections to estimators end too."""
+        try:
+            await super().run()
+        finally:
+            if self._estimators is not None:
+                self._estimators.close()
+
     async def begin(self) -> None:
         """Learn which fields the server has, then look at every binding."""
         await self._learn_fields()
@@ -162,10 +178,24 @@ class Fleet(ElectedComponent):
         for start in range(0, len(due), BATCH):
             batch = due[start : start + BATCH]
             self._turns.taken(batch)
-            self._decide([found for key in batch if (found := self._mine(key)) is not None])
+            mine = [found for key in batch if (found := self._mine(key)) is not None]
+            self._decide(mine, await self._estimated(mine))
             await asyncio.sleep(0)
         self.measures.bindings.set(sum(map(self._ours, self._both())))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
+
+    async def _estimated(self, bindings: Sequence[ResourceBinding]) -> Mapping[Key, Mapping[str, int]]:
+        """What estimators say of the bindings that are about to be divided by room."""
+        if self._estimators is None:
+            return {}
+        clusters = self._fleet()
+        names = [each.metadata.name for each in clusters]
+        asking = [
+            each for each in decide(bindings, clusters, self._knobs, self._groups.of) if each.by_room and not each.kept
+        ]
+        ask = self._estimators.ask
+        answers = await together(lambda each: ask(each.binding, names), asking, in_flight=ASKED)
+        return {each.key: answer for each, answer in zip(asking, answers, strict=True)}
 
     def _compare(self) -> None:
         """In shadow: every version that was seen, in order, so that none between question and answer is missed."""
@@ -187,14 +217,18 @@ class Fleet(ElectedComponent):
         priority = found.spec.schedule_priority if found is not None else None
         return (-priority.priority if priority else 0, key)
 
-    def _decide(self, bindings: list[ResourceBinding]) -> None:
+    def _decide(self, bindings: Sequence[ResourceBinding], estimates: Mapping[Key, Mapping[str, int]]) -> None:
         began = self._now()
+
+        def told(binding: ResourceBinding) -> Mapping[str, int]:
+            return estimates.get((binding.metadata.namespace, binding.metadata.name), {})
+
         clusters = self._fleet()
         grouped = [each for each in bindings if any(groups_of(each))]
         alone = [each for each in bindings if not any(groups_of(each))]
         # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
         for batch in (alone, *([each] for each in grouped)):
-            for verdict in decide(batch, clusters, self._knobs, self._groups.of):
+            for verdict in decide(batch, clusters, self._knobs, self._groups.of, told):
                 if verdict.counts is not None:
                     self._groups.put(verdict.binding, verdict.counts)
                 self._act(verdict)

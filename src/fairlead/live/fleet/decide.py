@@ -37,7 +37,7 @@ class BindingVerdict:
 
     `message` is what the condition says, in Karmada's words; `note` a sentence for events and pages. `stored` is the
     last schedule result; `mark` that of the decision; `group` the affinity group taken; `components` what each target
-    says of the parts of a workload with several pod templates. `kept`: clusters and records
+    says of the parts of a workload with several pod templates; `by_room`: room had a say. `kept`: clusters and records
     are right already, only the status may not be. `defect`: what our own code raised on it, where it did.
     """
 
@@ -50,6 +50,7 @@ class BindingVerdict:
     mark: str = ""
     group: str = ""
     components: tuple[TargetComponent, ...] = ()
+    by_room: bool = False
     waits_for_room: bool = False
     kept: bool = False
     defect: Exception | None = None
@@ -80,6 +81,7 @@ class _Open:
     ask: DivisionAsk
 
 
+EstimatesOf = Callable[[ResourceBinding], Mapping[str, int]]
 KnobsOf = Callable[[ResourceBinding], Knobs | None]
 NeighboursOf = Callable[[ResourceBinding], Neighbours]
 
@@ -89,15 +91,16 @@ def decide(
     clusters: Sequence[KarmadaCluster],
     knobs_of: KnobsOf = lambda binding: None,
     neighbours_of: NeighboursOf = lambda binding: ALONE,
+    estimates_of: EstimatesOf = lambda binding: {},
 ) -> list[BindingVerdict]:
-    """A verdict for each binding, in order.
+    """A verdict for each binding, in order. `estimates_of` is the room by cluster that estimators told.
 
     One that cannot be decided has a verdict that says why; the others do not suffer from it.
     """
     verdicts: list[BindingVerdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
-        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of)
+        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of, estimates_of)
         if isinstance(opened, Exception):
             verdicts[place] = _failed(binding, opened)
         else:
@@ -135,9 +138,10 @@ def _opened(
     clusters: Sequence[KarmadaCluster],
     knobs_of: KnobsOf,
     neighbours_of: NeighboursOf,
+    estimates_of: EstimatesOf,
 ) -> _Open:
     knobs = knobs_for(binding, knobs_of(binding))
-    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding))
+    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding), estimates_of(binding))
     return _Open(place=place, knobs=knobs, whole=whole, ask=narrowed(whole))
 
 
@@ -177,6 +181,7 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Bindi
         mark=written,
         group=division.group,
         components=components_of(binding),
+        by_room=each.whole.policy.needs_room,
         waits_for_room=finding is not None and finding.reason.cure is Cure.ROOM,
         kept=division.rule == "kept" or _as_it_is(binding, counts, written),
     )
@@ -212,6 +217,7 @@ def _refused(binding: ResourceBinding, each: _Open, division: Division, finding:
         note=messages.refused(division, finding),
         counts={} if nowhere else None,
         mark=binding.metadata.annotations.get(ANNOTATION, "") if nowhere else "",
+        by_room=each.whole.policy.needs_room,
         waits_for_room=finding.reason.cure is Cure.ROOM,
         kept=nowhere and not binding.spec.clusters and is_applied(binding),
     )

@@ -1,0 +1,77 @@
+"""A small server that speaks the protocol of Karmada's scheduler estimators, for tests: HTTP/2 and protobuf by hand."""
+
+import asyncio
+import ssl
+import struct
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager, suppress
+from dataclasses import dataclass, field
+
+from fairlead.kube.wire import unary
+from fairlead.kube.wire.unary import frame, read_frame
+
+STATUS_OK = b"\x00\x0bgrpc-status\x010"
+STATUS_UNAVAILABLE = b"\x00\x0bgrpc-status\x0214"
+
+
+@dataclass(slots=True)
+class EstimatorServer:
+    """Answers each request with what `answer` makes of it: a message, or None for a failure. `port` is where it is."""
+
+    answer: Callable[[bytes], bytes | None]
+    port: int = 0
+    asked: list[bytes] = field(default_factory=list)
+    connections: int = 0
+    paths: list[bytes] = field(default_factory=list)
+    writers: list[asyncio.StreamWriter] = field(default_factory=list)
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self.connections += 1
+        self.writers.append(writer)
+        try:
+            assert await reader.readexactly(len(unary.PREFACE)) == unary.PREFACE
+            writer.write(frame(unary.SETTINGS, 0, 0, b"") + frame(unary.PING, 0, 0, b"12345678"))
+            while True:
+                kind, flags, stream, payload = await read_frame(reader)
+                if kind == unary.HEADERS:
+                    self.paths.append(payload)
+                if kind == unary.DATA and flags & unary.END_STREAM:
+                    self.asked.append(payload[5:])
+                    writer.write(self._reply(stream, payload[5:]))
+        except (asyncio.IncompleteReadError, ConnectionError):
+            writer.close()
+
+    def _reply(self, stream: int, message: bytes) -> bytes:
+        answer = self.answer(message)
+        if answer is None:
+            flags = unary.END_HEADERS | unary.END_STREAM
+            return frame(unary.HEADERS, flags, stream, b"\x88" + STATUS_UNAVAILABLE)
+        body = b"\0" + struct.pack(">I", len(answer)) + answer
+        half = len(body) // 2
+        padded = b"\x03" + body[half:] + b"\0\0\0"
+        return b"".join(
+            (
+                frame(unary.HEADERS, unary.END_HEADERS, stream, b"\x88"),
+                frame(unary.DATA, 0, stream, body[:half]),
+                frame(unary.DATA, unary.PADDED, stream, padded),
+                frame(unary.HEADERS, unary.END_HEADERS | unary.END_STREAM, stream, STATUS_OK),
+            )
+        )
+
+
+@asynccontextmanager
+async def serving(
+    answer: Callable[[bytes], bytes | None], tls: ssl.SSLContext | None = None
+) -> AsyncIterator[EstimatorServer]:
+    """The server while the block runs."""
+    found = EstimatorServer(answer)
+    server = await asyncio.start_server(found._serve, "127.0.0.1", 0, ssl=tls)
+    found.port = server.sockets[0].getsockname()[1]
+    try:
+        yield found
+    finally:
+        server.close()
+        for writer in found.writers:
+            writer.close()
+            with suppress(ConnectionError):
+                await writer.wait_closed()
