@@ -11,6 +11,7 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import ALL, NODES, POD_GROUPS, PODS, REPLICA_SETS
 from fairlead.live.queue.announced import MIN_MEMBER, QUIET
+from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from tests.kube.virtual import run
 
@@ -72,7 +73,9 @@ def play(api: FakeApi, story: Callable[[], Awaitable[Any]]) -> Any:
         clock = asyncio.get_running_loop().time
         client = Client(api)
         recorder = Recorder(client, component="fairlead", instance="me")
-        made = Scheduler(client, Options(), recorder=recorder, monotonic=clock, wall=clock, leads=lambda: True)
+        made = Scheduler(
+            Instance(client, recorder=recorder, monotonic=clock, wall=clock, leads=lambda: True), Options()
+        )
         task = asyncio.create_task(made.run())
         try:
             await asyncio.sleep(1)
