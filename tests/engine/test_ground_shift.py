@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from fairlead.engine.shape_columns import RowCounts
 from fairlead.engine.working_nodes import WorkingNodes
-from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, resident
 from fairlead.model.selectors import LabelSelector, Operator, Requirement
@@ -27,18 +27,15 @@ def ground(*shapes: tuple[Shape, int]) -> WorkingNodes:
     return made
 
 
-def counts(row: int, number: int = 1) -> Int:
+def counts(row: int, number: int = 1) -> RowCounts:
     """So many on one node."""
-    column = np.zeros(2, dtype=np.int64)
-    column[row] = number
-    return column
+    return np.array([row]), np.array([number])
 
 
 def placed(made: WorkingNodes, shape: Shape, need: int) -> list[int]:
     """Where replicas would go now; nothing is left behind."""
     mark = made.mark()
-    zero = np.zeros(2, dtype=np.int64)
-    found: list[int] = made.place(shape, need, zero, zero + 1).counts.tolist()
+    found: list[int] = made.place(shape, need, None).counts.tolist()
     made.undo(mark)
     return found
 

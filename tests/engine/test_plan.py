@@ -211,10 +211,10 @@ def test_ground_undo_restores_the_nodes() -> None:
     zeros, ones = np.zeros(1, np.int64), np.ones(1, np.int64)
     shape = Shape(request=(("cpu", CPU),))
     mark = ground.mark()
-    assert ground.place(shape, 3, zeros, ones).counts.tolist() == [3]
+    assert ground.place(shape, 3, (zeros, ones)).counts.tolist() == [3]
     assert len(ground.population.rows) == 3
     ground.undo(mark)
-    assert ground.place(shape, 9, zeros, ones).counts.tolist() == [4]
+    assert ground.place(shape, 9, None).counts.tolist() == [4]
     assert len(ground.population.residents) == 1
 
 

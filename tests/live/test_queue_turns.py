@@ -11,7 +11,7 @@ from fairlead.live.cluster.turn_types import Promise
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.intents import promised, written
-from fairlead.live.queue.node_fits import NodeFits, TurnSite
+from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.scheduler.messages import message
 from fairlead.model.errors import InputError
 from tests.live.queue_world import NOW, World
@@ -455,7 +455,7 @@ def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
     world.pods(4, "there", on="n1", owner="there")
     pod = world.pod("p", **spec)
     site = TurnSite(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
-    fits = NodeFits(site, [pod, None])
+    fits = node_fits(site, [pod, None])
     assert fits.refusals(0)
     assert fits.ever(0) == ever
     assert not fits.ever(1)
@@ -469,7 +469,7 @@ def site_of(world: World) -> TurnSite:
 def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:
     """Each place that is taken counts for the next one, and no longer once it is given back."""
     world = World(4, 4)
-    fits = NodeFits(site_of(world), [world.pod("p", owner="web")])
+    fits = node_fits(site_of(world), [world.pod("p", owner="web")])
     first, second = (fits.take(0, 1) for _ in range(2))
     assert sorted([*first, *second]) == [0, 1]
     fits.give(0, first)
@@ -479,7 +479,7 @@ def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:
 def test_room_that_is_asked_for_and_not_taken_leaves_no_trace() -> None:
     """A question about room places replicas on trial; the next question and the next placement do not see them."""
     world = World(4, 4)
-    fits = NodeFits(site_of(world), [world.pod("p", owner="web")])
+    fits = node_fits(site_of(world), [world.pod("p", owner="web")])
     assert fits.room({0: 5}) == fits.room({0: 5}) == {0: 5}
     assert fits.room({0: 9}) == {0: 8}
     assert fits.take(0, 4) == {0: 2, 1: 2}

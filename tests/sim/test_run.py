@@ -185,8 +185,7 @@ def test_soft_spread_follows_replicas_that_come_and_go() -> None:
         {"at": "40m", "scale": "default/a", "replicas": 3},
     ]
     loop = loop_of(nodes=nodes, workloads=[workload("a", 4, spread="zone")], events=events)
-    assert loop.cluster._people is not None
-    view = loop.cluster._people.view()
+    view = loop.cluster.nodes.population
     assert len(view.rows) == 3
     assert sorted(view.rows.tolist()) == sorted(row for row, cores in enumerate(held(loop)) for _ in range(cores))
 

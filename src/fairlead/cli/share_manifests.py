@@ -39,13 +39,17 @@ def problem_of(
 
 def solve(problem: ManifestShare) -> "Sharing":
     """The decision, with waiting times counted to this moment."""
-    from fairlead.engine.role_fits import RoleFits
+    from fairlead.engine.site_fits import SiteFits, roles_of
+    from fairlead.engine.working_nodes import WorkingNodes
     from fairlead.levels.queue.share import SharePolicy
     from fairlead.problems.share import solve_state
 
     given = problem.given
     policy = SharePolicy(preempt=problem.preempt, reserve_after=problem.reserve_after)
-    fits = None if given.nodes is None else RoleFits(given.nodes, given.population, given.shapes)
+    fits = None
+    if given.nodes is not None:
+        owners = [given.state.jobs.names[row] for row in given.state.jobs.role_job.tolist()]
+        fits = SiteFits(WorkingNodes(given.nodes, given.population), roles_of(owners, given.shapes))
     return solve_state(given.state, policy, int(time()), fits)
 
 

@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.engine.refusals import no_node
+from fairlead.engine.shape_columns import sparse
 from fairlead.engine.site_plan import PartPath, Path
 from fairlead.engine.tier_parts import TierPart, TierSplit
 from fairlead.engine.working_nodes import WorkingNodes
@@ -39,7 +40,7 @@ def _place(site: Site, ground: WorkingNodes, daemon: Daemon) -> Path:
     open_nodes = replace(ground.state, unschedulable=flags(np.zeros(len(missing), dtype=np.bool_)))
     codes = Constraints(open_nodes, workload.shape, ground.population).codes()
     counts = (missing & (codes == 0)).astype(np.int64)
-    ground.shift(workload.shape, counts, 1)
+    ground.shift(workload.shape, sparse(counts), 1)
     running, need = int(daemon.running.sum()), int(missing.sum())
     part = TierPart(workload=workload, tier="", shape=workload.shape, running=running, need=need)
     refused = missing & (codes != 0)

@@ -7,12 +7,11 @@ import numpy as np
 
 from fairlead.engine import explain_disk, explain_fleet
 from fairlead.engine.plan import Plan
-from fairlead.engine.site import heights
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
 from fairlead.engine.tier_parts import tier_names
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.feasible import Constraints
-from fairlead.levels.node.heights import PARTS
+from fairlead.levels.node.heights import PARTS, use
 from fairlead.levels.queue.result import NamespaceRow, QueueRow
 from fairlead.model.amounts import quantities
 from fairlead.model.columns import Int
@@ -208,8 +207,11 @@ def _scores(site: SitePlan, part: PartPath, rows: Int, preference: Int) -> Itera
     if not len(rows):
         return
     by_use = part.part.workload.strategy != COMMUNISM
-    before, step = heights(site.site, part.part, site.before)
-    after = heights(site.site, part.part, site.after)[0] if by_use else before + step * part.counts
+    if by_use:
+        before, after = use(site.before, part.part.shape)[0], use(site.after, part.part.shape)[0]
+    else:
+        before = site.site.present.get(part.part.workload.key, np.zeros_like(part.counts))
+        after = before + part.counts
     rank = natural_rank(site.before.names)
     order = sorted(rows.tolist(), key=lambda row: (-preference[row], -part.counts[row], after[row], rank[row]))
     what = "the lowest use" if by_use else "the fewest replicas of the workload"

@@ -14,10 +14,10 @@ from fairlead.engine.daemons import settled
 from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.queueing import share_site
 from fairlead.engine.refusals import gang_does_not_fit, no_node, shortage
+from fairlead.engine.shape_columns import Heights
 from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.engine.tier_parts import TierPart, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
-from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.result import JobRow, Sharing
 from fairlead.model.columns import Int, ints
@@ -158,8 +158,8 @@ def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence
 def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int) -> PartPath:
     if not share:
         return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
-    base, step = heights(site, part, ground.state)
-    grouping: Grouping = ground.place(part.shape, share, base, step)
+    there = site.present.get(part.workload.key)
+    grouping = ground.place(part.shape, share, heights(part, there, ground.current))
     if not grouping.unplaced:
         return PartPath(part=part, granted=share, counts=grouping.counts)
     short = shortage(part.shape, ground.state, grouping.codes)
@@ -168,9 +168,8 @@ def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int) ->
     )
 
 
-def heights(site: Site, part: TierPart, state: NodeState) -> tuple[Int, Int]:
-    """What the strategy levels: replicas of the workload per node, or the use of the nodes."""
+def heights(part: TierPart, there: Int | None, state: NodeState) -> Heights | None:
+    """What the strategy levels: replicas of the workload per node (`there`), or the use of the nodes."""
     if part.workload.strategy == "global-greedy":
         return use(state, part.shape)
-    there = site.present.get(part.workload.key, np.zeros(len(state.names), dtype=np.int64))
-    return there, np.ones(len(state.names), dtype=np.int64)
+    return None if there is None else (there, np.ones(len(state.names), dtype=np.int64))

@@ -1,7 +1,7 @@
-"""The nodes of a site while a plan is being made: the snapshot, plus what the plan has placed so far.
+"""The nodes of a site while a decision is made or time goes by: a snapshot, plus what was placed and taken away since.
 
-A working copy inside one call of the engine. `mark` and `undo` take back what came after a mark, so that a gang that
-does not fit leaves nothing behind.
+The one working copy of nodes and population, for plan, simulate and the live scheduler. `mark` and `undo` take back
+what came after a mark, so that a gang that does not fit leaves nothing behind.
 """
 
 from collections.abc import Mapping
@@ -9,48 +9,104 @@ from dataclasses import replace
 
 import numpy as np
 
-from fairlead.levels.node.constraints.feasible import NOTHING_MORE
+from fairlead.engine.shape_columns import Heights, RowCounts, ShapeColumns, minds_neighbours, needs_like, sparse
+from fairlead.engine.working_population import WorkingPopulation
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.levels.node.group import Grouping, NodeGroup, place_group
-from fairlead.model.columns import Bool, Int, longer
+from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
-from fairlead.model.population import Population, Resident, resident
+from fairlead.model.population import Population, resident
 from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 
+_JOURNAL = 512
+"""Changes that are kept for columns to catch up with."""
+
 
 class WorkingNodes:
-    """Places groups one after the other, each seeing those before it."""
+    """Places groups one after the other, each seeing those before it.
 
-    def __init__(self, nodes: NodeState, population: Population, rank: Int | None = None) -> None:
-        self.nodes = nodes
+    `current` are the nodes as they are, valid until the next change. Where no shape and no resident minds neighbours,
+    the population need not be followed (`neighbourly`).
+    """
+
+    def __init__(
+        self, nodes: NodeState, population: Population, rank: Int | None = None, *, neighbourly: bool = True
+    ) -> None:
         self.rank = natural_rank(nodes.names) if rank is None else rank
-        self._used = nodes.used.copy()
-        self._placed: list[tuple[Shape, Int]] = []
-        self._people = _People(population)
+        self.current = replace(nodes, used=nodes.used.copy(), unschedulable=nodes.unschedulable.copy())
+        self._population = WorkingPopulation(population if neighbourly else Population())
+        self._neighbourly = neighbourly
+        self._placed: list[tuple[Shape, RowCounts]] = []
+        self._columns: dict[Shape, ShapeColumns] = {}
+        self._kept: list[ShapeColumns] = []
+        self._vectors: dict[tuple[tuple[str, int], ...], Int] = {}
+        self._changes: list[Int] = []
 
     @property
     def state(self) -> NodeState:
-        """The nodes as they are now."""
-        return replace(self.nodes, used=self._used.copy())
+        """The nodes as they are now, to keep."""
+        return replace(self.current, used=self.current.used.copy(), unschedulable=self.current.unschedulable.copy())
 
     @property
     def population(self) -> Population:
-        """Who runs where, the replicas placed by this plan among them."""
-        return self._people.view()
+        """Who runs where, the replicas placed since among them."""
+        return self._population.view()
 
     def place(
-        self, shape: Shape, need: int, base: Int, step: Int, also: Mapping[Reason, Bool] = NOTHING_MORE
+        self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool] = NOTHING_MORE
     ) -> Grouping:
         """Place a group and count it as there; `also` are filters that the caller has worked out."""
-        # The working copy itself, not `state`: place_group only reads it, and a copy a group would be most of the cost.
-        now = replace(self.nodes, used=self._used)
+        rows, counts = self.take(shape, need, heights, also)
+        dense = np.zeros(len(self.rank), dtype=np.int64)
+        dense[rows] = counts
+        unplaced = need - int(counts.sum())
+        return Grouping(counts=dense, unplaced=unplaced, codes=self._codes(shape, also, unplaced))
+
+    def take(
+        self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool] = NOTHING_MORE
+    ) -> RowCounts:
+        """As `place`, without asking why nodes refuse: the rows and how many replicas each gets."""
+        spread = self._choose(shape, need, heights, also)
+        self._count(shape, spread, 1)
+        self._placed.append((shape, spread))
+        return spread
+
+    def _choose(self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool]) -> RowCounts:
+        if not also and not minds_neighbours(shape) and not self._population.wary:
+            return self._columns_of(shape).choose(need, heights)
+        size = len(self.rank)
+        base, step = heights or (np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.int64))
         group = NodeGroup(shape=shape, need=need, base=base, step=step)
-        grouping = place_group(now, self.population, group, rank=self.rank, also=also)
-        self._add(shape, grouping.counts, 1)
-        self._people.add(resident(shape), grouping.counts)
-        self._placed.append((shape, grouping.counts))
-        return grouping
+        return sparse(place_group(self.current, self.population, group, rank=self.rank, also=also).counts)
+
+    def _codes(self, shape: Shape, also: Mapping[Reason, Bool], unplaced: int) -> Codes:
+        """Why nodes take no more, where something is unplaced."""
+        if not unplaced:
+            return np.zeros(len(self.rank), dtype=np.uint8)
+        return Constraints(self.current, shape, self.population, also).codes()
+
+    def _columns_of(self, shape: Shape) -> ShapeColumns:
+        found = self._columns.get(shape)
+        if found is None:
+            needs = needs_like(shape)
+            found = self._columns.get(needs)
+            if found is None:
+                found = self._columns[needs] = ShapeColumns(self.current, shape, self.rank)
+                found.seen = len(self._changes)
+                self._kept.append(found)
+            self._columns[shape] = found
+        if found.seen < len(self._changes):
+            found.refresh(np.concatenate(self._changes[found.seen :]))
+            found.seen = len(self._changes)
+        return found
+
+    def takes(self, shape: Shape) -> bool:
+        """Whether a node takes one more replica of a shape that does not mind neighbours; True for one that does."""
+        if minds_neighbours(shape) or self._population.wary:
+            return True
+        return bool(self._columns_of(shape).room.any())
 
     def mark(self) -> int:
         """A point to return to."""
@@ -59,87 +115,52 @@ class WorkingNodes:
     def undo(self, mark: int) -> None:
         """Take back every group placed after the mark."""
         while len(self._placed) > mark:
-            shape, counts = self._placed.pop()
-            self._add(shape, counts, -1)
-            self._people.remove(int(counts.sum()))
+            shape, spread = self._placed.pop()
+            self._room(shape, spread, -1)
+            if self._neighbourly:
+                self._population.remove(int(spread[1].sum()))
 
-    def shift(self, shape: Shape, counts: Int, sign: int) -> None:
-        """So many replicas of the shape are on each node now too (sign 1), or are gone from there (−1).
+    def settle(self) -> None:
+        """What has been placed stays: no mark before this is returned to."""
+        self._placed.clear()
+
+    def shift(self, shape: Shape, spread: RowCounts, sign: int) -> None:
+        """So many replicas of the shape are on these nodes now too (sign 1), or are gone from there (−1).
 
         Not to be called between a mark and its undo.
         """
-        self._add(shape, counts, sign)
-        if sign > 0:
-            self._people.add(resident(shape), counts)
-        else:
-            self._people.lose(resident(shape), counts)
+        self._count(shape, spread, sign)
 
-    def _add(self, shape: Shape, counts: Int, sign: int) -> None:
-        rows = np.flatnonzero(counts)
-        for name, amount in shape.request:
-            column = self.nodes.column(name)
-            if column is not None:
-                self._used[rows, column] += sign * amount * counts[rows]
+    def close(self, rows: Int, closed: bool) -> None:
+        """The nodes are closed to new replicas, or open again."""
+        self.current.unschedulable[rows] = closed
+        self._changed(rows)
 
+    def _count(self, shape: Shape, spread: RowCounts, sign: int) -> None:
+        self._room(shape, spread, sign)
+        if self._neighbourly:
+            (self._population.add if sign > 0 else self._population.lose)(resident(shape), *spread)
 
-class _People:
-    """A population that grows at its end; views share its columns."""
+    def _room(self, shape: Shape, spread: RowCounts, sign: int) -> None:
+        rows, counts = spread
+        if len(rows):
+            self.current.used[rows] += (sign * counts)[:, None] * self.vector(shape)
+            self._changed(rows)
 
-    def __init__(self, population: Population) -> None:
-        self._start = population
-        self._known: dict[Resident, int] = {each: code for code, each in enumerate(population.residents)}
-        self._wary = list(population.wary or ())
-        self._residents = population.residents
-        self._count = len(population.rows)
-        self._codes, self._rows, self._leaving = population.codes, population.rows, population.leaving
+    def _changed(self, rows: Int) -> None:
+        self._changes.append(rows)
+        if len(self._changes) > _JOURNAL:
+            for columns in self._kept:
+                if columns.seen < len(self._changes):
+                    columns.refresh(np.concatenate(self._changes[columns.seen :]))
+                columns.seen = 0
+            self._changes.clear()
 
-    def add(self, who: Resident, counts: Int) -> None:
-        """So many replicas of a kind on each node."""
-        added = int(counts.sum())
-        if not added:
-            return
-        if who not in self._known:
-            if who.far:
-                self._wary.append(len(self._known))
-            self._known[who] = len(self._known)
-            self._residents = (*self._residents, who)
-        self._reserve(self._count + added)
-        there = slice(self._count, self._count + added)
-        self._codes[there] = self._known[who]
-        self._rows[there] = np.repeat(np.arange(len(counts)), counts)
-        self._leaving[there] = False
-        self._count += added
-
-    def remove(self, count: int) -> None:
-        """Forget the last so many."""
-        self._count -= count
-
-    def lose(self, who: Resident, counts: Int) -> None:
-        """So many replicas of a kind are gone from each node, as far as they were there."""
-        codes, rows = self._codes[: self._count], self._rows[: self._count]
-        alike = np.flatnonzero(codes == self._known.get(who, -1))
-        order = alike[np.argsort(rows[alike], kind="stable")]
-        nodes = rows[order]
-        place = np.arange(len(order)) - np.searchsorted(nodes, nodes)
-        gone = order[place < counts[nodes]]
-        self._codes, self._rows = np.delete(codes, gone), np.delete(rows, gone)
-        self._leaving = np.delete(self._leaving[: self._count], gone)
-        self._count -= len(gone)
-
-    def view(self) -> Population:
-        """The replicas now; valid until the next change."""
-        return Population(
-            residents=self._residents,
-            codes=self._codes[: self._count],
-            rows=self._rows[: self._count],
-            leaving=self._leaving[: self._count],
-            namespaces=self._start.namespaces,
-            wary=tuple(self._wary),
-        )
-
-    def _reserve(self, size: int) -> None:
-        if size > len(self._codes) or not self._codes.flags.writeable:
-            room = max(2 * size, 1024)
-            self._codes = longer(self._codes[: self._count], room)
-            self._rows = longer(self._rows[: self._count], room)
-            self._leaving = longer(self._leaving[: self._count], room)
+    def vector(self, shape: Shape) -> Int:
+        """What one replica asks for, by resource of the nodes; resources that no node has are left out."""
+        found = self._vectors.get(shape.request)
+        if found is None:
+            request = dict(shape.request)
+            amounts = [request.get(name, 0) for name in self.current.resources]
+            found = self._vectors[shape.request] = np.array(amounts, dtype=np.int64)
+        return found

@@ -2,10 +2,10 @@
 
 from dataclasses import replace
 
+from fairlead.engine.shape_columns import needs_like
 from fairlead.engine.tier_parts import TierSplit, parts, preferring
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
-from fairlead.model.shape import Shape
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 from fairlead.sim.cluster import Batch
@@ -95,16 +95,11 @@ class SimJob:
             self.required += sign * count
 
 
-def needs_like(shape: Shape) -> Shape:
-    """What decides whether a node takes the shape, if it does not mind neighbours: equal for equal needs."""
-    if shape.spread or shape.near or shape.far or shape.exclusive:
-        return shape
-    return replace(shape, namespace="", labels=())
-
-
 def _wished(arrival: Arrival, policy: SimPolicy, tiers: Tiers) -> Workload:
     """The workload as this policy treats it."""
-    workload = replace(arrival.workload, strategy=policy.strategy)
+    workload = arrival.workload
+    if workload.strategy != policy.strategy:
+        workload = replace(workload, strategy=policy.strategy)
     if not policy.tiers:
         return replace(workload, tiered=False, min_available=None)
     if arrival.tier == "on-demand" and tiers.present:

@@ -8,21 +8,19 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from fairlead.engine.shape_columns import Heights
 from fairlead.engine.site import heights
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
-from fairlead.model.population import Population
-from fairlead.model.snapshot import Site
 from fairlead.sim.durations import Span, milliseconds
 from fairlead.text.documents import strict
 
 MILLION = 10**6
-NOBODY = Population()
 
-Heights = Callable[[NodeState, TierPart, Int, Int], tuple[Int, Int]]
-"""(nodes, part, its replicas per node, rank of the nodes) → base and step for `place_group`."""
+StrategyHeights = Callable[[NodeState, TierPart, Int | None, Int], Heights | None]
+"""(nodes, part, its replicas per node or None for none, rank of the nodes) → what `WorkingNodes` levels."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,10 +44,9 @@ class SimPolicy:
         return self.preempt or self.reserve_after_ms is not None
 
 
-def _levels(state: NodeState, part: TierPart, there: Int, rank: Int) -> tuple[Int, Int]:
+def _levels(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights | None:
     """As a plan: replicas of the workload for communism, use of the nodes for global-greedy."""
-    site = Site(name="", nodes=state, population=NOBODY, present={part.workload.key: there})
-    return heights(site, part, state)
+    return heights(part, there, state)
 
 
 def _mean_use(state: NodeState, part: TierPart) -> tuple[Int, Int]:
@@ -65,26 +62,26 @@ def _mean_use(state: NodeState, part: TierPart) -> tuple[Int, Int]:
     return used, adds
 
 
-def _most_free(state: NodeState, part: TierPart, there: Int, rank: Int) -> tuple[Int, Int]:
+def _most_free(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
     return _mean_use(state, part)
 
 
-def _bin_pack(state: NodeState, part: TierPart, there: Int, rank: Int) -> tuple[Int, Int]:
+def _bin_pack(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
     """Fullest first; a node that does not rise is filled up before the next."""
     return 2 * MILLION - _mean_use(state, part)[0], np.zeros(len(state.names), dtype=np.int64)
 
 
-def _spread(state: NodeState, part: TierPart, there: Int, rank: Int) -> tuple[Int, Int]:
+def _spread(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
     column = state.column("pods")
     held = state.used[:, column] if column is not None else np.zeros(len(state.names), dtype=np.int64)
     return held, np.ones(len(state.names), dtype=np.int64)
 
 
-def _first_fit(state: NodeState, part: TierPart, there: Int, rank: Int) -> tuple[Int, Int]:
+def _first_fit(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
     return rank, np.zeros(len(state.names), dtype=np.int64)
 
 
-STRATEGIES: Mapping[str, Heights] = MappingProxyType(
+STRATEGIES: Mapping[str, StrategyHeights] = MappingProxyType(
     {
         "communism": _levels,
         "global-greedy": _levels,

@@ -9,13 +9,14 @@ from dataclasses import dataclass
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from fairlead.engine.shape_columns import minds_neighbours, needs_like, sparse
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.sim.cluster import Batch, SimCluster
 from fairlead.sim.contested import Contest, SimEviction, SimGrant, counts_of
 from fairlead.sim.events import Arrival, Outage, Scale, Timeline
 from fairlead.sim.film import Film
-from fairlead.sim.jobs import SimJob, needs_like
+from fairlead.sim.jobs import SimJob
 from fairlead.sim.measure import Series, SimMeasures
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.turns import WINDOW, SimTurns
@@ -63,7 +64,7 @@ class _Loop:
     def __init__(self, story: Timeline, policy: SimPolicy, film: Film | None = None) -> None:
         self.story, self.policy, self.tiers, self.film = story, policy, story.tiers, film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
-        neighbourly = any(map(_minds, shapes)) or bool(story.population.wary)
+        neighbourly = any(map(minds_neighbours, shapes)) or bool(story.population.wary)
         self.cluster = SimCluster(story.nodes, story.population, policy, story.tiers, neighbourly=neighbourly)
         self.turns = SimTurns(story.nodes.resources, story.queues, story.weights)
         self.contest = Contest(self.turns, policy)
@@ -142,7 +143,7 @@ class _Loop:
             self._scale(now, what)
 
     def _arrive(self, now: int, arrival: Arrival) -> None:
-        job = SimJob(arrival, self.policy, self.tiers, self.cluster.vector(arrival.workload.shape))
+        job = SimJob(arrival, self.policy, self.tiers, self.cluster.nodes.vector(arrival.workload.shape))
         if job.key in self.jobs:
             # The same name again is the next run of the same thing: it has its own life.
             job.key = f"{job.key}@{now}.{self._order}"
@@ -312,9 +313,9 @@ class _Loop:
         if grant.spots is None:
             self._start(job, grant.count, now, set())
             return job.running - before
-        size = len(self.cluster.rank)
+        size = len(self.cluster.nodes.rank)
         for part in job.split().parts:
-            batch = self.cluster.put(job.key, part, counts_of(grant.spots.get(part.tier, {}), size))
+            batch = self.cluster.put(job.key, part, sparse(counts_of(grant.spots.get(part.tier, {}), size)))
             if batch is not None:
                 self._begin(job, batch, now)
         self._settle(job)
@@ -369,7 +370,3 @@ class _Loop:
         self.measures.waited(job.workload.namespace, job.start(now, count))
         if job.duration_ms is not None:
             self._push(now + job.duration_ms, END, batch)
-
-
-def _minds(shape: Shape) -> bool:
-    return bool(shape.spread or shape.near or shape.far or shape.exclusive)

@@ -114,9 +114,10 @@ def policy_for(found: Catalogue, workload: Workload) -> PropagationPolicy | None
     One of the workload's namespace before one of the whole fleet; then the higher priority; then the closer
     selector (a name before labels before all); then the name.
     """
-    labels = _labels(found, workload)
+    policies = found.of(PropagationPolicy)
+    labels = _labels(found, workload) if policies else {}
     best: tuple[tuple[bool, int, int, str], PropagationPolicy] | None = None
-    for policy in found.of(PropagationPolicy):
+    for policy in policies:
         namespace = policy.metadata.namespace
         if namespace and namespace != workload.namespace:
             continue

@@ -66,17 +66,25 @@ def place_group(
 
 
 def _bulk(constraints: Constraints, group: NodeGroup, rank: Int) -> Int:
-    """Nodes of the highest preference first; within a preference all replicas at once by level."""
     room = np.where(constraints.allowed(), constraints.left, 0)
+    counts = fill(room, constraints.preference, group, _roomiest(room, rank))
+    constraints.left -= counts
+    return counts
+
+
+def fill(room: Int, preference: Int, group: NodeGroup, tie_rank: Int) -> Int:
+    """Nodes of the highest preference first; within a preference all replicas at once by level.
+
+    `tie_rank` is lower for nodes with more room, then by name.
+    """
     counts = np.zeros(len(room), dtype=np.int64)
     left = group.need
-    for rows in _preferred(constraints.preference, np.flatnonzero(room)):
+    for rows in _preferred(preference, np.flatnonzero(room)):
         most = np.minimum(room[rows], left)
-        counts[rows] = level(left, group.base[rows], group.step[rows], most, tie_rank=_roomiest(room[rows], rank[rows]))
+        counts[rows] = level(left, group.base[rows], group.step[rows], most, tie_rank=tie_rank[rows])
         left = group.need - int(counts.sum())
         if not left:
             break
-    constraints.left -= counts
     return counts
 
 

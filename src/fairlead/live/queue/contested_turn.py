@@ -18,7 +18,7 @@ from fairlead.live.cluster.identity import JobKey, PodKey
 from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Grant, LiveJob, LiveRole, Place, Promise
-from fairlead.live.queue.node_fits import NodeFits, TurnSite
+from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, settled
 from fairlead.model.jobs import RunningTable
@@ -60,7 +60,7 @@ class _Turn:
         """The row of each job's first role."""
         self.asleep = self._sleepers(awake)
         likes = [pod for row in self.real for pod in row.likes]
-        self.fits = NodeFits(site, likes, frozenset(self._roles(self.asleep)))
+        self.fits = node_fits(site, likes, frozenset(self._roles(self.asleep)))
         self.going: dict[int, Places] = {}
         """Promised pods that go now, by job."""
         self.kept: dict[int, Places] = {}
@@ -192,7 +192,7 @@ class _Turn:
     def _grants(
         self, shared: Sharing, jobs: list[LiveJob], later: Collection[str]
     ) -> tuple[list[Grant], list[Promise]]:
-        names, rank = self.nodes.names, self.fits.ground.rank
+        names, rank = self.nodes.names, self.fits.nodes.rank
         grants: list[Grant] = []
         promises: list[Promise] = []
         for number, job in enumerate(self.jobs):

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 
 import numpy as np
 
+from fairlead.engine.shape_columns import Heights, sparse
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import MADE, Reach, reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
@@ -113,7 +114,7 @@ class _Cycle:
         claims = self.demand(group.pods[0]) if group.claims else None
         heights = base, self.step
         if (group.pods[0].strategy or self.strategy) == GLOBAL_GREEDY:
-            heights = use(self.ground.state, group.shape)
+            heights = use(self.ground.current, group.shape)
         outcome, counts = _place(self.ground, self.view, group, heights, claims)
         self.counted[group.workload] = base + counts
         self.placed.append((group.shape, counts))
@@ -123,14 +124,14 @@ class _Cycle:
         """Make the ground anew, with what was placed before the group that failed."""
         self.ground = WorkingNodes(self.view.nodes, self.view.population, self.view.rank)
         for shape, counts in self.placed:
-            self.ground.shift(shape, counts, 1)
+            self.ground.shift(shape, sparse(counts), 1)
 
 
 def _place(
-    ground: WorkingNodes, view: ClusterView, group: PodSet, heights: tuple[Int, Int], claims: ClaimDemand | None
+    ground: WorkingNodes, view: ClusterView, group: PodSet, heights: Heights, claims: ClaimDemand | None
 ) -> tuple[PodSetOutcome, Int]:
     reached, also = _alone(view, group.pods[0], claims)
-    grouping = ground.place(group.shape, len(group.pods), *heights, also)
+    grouping = ground.place(group.shape, len(group.pods), heights, also)
     places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names
     outcome = PodSetOutcome(

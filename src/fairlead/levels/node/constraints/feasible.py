@@ -39,10 +39,8 @@ class Constraints:
         self.preference = labels.preference(state, shape) + neighbours.wished(state, shape, population)
         self.left, self.binding = room.room(state, shape)
         self._passing = {
-            reasons.UNSCHEDULABLE: ~state.unschedulable | _of_profiles(state, shape, reopened),
-            reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
-            reasons.TAINT_NOT_TOLERATED: _of_profiles(state, shape, tolerated),
-            **({reasons.FEATURE_MISSING: _declared(state, shape)} if shape.features else {}),
+            reasons.UNSCHEDULABLE: ~state.unschedulable | reopened_to(state, shape),
+            **lasting(state, shape),
             **also,
         }
         self._alone = np.logical_and.reduce(list(self._passing.values()))
@@ -107,6 +105,20 @@ class Constraints:
         if self._hard:
             passing[reasons.TOO_UNEVEN] = np.logical_and.reduce([each.allowed() for each in self._hard])
         return passing
+
+
+def lasting(state: NodeState, shape: Shape) -> dict[Reason, Bool]:
+    """The filters that look at labels, taints and features alone: what they say does not change with what is placed."""
+    return {
+        reasons.NODE_NOT_SELECTED: labels.selected(state, shape),
+        reasons.TAINT_NOT_TOLERATED: _of_profiles(state, shape, tolerated),
+        **({reasons.FEATURE_MISSING: _declared(state, shape)} if shape.features else {}),
+    }
+
+
+def reopened_to(state: NodeState, shape: Shape) -> Bool:
+    """Nodes that take the shape even while they are closed."""
+    return _of_profiles(state, shape, reopened)
 
 
 def rejections(codes: Codes, names: tuple[str, ...]) -> tuple[Rejection, ...]:

@@ -1,0 +1,122 @@
+"""What a shape finds on each node, kept from one placement to the next instead of worked out for every group.
+
+A shape that does not mind neighbours looks at labels and taints, which do not change while a decision is made, and at
+the room of each node, which changes on few nodes at a time. So its columns are kept, and only the rows that changed
+since it was last asked are worked out again (docs/profile.md).
+"""
+
+from dataclasses import replace
+from functools import lru_cache
+
+import numpy as np
+
+from fairlead.levels.node.constraints import labels
+from fairlead.levels.node.constraints.feasible import lasting, reopened_to
+from fairlead.levels.node.constraints.room import UNLIMITED
+from fairlead.levels.node.group import NodeGroup, fill
+from fairlead.model.columns import Bool, Int
+from fairlead.model.nodestate import NodeState
+from fairlead.model.shape import Shape
+
+Heights = tuple[Int, Int]
+"""`base` and `step` of a `NodeGroup`. None in its place: nothing of the workload is there, and a replica counts one."""
+RowCounts = tuple[Int, Int]
+"""Rows of nodes, ascending, and how many replicas each gets."""
+
+_FEW = 64
+"""As many nodes are found one by one."""
+_MOST = 2**31
+"""Room for more replicas than this is not packed into one number with the rank of the node."""
+
+
+def sparse(counts: Int) -> RowCounts:
+    """A column of counts as the rows that have any."""
+    rows = np.flatnonzero(counts)
+    return rows, counts[rows]
+
+
+def minds_neighbours(shape: Shape) -> bool:
+    """Whether other replicas decide where the shape may go, not only by the room they take."""
+    return bool(shape.spread or shape.near or shape.far or shape.exclusive)
+
+
+@lru_cache(maxsize=65_536)
+def needs_like(shape: Shape) -> Shape:
+    """What decides whether a node takes the shape: equal for shapes with equal needs that do not mind neighbours."""
+    return shape if minds_neighbours(shape) else replace(shape, namespace="", labels=())
+
+
+class ShapeColumns:
+    """Room for one shape on nodes that are changed in place; `refresh` follows them.
+
+    `_order` has one number a node by which those with more room come first, then names; it is below zero exactly
+    where there is room.
+    """
+
+    def __init__(self, nodes: NodeState, shape: Shape, rank: Int) -> None:
+        self._nodes, self._rank = nodes, rank
+        self._fixed: Bool = np.logical_and.reduce(list(lasting(nodes, shape).values()))
+        self._reopened = reopened_to(nodes, shape)
+        self._preference = labels.preference(nodes, shape)
+        self._alike = not len(rank) or bool((self._preference == self._preference[0]).all())
+        asked = [(nodes.column(name), amount) for name, amount in shape.request if amount > 0]
+        self._unknown = any(column is None for column, _ in asked)
+        self._columns = np.array([column for column, _ in asked if column is not None], dtype=np.int64)
+        self._amounts = np.array([amount for column, amount in asked if column is not None], dtype=np.int64)
+        self.room: Int = np.zeros(len(rank), dtype=np.int64)
+        self._order: Int = rank.copy()
+        self._packed = True
+        self.seen = 0
+        """How far this has followed the changes of the nodes."""
+        self.refresh(np.arange(len(rank)))
+
+    def refresh(self, rows: Int) -> None:
+        """Work out these rows again."""
+        room = self._room(rows)
+        self.room[rows] = room
+        if len(rows) and int(room.max()) > _MOST:
+            self._packed = False
+        self._order[rows] = self._rank[rows] - np.minimum(room, _MOST) * len(self._rank)
+
+    def _room(self, rows: Int) -> Int:
+        open_to = self._fixed[rows] & (~self._nodes.unschedulable[rows] | self._reopened[rows])
+        if self._unknown or not len(self._columns):
+            return np.where(open_to, 0 if self._unknown else UNLIMITED, 0)
+        cells = rows[:, None], self._columns
+        free = np.maximum(self._nodes.allocatable[cells] - self._nodes.used[cells], 0)
+        return np.where(open_to, (free // self._amounts).min(axis=1), 0)
+
+    def choose(self, need: int, heights: Heights | None) -> RowCounts:
+        """Where up to `need` replicas go; the same as `place_group`."""
+        if heights is None and self._alike and self._packed and need <= _FEW:
+            # All nodes stand equally high, so the roomiest take one each, if there are enough of them.
+            rows = self._roomiest(need)
+            if len(rows) == need:
+                return np.array(rows, dtype=np.int64), np.ones(need, dtype=np.int64)
+        return sparse(self._fill(need, heights))
+
+    def _roomiest(self, need: int) -> list[int]:
+        """Up to so many nodes with room, those with most of it. Finding the lowest number again and again is faster
+        than putting a column in order, as long as there are few to find."""
+        order = self._order
+        found: list[tuple[int, int]] = []
+        while len(found) < need and len(order):
+            row = int(order.argmin())
+            value = int(order[row])
+            if value >= 0:
+                break
+            found.append((row, value))
+            order[row] = 0
+        for row, value in found:
+            order[row] = value
+        return sorted(row for row, _ in found)
+
+    def _fill(self, need: int, heights: Heights | None) -> Int:
+        if heights is None:
+            heights = np.zeros_like(self.room), np.ones_like(self.room)
+        order = self._order
+        if not self._packed:
+            order = np.empty_like(order)
+            order[np.lexsort((self._rank, -self.room))] = np.arange(len(order))
+        group = NodeGroup(shape=Shape(), need=need, base=heights[0], step=heights[1])
+        return fill(self.room, self._preference, group, order)

@@ -1,0 +1,253 @@
+"""The seam of queue and node on a site: `Fits` by every constraint of the node level and the strategy of each role.
+
+The one composition of the two for whoever asks nodes at every step: the live turn and `share` on manifests
+(docs/decisions/0256). What `room` has found is kept until the next question, so that the `take` that follows costs
+nothing.
+"""
+
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from fairlead.engine.shape_columns import Heights, needs_like, sparse
+from fairlead.engine.working_nodes import WorkingNodes
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
+from fairlead.levels.node.constraints.reasons import VOLUME_ELSEWHERE
+from fairlead.levels.node.heights import use
+from fairlead.levels.queue.fits import Spots
+from fairlead.levels.queue.nodes import NodeRoom
+from fairlead.model.columns import Bool, Int
+from fairlead.model.decision import Rejection
+from fairlead.model.jobs import UNSET
+from fairlead.model.reasons import Reason
+from fairlead.model.shape import Shape
+
+Filters = Mapping[Reason, Bool]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class FitsRole:
+    """A role as nodes see it. `workload` names that of which replicas are levelled, `by_use` levels use instead.
+
+    `filters` works out what else its replicas ask of nodes (claims, cores), None where they ask for nothing else.
+    """
+
+    workload: str
+    shape: Shape
+    by_use: bool = False
+    filters: Callable[[], Filters] | None = None
+
+
+def roles_of(workloads: Sequence[str], shapes: Sequence[Shape | None]) -> list[FitsRole | None]:
+    """Roles that ask for their shape only; a role without replicas has none."""
+    pairs = zip(workloads, shapes, strict=True)
+    return [None if shape is None else FitsRole(workload=name, shape=shape) for name, shape in pairs]
+
+
+class SiteFits:
+    """One working copy for one decision; a role without replicas is None.
+
+    `per_node` tells how many replicas a workload has on each node, None for none. Roles of `asleep` get nothing:
+    nothing has happened that could help them since they were refused.
+    """
+
+    def __init__(
+        self,
+        nodes: WorkingNodes,
+        roles: Sequence[FitsRole | None],
+        per_node: Callable[[str], Int | None] = lambda workload: None,
+        asleep: frozenset[int] = frozenset(),
+    ) -> None:
+        self.nodes = nodes
+        self._roles = roles
+        self._per_node = per_node
+        self._asleep = set(asleep)
+        self._nothing = np.zeros(len(nodes.rank), dtype=np.int64)
+        self._step = np.ones(len(nodes.rank), dtype=np.int64)
+        self._there: dict[str, Int] = {}
+        self._filters: dict[int, Filters] = {}
+        self._kinds: list[Filters] = []
+        """Distinct filters; roles that are handed the same ones are answered together."""
+        self._kind: dict[int, int] = {}
+        self._refused: dict[tuple[Shape, int], tuple[Rejection, ...]] = {}
+        """What nodes say by shape and kind of filters, while nothing is placed or taken away."""
+        self._real: Bool = np.array([bool(name) for name in nodes.current.names], dtype=np.bool_)
+        """Rows that are nodes."""
+        self._kept: dict[int, Int] = {}
+        self._mark = 0
+
+    def room(self, roles: Mapping[int, int]) -> Mapping[int, int]:
+        """See `Fits`; roles are placed one after the other, and each keeps its places until the next question."""
+        self._release()
+        if any(role in self._asleep for role in roles):
+            return dict.fromkeys(roles, 0)
+        found: dict[int, int] = {}
+        for role, count in roles.items():
+            counts = self._place(role, count)
+            found[role] = int(counts.sum())
+            if found[role]:
+                self._kept[role] = counts
+        return found
+
+    def rest(self, roles: Iterable[int]) -> None:
+        """These roles get nothing more."""
+        self._asleep.update(roles)
+
+    def places(self, roles: Mapping[int, int]) -> int | None:
+        """See `AnyOrder`: an answer where replicas take nothing from one another but amounts."""
+        self._release()
+        state, population = self.nodes.current, self.nodes.population
+        request = np.zeros((len(roles), len(state.resources)), dtype=np.int64)
+        eligible = np.zeros((len(roles), len(state.names)), dtype=np.bool_)
+        for row, number in enumerate(roles):
+            role = self._roles[number]
+            if role is None or role.filters is not None or number in self._asleep:
+                return None
+            constraints = Constraints(state, role.shape, population)
+            if not constraints.independent:
+                return None
+            eligible[row] = constraints.allowed()
+            request[row] = self.nodes.vector(role.shape)
+        room = NodeRoom(state.resources, state.free, request, eligible)
+        return room.places(dict(enumerate(roles.values())))
+
+    def take(self, role: int, count: int) -> Spots:
+        """See `Fits`."""
+        counts = self._kept.pop(role, None)
+        if counts is None or int(counts.sum()) != count:
+            if counts is not None:
+                self._kept[role] = counts
+            self._release()
+            counts = self._place(role, count)
+        if not self._kept:
+            self._mark = self.nodes.mark()
+        return {int(row): int(counts[row]) for row in np.flatnonzero(counts)}
+
+    def give(self, role: int, spots: Spots) -> None:
+        """See `Fits`."""
+        self._shift(role, spots, -1)
+
+    def put(self, role: int, spots: Spots) -> None:
+        """See `Fits`."""
+        self._shift(role, spots, 1)
+
+    def why(self, role: int) -> str:
+        """How many nodes refuse one more replica for which reason, most first."""
+        found = ", ".join(f"{each.count} {each.reason.code}" for each in self.refusals(role))
+        nodes = len(self.nodes.current.rows)
+        return f"of {nodes} nodes {found}" if found else "others of the gang take the room"
+
+    def refusals(self, role: int) -> tuple[Rejection, ...]:
+        """Why the nodes that refuse one more replica refuse it; empty where a node would take one."""
+        self._release()
+        like = self._roles[role]
+        if like is None:
+            return ()
+        filters = self._also(role)
+        asked = self._alike(like.shape), self._kind.get(role, UNSET)
+        if asked not in self._refused:
+            self._refused[asked] = self._refusals(like.shape, filters)
+        return self._refused[asked]
+
+    def _refusals(self, shape: Shape, filters: Filters) -> tuple[Rejection, ...]:
+        state = self.nodes.current
+        codes = Constraints(state, shape, self.nodes.population, filters).codes()
+        there = self._real
+        return rejections(np.where(there, codes, 0).astype(np.uint8), state.names) if codes[there].all() else ()
+
+    def kind(self, role: int) -> Hashable:
+        """Equal for roles of which replicas fit the same nodes and take the same there."""
+        like = self._roles[role]
+        if like is None or like.filters is not None or role in self._asleep:
+            return role
+        return self._alike(like.shape)
+
+    def _alike(self, shape: Shape) -> Shape:
+        """The shape without its name where nobody looks at that: gangs that differ in nothing else are alike."""
+        return shape if self.nodes.population.wary else needs_like(shape)
+
+    def ever(self, role: int) -> bool:
+        """See `Emptied`. What others do there is left out, and so are the wishes about them."""
+        like = self._roles[role]
+        if like is None:
+            return False
+        state = self.nodes.current
+        empty = replace(state, used=np.zeros_like(state.used))
+        alone = replace(like.shape, near=(), far=(), spread=(), ports=())
+        return bool(Constraints(empty, alone, also=self._also(role)).allowed().any())
+
+    def at(self, role: int, row: int) -> bool:
+        """Place one replica on this very node, if it fits there."""
+        self._release()
+        like = self._roles[role]
+        assert like is not None  # a role with a waiting replica
+        only = np.zeros(len(self._step), dtype=np.bool_)
+        only[row] = True
+        filters = self._also(role)
+        also = {**filters, VOLUME_ELSEWHERE: filters.get(VOLUME_ELSEWHERE, only) & only}
+        grouping = self.nodes.place(like.shape, 1, self._heights(like), also)
+        self._mark = self.nodes.mark()
+        self._count(like.workload, grouping.counts)
+        return bool(grouping.counts.sum())
+
+    def _place(self, role: int, count: int) -> Int:
+        like = self._roles[role]
+        if like is None:
+            return self._nothing
+        rows, numbers = self.nodes.take(like.shape, count, self._heights(like), self._also(role))
+        counts = np.zeros(len(self._step), dtype=np.int64)
+        counts[rows] = numbers
+        self._count(like.workload, counts)
+        return counts
+
+    def _release(self) -> None:
+        """Take back what `room` found and nobody took."""
+        for role, counts in self._kept.items():
+            like = self._roles[role]
+            assert like is not None  # it was placed
+            self._count(like.workload, -counts)
+        self._kept.clear()
+        if self.nodes.mark() > self._mark:
+            self.nodes.undo(self._mark)
+            self._refused.clear()
+
+    def _shift(self, role: int, spots: Spots, sign: int) -> None:
+        self._release()
+        like = self._roles[role]
+        if like is None:
+            return
+        counts = np.zeros(len(self._step), dtype=np.int64)
+        for row, number in spots.items():
+            if row != UNSET:
+                counts[row] += number
+        self.nodes.shift(like.shape, sparse(counts), sign)
+        self._count(like.workload, sign * counts)
+
+    def _heights(self, like: FitsRole) -> Heights | None:
+        if like.by_use:
+            return use(self.nodes.current, like.shape)
+        there = self._base(like.workload)
+        return None if there is self._nothing else (there, self._step)
+
+    def _base(self, workload: str) -> Int:
+        found = self._there.get(workload)
+        if found is None:
+            known = self._per_node(workload)
+            found = self._there[workload] = self._nothing if known is None else known
+        return found
+
+    def _count(self, workload: str, counts: Int) -> None:
+        self._refused.clear()
+        self._there[workload] = self._base(workload) + counts
+
+    def _also(self, role: int) -> Filters:
+        like = self._roles[role]
+        if like is None or like.filters is None:
+            return NOTHING_MORE
+        if role not in self._filters:
+            made = self._filters[role] = like.filters()
+            self._kind[role] = next((kind for kind, each in enumerate(self._kinds) if each is made), len(self._kinds))
+            if self._kind[role] == len(self._kinds):
+                self._kinds.append(made)
+        return self._filters[role]

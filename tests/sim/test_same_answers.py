@@ -1,0 +1,121 @@
+"""The same scenario gives the same answer to the last digit, whatever is done for speed: digests recorded once.
+
+A digest changes only with a decision about behaviour, which has a page in docs/decisions;
+`python -m tests.sim.test_same_answers` prints the digests of today.
+"""
+
+from dataclasses import asdict
+from hashlib import sha256
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+
+from fairlead.sim.policy import SimPolicy
+from fairlead.sim.run import run
+from fairlead.sim.scenario import scenario_of
+from fairlead.sim.timeline import story
+from fairlead.text.documents import Document, documents
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+POLICIES = {
+    "fair": SimPolicy(name="p"),
+    "fifo": SimPolicy(name="p", fair=False),
+    "greedy": SimPolicy(name="p", strategy="global-greedy"),
+    "packed": SimPolicy(name="p", strategy="bin-pack", tiers=False),
+}
+SEEDS = range(6)
+
+
+def random_scenario(seed: int) -> dict[str, Any]:
+    """A small cluster that is too full now and then: tiers, gangs, queues, spread, scales and outages."""
+    draw = Random(seed)
+    nodes = [
+        {
+            "name": "od",
+            "count": draw.randint(2, 5),
+            "cpu": 4,
+            "memory": "16Gi",
+            "tier": "on-demand",
+            "zones": ["a", "b"],
+        },
+        {"name": "s", "count": draw.randint(2, 6), "cpu": draw.choice([3, 8]), "memory": "16Gi", "tier": "spot"},
+    ]
+    generate = [
+        {
+            "name": f"g{number}",
+            "arrivals": draw.randint(20, 60),
+            "replicas": [1, draw.randint(1, 6)],
+            "cpu": ["500m", "1", "2"],
+            "memory": ["1Gi", "1Gi", "4Gi"],
+            "duration": draw.choice(["5m", "20m"]),
+            "namespaces": {"a": 1, "b": 2, "c": 1},
+            "queues": {"": 1, "q": 1},
+            "gang": draw.random() < 0.4,
+            "priority": draw.randint(0, 1),
+            "tier": draw.choice(["", "", "spot", "1", "50%"]),
+        }
+        for number in range(3)
+    ]
+    workloads = [{"name": "w", "replicas": 4, "cpu": 1, "memory": "1Gi", "spread": "zone", "namespace": "a"}]
+    events = [
+        {"at": "15m", "fail": {"labels": {"zone": "a"}}, "back": "5m"},
+        {"at": "30m", "scale": "a/w", "replicas": 9},
+        {"at": "45m", "scale": "a/w", "replicas": 2},
+    ]
+    return {
+        "name": f"random {seed}",
+        "seed": seed,
+        "until": "2h",
+        "cycle": "10s",
+        "nodes": nodes,
+        "namespaces": {"a": 3, "b": 2},
+        "queues": [{"name": "q", "weight": 2, "capability": {"cpu": draw.randint(4, 20)}}],
+        "generate": generate,
+        "workloads": workloads,
+        "events": events,
+        "lives": [{"tier": "spot", "meanLife": "1h", "back": "5m"}],
+    }
+
+
+def digest(scenario: dict[str, Any], policy: SimPolicy) -> str:
+    """A few digits that stand for everything a run says."""
+    made = run(story(scenario_of(scenario)), policy)
+    return sha256(repr((made.record, asdict(made.series))).encode()).hexdigest()[:12]
+
+
+def scenarios() -> dict[str, dict[str, Any]]:
+    """Those of the examples, and random ones."""
+    written = {name: _read(EXAMPLES / name / "scenario.yaml") for name in ("spot-wave", "gpu-queue")}
+    return written | {f"random {seed}": random_scenario(seed) for seed in SEEDS}
+
+
+def _read(path: Path) -> dict[str, Any]:
+    (document,) = documents(path.read_bytes(), path.name)
+    assert isinstance(document, Document)
+    return document.value
+
+
+WANT = {
+    "spot-wave": {"fair": "b6bb4a0bd378", "fifo": "1eb486697b98", "greedy": "b27f1dca9729", "packed": "bbdd66a0a029"},
+    "gpu-queue": {"fair": "1c9e51637796", "fifo": "01535d1cda7c", "greedy": "39f6cb40d060", "packed": "8814d087a9a9"},
+    "random 0": {"fair": "76901f35ffd7", "fifo": "95a38bfa612b", "greedy": "46f0bf5a1934", "packed": "b9224266881b"},
+    "random 1": {"fair": "db581b0f5018", "fifo": "a952e8e1a060", "greedy": "db581b0f5018", "packed": "1600f8e5ae49"},
+    "random 2": {"fair": "2b1c533e3ad4", "fifo": "ff418c1830a4", "greedy": "e9715642973c", "packed": "b2e2a9fe1ec3"},
+    "random 3": {"fair": "dca25398e5b0", "fifo": "29384dc179ef", "greedy": "dd0b6a02aa16", "packed": "289b4a95d91e"},
+    "random 4": {"fair": "0c20b76f5615", "fifo": "d3bf3be558ff", "greedy": "ec22aab93cdc", "packed": "dd179b0f5c3d"},
+    "random 5": {"fair": "8e527e848643", "fifo": "d6bdfdac4507", "greedy": "ca7a79d7e00c", "packed": "bac01718b5cd"},
+}
+
+
+@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize("name", scenarios())
+def test_the_same_scenario_gives_the_same_answer(name: str, policy: str) -> None:
+    """Record and series of every policy on every scenario are those that were recorded."""
+    assert digest(scenarios()[name], POLICIES[policy]) == WANT[name][policy]
+
+
+if __name__ == "__main__":
+    for each, scenario in scenarios().items():
+        print(f"    {each!r}: { ({policy: digest(scenario, POLICIES[policy]) for policy in POLICIES})!r},")
