@@ -37,12 +37,12 @@ def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def elsewhere(folder: Path) -> Path:
     """The same files in another checkout: other path, other times, other modes, copied in another order."""
+    subprocess.run(["git", "clone", "--quiet", "--no-checkout", str(ROOT), str(folder)], check=True)
     build.stage(ROOT, folder)
-    for path in sorted(folder.rglob("*"), reverse=True):
+    for path in sorted((folder / "src").rglob("*"), reverse=True):
         if path.is_file():
             path.chmod(0o640 | (path.stat().st_mode & 0o100))
             os.utime(path, (1_000_000_000, 1_000_000_000))
-    subprocess.run(["git", "init", "--quiet", "."], cwd=folder, check=True)
     subprocess.run(["git", "add", "--all"], cwd=folder, check=True)
     return folder
 
