@@ -11,7 +11,7 @@ from tools.controlplane.api import Api, ApiError
 from tests.cluster.fleets import Fleet, deployment
 
 REPLICAS, MINIMUM = 10, 5
-CRITICAL = "system-cluster-critical"
+PRIORITIES = "/apis/scheduling.k8s.io/v1/priorityclasses"
 VETO = "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations"
 
 
@@ -29,7 +29,9 @@ class Refused:
         path = f"/api/v1/namespaces/{self.namespace}"
         try:
             # Only the pods of one Deployment are of this class, so the quota is for them alone.
-            critical = {"scopeName": "PriorityClass", "operator": "In", "values": [CRITICAL]}
+            # It is no class of the system's: the tier level leaves those alone.
+            self.api.create(PRIORITIES, {"metadata": {"name": self.namespace}, "value": 7})
+            critical = {"scopeName": "PriorityClass", "operator": "In", "values": [self.namespace]}
             quota = {"hard": {"pods": "4"}, "scopeSelector": {"matchExpressions": [critical]}}
             self.api.create(f"{path}/resourcequotas", {"metadata": {"name": "few"}, "spec": quota})
             limit = {"limits": [{"type": "Container", "max": {"cpu": "1"}}]}
@@ -39,8 +41,9 @@ class Refused:
             self.api.wait("pods were refused", lambda: len(self._refused()) == 3)
             yield self
         finally:
-            with suppress(ApiError):
-                self.api.delete(f"{VETO}/{self.namespace}")
+            for each in (VETO, PRIORITIES):
+                with suppress(ApiError):
+                    self.api.delete(f"{each}/{self.namespace}")
 
     def quota_is_told(self) -> bool:
         """Whether an answer of the webhook to the Deployment over its quota names the quota."""
@@ -89,7 +92,7 @@ class Refused:
         spec["schedulerName"] = "nobody"
         spec["containers"][0]["resources"] = {"requests": {"cpu": cpu}, "limits": {"cpu": cpu}}
         if name == "counted":
-            spec["priorityClassName"] = CRITICAL
+            spec["priorityClassName"] = self.namespace
         return body
 
     def _veto(self) -> dict[str, Any]:

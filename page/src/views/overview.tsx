@@ -106,7 +106,7 @@ function Site(props: { site: Json }) {
 }
 
 function Mistakes(props: { record: Json }) {
-  const { errors, ignored } = props.record;
+  const { errors, notCounted } = props.record;
   return (
     <>
       {errors && (
@@ -120,7 +120,7 @@ function Mistakes(props: { record: Json }) {
           </ul>
         </Card>
       )}
-      {ignored && <p class="note">Not part of a plan: {Object.entries(ignored).map(([kind, count]) => `${count} ${kind}`).join(", ")}.</p>}
+      {notCounted && <p class="note">Not counted in this plan: {Object.entries(notCounted).map(([kind, count]) => `${count} ${kind}`).join(", ")}.</p>}
     </>
   );
 }

@@ -9,7 +9,7 @@ import click
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.given import exit_code
 from fairlead.cli.live import cluster_options, collected, member_option
-from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
+from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, many, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import keep_going_option
@@ -19,6 +19,7 @@ from fairlead.model.progress import OnProgress, no_progress
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from fairlead.engine.budgets import Disruption
     from fairlead.engine.plan import Plan
     from fairlead.engine.plan_settings import PlanSettings
     from fairlead.kube.manifests.catalogue import Catalogue
@@ -65,7 +66,9 @@ Examples:
 @click.option("--rows", type=click.IntRange(min=0), default=50, help="Workloads listed; 0 is all.  [default: 50]")
 @click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
 @keep_going_option()
-@click.option("--strict", is_flag=True, help="Any broken or contradictory manifest is an error (exit code 2).")
+@click.option(
+    "--strict", is_flag=True, help="Exit code 2 for any broken or contradictory manifest, and for what is not counted."
+)
 @output_option("manifests", "name")
 def command(
     sources: tuple[str, ...],
@@ -95,10 +98,12 @@ def command(
     does not stop the plan: it is named on standard error, and the exit code is 2 unless --keep-going. The what-if
     options change the manifests before planning and show the answer beside the present.
     """
+    from fairlead.engine.budgets import disruptions
     from fairlead.engine.changes import Changes
     from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
     from fairlead.kube.adapters.autoscaler import autoscaled
+    from fairlead.kube.manifests.records import unreached
 
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
@@ -121,10 +126,12 @@ def command(
     elif upgrade:
         code = _upgrade(changed, then, form)
     elif changed is not view:
-        code = _beside(decided, then, form)
+        code = _beside(decided, then, form, disruptions(view, frozenset(drain)))
     else:
         code = _show(found, decided, form, waiting, rows)
-    return max(code, exit_code(found, keep_going))
+    if strict and found.not_counted:
+        code = max(code, EXIT_BAD_INPUT)
+    return max(code, exit_code(found, keep_going), EXIT_UNPLACED if unreached(found, then) else EXIT_OK)
 
 
 def read(
@@ -191,15 +198,18 @@ def _manifests(found: "Catalogue", decided: "Plan") -> int:
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
-def _beside(now: "Plan", then: "Plan", form: str) -> int:
-    """The changed plan beside the present one."""
+def _beside(now: "Plan", then: "Plan", form: str, stopped: "tuple[Disruption, ...]") -> int:
+    """The changed plan beside the present one, and what disruption budgets say to the way there."""
+    from fairlead.engine.budgets import steps_record
     from fairlead.engine.compare import beside
 
-    record = beside(now, then)
+    record = {**beside(now, then), **(steps_record(stopped) if stopped else {})}
     if form == "table":
         from fairlead.cli.changes import draw_changes
 
         draw_changes(console(), record, "now", "then")
+        for each in stopped:
+            click.echo(each.sentence)
     else:
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if then.unplaced else EXIT_OK
@@ -208,15 +218,20 @@ def _beside(now: "Plan", then: "Plan", form: str) -> int:
 def _upgrade(view: "Snapshot", now: "Plan", form: str) -> int:
     """Each zone drained on its own: what would wait while it is away."""
     from fairlead.engine import whatif
+    from fairlead.engine.budgets import disruptions, steps_record
     from fairlead.engine.plan import plan
 
     steps = {zone: plan(whatif.lost(view, "zone", zone)).unplaced for zone in whatif.zones(view)}
+    stopped = {zone: disruptions(view, whatif.nodes_of(view, "zone", zone)) for zone in steps}
     worst = max(steps.values(), default=now.unplaced)
     if form == "table":
         for zone, waits in steps.items():
             click.echo(f"without {zone}: {waits} wait ({waits - now.unplaced:+d})")
+            for each in stopped[zone]:
+                click.echo(f"  {each.sentence}")
         click.echo(f"now {now.unplaced} wait, at worst {worst} while a zone is away.")
     else:
-        record = {"now": now.unplaced, "zones": steps, "worst": worst}
+        told = {zone: steps_record(found) for zone, found in stopped.items() if found}
+        record = {"now": now.unplaced, "zones": steps, "worst": worst, **({"budgets": told} if told else {})}
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if worst else EXIT_OK

@@ -11,6 +11,7 @@ from fairlead.engine.evenness import evenness, node_use
 from fairlead.engine.record import served
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
 from fairlead.engine.tier_parts import tier_names
+from fairlead.kube.manifests.records import unreached
 from fairlead.model.amounts import bytes_text, quantities
 from fairlead.model.order import natural_key
 
@@ -249,6 +250,8 @@ def _summary(screen: "Console", plan: "Plan", found: "Catalogue") -> None:
     wait = "waits" if plan.unplaced == 1 else "wait"
     left = f", {plan.unplaced} {wait} for the reasons above" if plan.unplaced else ", nothing is left waiting"
     screen.print(f"{moved} placed{left}.")
-    if found.ignored:
-        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.ignored.items()))
-        screen.print(f"[dim]Not part of a plan: {escape(kinds)}.[/dim]")
+    for sentence in unreached(found, plan):
+        screen.print(f"  [yellow]![/yellow] {escape(sentence)}")
+    if found.not_counted:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(found.not_counted.items()))
+        screen.print(f"[dim]Not counted in this plan: {escape(kinds)}.[/dim]")

@@ -20,6 +20,13 @@ GANG_DOES_NOT_FIT = Reason(
     sentence="only {placeable} of the {least} replicas that start together fit the nodes, so none is started: {why}",
     cure=Cure.ROOM,
 )
+QUOTA_EXCEEDED = Reason(
+    code="QuotaExceeded",
+    level="queue",
+    sentence="the ResourceQuota {quota} leaves room for fewer than the {asked} asked for",
+    cure=Cure.EDIT,
+)
+HELD_BACK = Reason(code="HeldBack", level="queue", sentence="nothing of it is started: {why}", cure=Cure.EDIT)
 SITE_UNKNOWN = Reason(
     code="ClusterNotSeen",
     level="fleet",
@@ -27,7 +34,7 @@ SITE_UNKNOWN = Reason(
     cure=Cure.NOTHING,
 )
 
-ENGINE = (NO_NODE, GANG_DOES_NOT_FIT, SITE_UNKNOWN)
+ENGINE = (NO_NODE, GANG_DOES_NOT_FIT, SITE_UNKNOWN, QUOTA_EXCEEDED, HELD_BACK)
 
 
 def every_reason() -> tuple[Reason, ...]:

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairlead.engine import invariants
+from fairlead.engine.admission import admitted
 from fairlead.engine.daemons import settled
 from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.queueing import share_site
@@ -18,9 +19,12 @@ from fairlead.engine.shape_columns import Heights
 from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.engine.tier_parts import TierPart, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
+from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.result import JobRow, Sharing
+from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int, ints
+from fairlead.model.decision import Rejection
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
@@ -78,8 +82,7 @@ def _share_and_place(
     and after `ROUNDS` what is left over stays free. A gang of several workloads that is not whole gets nothing.
     """
     turns = sorted(range(len(splits)), key=lambda row: _turn(splits[row]))
-    limits = [[part.need for part in split.parts] for split in splits]
-    refusals: dict[int, Finding] = {}
+    limits, cut_short = admitted(site, splits, turns)
     for last in range(ROUNDS + len(gangs)):
         jobs = [
             (split.parts[0].workload, [replace(part, need=most) for part, most in zip(split.parts, own, strict=True)])
@@ -97,9 +100,9 @@ def _share_and_place(
         if not refused or (last >= ROUNDS - 1 and not broken):
             break
         for row, finding in refused.items():
-            refusals.setdefault(row, finding)
+            cut_short.setdefault(row, finding)
             limits[row] = [0 if row in broken else path.placed for path in placed[row].parts]
-    kept = [_Placed(placed[row].parts, placed[row].refusal or refusals.get(row)) for row in range(len(splits))]
+    kept = [_Placed(placed[row].parts, placed[row].refusal or cut_short.get(row)) for row in range(len(splits))]
     return sharing, kept, ground.state
 
 
@@ -140,7 +143,7 @@ def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence
     for whole, part in zip(split.parts, limited, strict=True):
         share = min(part.need, granted)
         granted -= share
-        paths.append(_place_part(site, ground, whole, share))
+        paths.append(_place_part(site, ground, whole, share, sum(path.granted for path in paths)))
     least = split.parts[0].workload.least_together
     there = sum(path.part.running + path.placed for path in paths)
     asked = sum(path.granted for path in paths)
@@ -155,9 +158,13 @@ def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence
     return _Placed(tuple(paths), None)
 
 
-def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int) -> PartPath:
+def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int, before: int) -> PartPath:
+    """Place `share` replicas of the part, after those that `before` were granted to other parts."""
     if not share:
         return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
+    claims = site.claims.get(part.workload.key)
+    if claims is not None:
+        return _place_claimed(site, ground, part, claims.waiting(before + share)[before:])
     there = site.present.get(part.workload.key)
     grouping = ground.place(part.shape, share, heights(part, there, ground.current))
     if not grouping.unplaced:
@@ -166,6 +173,20 @@ def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int) ->
     return PartPath(
         part=part, granted=share, counts=grouping.counts, rejected=grouping.rejected(site.nodes), short=short
     )
+
+
+def _place_claimed(site: Site, ground: WorkingNodes, part: TierPart, demands: Sequence[ClaimDemand]) -> PartPath:
+    """Place replicas whose volumes are somewhere already, those of one demand together."""
+    counts = np.zeros(len(site.nodes.names), dtype=np.int64)
+    there = site.present.get(part.workload.key, counts)
+    rejected: tuple[Rejection, ...] = ()
+    for demand in dict.fromkeys(demands):
+        also = reach(site.nodes, demand).passing
+        level = heights(part, there + counts, ground.current)
+        grouping = ground.place(part.shape, demands.count(demand), level, also)
+        counts = counts + grouping.counts
+        rejected = rejected or (grouping.rejected(site.nodes) if grouping.unplaced else ())
+    return PartPath(part=part, granted=len(demands), counts=counts, rejected=rejected)
 
 
 def heights(part: TierPart, there: Int | None, state: NodeState) -> Heights | None:

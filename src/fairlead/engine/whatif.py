@@ -6,6 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
+from fairlead.model.claims import WorkloadClaims
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.daemons import Daemon
 from fairlead.model.division import DivisionAsk
@@ -64,6 +65,17 @@ def zones(snapshot: Snapshot) -> tuple[str, ...]:
     """The zones that nodes are in, by name."""
     found = {value for site in snapshot.sites for value in _values(site.nodes, SHORT["zone"])}
     return tuple(sorted(found))
+
+
+def nodes_of(snapshot: Snapshot, label: str, value: str) -> frozenset[str]:
+    """The names of the nodes with this value of the label."""
+    key, found = SHORT.get(label, label), set()
+    for site in snapshot.sites:
+        column = site.nodes.labels.get(key)
+        code = None if column is None else column.code_of.get(value)
+        if column is not None and code is not None:
+            found |= {site.nodes.names[row] for row in np.flatnonzero(column.codes == code).tolist()}
+    return frozenset(found)
 
 
 def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
@@ -170,10 +182,17 @@ def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
         ),
         present=_masked(site.present, mask) | {each.workload.key: each.running for each in daemons},
         required=_masked(site.required, mask),
+        claims={key: _unplaced(each, mask) for key, each in site.claims.items()},
         daemons=daemons,
         fixed=int(stays[: site.fixed].sum()),
         fixed_used=ints(np.where(mask[:, None] & (not fixed_stay), 0, held)),
     )
+
+
+def _unplaced(claims: WorkloadClaims, mask: Bool) -> WorkloadClaims:
+    """Replicas of the chosen nodes wait again, with the claims they have."""
+    gone = (replace(each, row=-1) if each.row >= 0 and mask[each.row] else each for each in claims.replicas)
+    return replace(claims, replicas=tuple(gone))
 
 
 def _daemon_without(daemon: Daemon, mask: Bool) -> Daemon:

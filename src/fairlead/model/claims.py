@@ -55,3 +55,24 @@ class ClaimDemand:
     zones: tuple[Requirement, ...] = ()
     open: tuple[OpenClaim, ...] = ()
     crowded: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ReplicaClaims:
+    """A replica that is told by name, the node (row) on which it runs (−1 where it does not), and its demand."""
+
+    row: int
+    demand: ClaimDemand
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WorkloadClaims:
+    """`replicas` are those with claims of their own, in the order in which they start; all others demand `more`."""
+
+    replicas: tuple[ReplicaClaims, ...] = ()
+    more: ClaimDemand = ClaimDemand()
+
+    def waiting(self, count: int) -> list[ClaimDemand]:
+        """The demands of the next so many replicas to start."""
+        own = [each.demand for each in self.replicas if each.row < 0][:count]
+        return own + [self.more] * (count - len(own))

@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairlead.model.balancing import BalancePolicy
+from fairlead.model.budgets import Budget
+from fairlead.model.claims import WorkloadClaims
 from fairlead.model.columns import Int
 from fairlead.model.daemons import Daemon
 from fairlead.model.disks import DiskTable
@@ -15,6 +17,7 @@ from fairlead.model.division import DivisionAsk
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
+from fairlead.model.quotas import NamespaceQuota
 from fairlead.model.storage import StorageVolume
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
@@ -41,6 +44,10 @@ class Site:
     volumes: tuple[StorageVolume, ...] = ()
     storage: BalancePolicy = BalancePolicy()
     tiers: Tiers = Tiers()
+    quotas: tuple[NamespaceQuota, ...] = ()
+    budgets: tuple[Budget, ...] = ()
+    claims: Mapping[str, WorkloadClaims] = field(default_factory=dict)
+    """By workload key, what bound volume claims demand of the nodes."""
     daemons: tuple[Daemon, ...] = ()
     fixed: int = 0
     """The first so many replicas of the population stay with their node whatever happens to it."""

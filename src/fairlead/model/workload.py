@@ -46,6 +46,8 @@ class Workload:
     min_available: str | None = None
     first_ordinal: int = 0
     exempt: Exempt = Exempt.NONE
+    held: str = ""
+    """Why nothing new of it may start, whatever room there is; empty where it may."""
     queue: str = ""
     priority: int = 0
     least_together: int = 1

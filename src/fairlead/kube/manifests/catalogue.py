@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairlead.kube.decode import drop_nulls
+from fairlead.kube.manifests.complete import complete
 from fairlead.kube.manifests.foreign import adapted
 from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
@@ -22,6 +23,7 @@ KINDS: dict[tuple[str, str], type[Any]] = {
     ("", "Pod"): pod.Pod,
     ("", "Namespace"): policy.Namespace,
     ("", "ResourceQuota"): policy.ResourceQuota,
+    ("", "LimitRange"): policy.LimitRange,
     ("", "PersistentVolumeClaim"): storage.PersistentVolumeClaim,
     ("", "PersistentVolume"): storage.PersistentVolume,
     ("storage.k8s.io", "StorageClass"): storage.StorageClass,
@@ -76,8 +78,10 @@ class Catalogue:
     """Objects by the type they were decoded to, in the order they came."""
 
     objects: dict[type[Any], list[Any]] = field(default_factory=lambda: defaultdict(list))
-    ignored: Counter[str] = field(default_factory=Counter)
-    """Kinds that a plan does not read, with how many there were."""
+    not_counted: Counter[str] = field(default_factory=Counter)
+    """What a plan does not take into account, by kind, with how many there were."""
+    unreached: list[str] = field(default_factory=list)
+    """What policies propagate and no known cluster can take, as sentences."""
     errors: list[InputError] = field(default_factory=list)
     unread: int = 0
     """How many of the errors are files and objects that could not be read; the others are contradictions."""
@@ -102,18 +106,19 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()
     generated: Counter[str] = Counter()
-    manifests = adapted(manifests, found.ignored, found.errors)
+    manifests = adapted(manifests, found.not_counted, found.errors)
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))
         kind = KINDS.get((manifest.group, manifest.kind))
         if kind is None:
-            found.ignored[f"{manifest.kind}.{manifest.group}".rstrip(".")] += 1
+            found.not_counted[f"{manifest.kind}.{manifest.group}".rstrip(".")] += 1
             continue
         try:
             if manifest.version not in VERSIONS[manifest.group]:
                 raise _unknown_version(manifest)
             decoded = _decode(manifest, kind)
+            complete(manifest)
         except InputError as error:
             found.errors.append(error)
             continue

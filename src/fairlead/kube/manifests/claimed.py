@@ -2,9 +2,10 @@
 
 from collections.abc import Iterator
 
+from fairlead.kube.manifests.bound_volumes import claims_named
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.controllers import owner_key, replica_set_owners
-from fairlead.kube.objects.pod import Pod, PodSpec
+from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.objects.workloads import BatchJob, Deployment, StatefulSet
 
@@ -45,14 +46,8 @@ def _named(found: Catalogue, cluster: str, kind: str, namespace: str, name: str)
     ]
     for each in controllers:
         if (type(each).__name__, each.metadata.namespace or "default", each.metadata.name) == (kind, namespace, name):
-            yield from _claims(each.spec.template.spec)
+            yield from claims_named(each.spec.template.spec)
     owners = replica_set_owners(found, cluster)
     for pod in found.at(Pod, cluster):
         if owner_key(pod, owners) == f"{kind}/{namespace}/{name}":
-            yield from _claims(pod.spec)
-
-
-def _claims(spec: PodSpec) -> Iterator[str]:
-    for volume in spec.volumes:
-        if volume.persistent_volume_claim is not None:
-            yield volume.persistent_volume_claim.claim_name
+            yield from claims_named(pod.spec)

@@ -66,9 +66,13 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     """
     policy = policy_for(found, workload)
     clusters = found.of(KarmadaCluster)
-    if policy is None or not clusters:
+    if policy is None:
         return None
     who = f"{policy.metadata.namespace}/{policy.metadata.name}".lstrip("/")
+    if not clusters:
+        why = f"the policy {who} propagates it, and no Cluster is among the manifests"
+        found.unreached.append(f"{workload.title}: {why}")
+        return None
     uid = workload.uid or workload.title
     asked = DivideWorkload(name=workload.title, replicas=workload.replicas, uid=uid, tie_uid=workload.uid)
     try:

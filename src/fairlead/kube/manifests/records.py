@@ -12,14 +12,21 @@ from fairlead.kube.manifests.pods import pod_lines
 
 def plan_answer(decided: Plan, found: Catalogue) -> dict[str, Any]:
     """The record of the plan, with what was not read and what is broken."""
-    return {**plan_record(decided), **left_out(found)}
+    lost = unreached(found, decided)
+    return {**plan_record(decided), **({"unreached": list(lost)} if lost else {}), **left_out(found)}
+
+
+def unreached(found: Catalogue, decided: Plan) -> tuple[str, ...]:
+    """What policies send to clusters that are not known, or whose nodes are not, as sentences."""
+    beyond = (f"{each.workload.title}: {why.sentence}" for each in decided.divided for why in each.beyond)
+    return (*found.unreached, *beyond)
 
 
 def left_out(found: Catalogue) -> dict[str, Any]:
-    """Kinds that a plan does not read, and mistakes with their places; nothing where there are none."""
+    """What a plan does not count, by kind, and mistakes with their places; nothing where there are none."""
     record: dict[str, Any] = {}
-    if found.ignored:
-        record["ignored"] = dict(sorted(found.ignored.items()))
+    if found.not_counted:
+        record["notCounted"] = dict(sorted(found.not_counted.items()))
     if found.errors:
         record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
     return record

@@ -10,15 +10,18 @@ from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
+from fairlead.kube.manifests.bound_volumes import bound_claims
+from fairlead.kube.manifests.budgets import budgets
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.daemons import daemons
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
+from fairlead.kube.manifests.limits import sound_quotas
 from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.policy import Namespace, ResourceQuota
+from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
 from fairlead.levels.tier.presets import TierChoice
 from fairlead.model.columns import Int, flags, frozen, ints
@@ -110,6 +113,9 @@ def _site(
         volumes=stored.volumes,
         storage=stored.policy,
         tiers=tiers,
+        quotas=sound_quotas(found, _here(found, ResourceQuota, name)),
+        budgets=tuple(budgets(_here(found, PodDisruptionBudget, name), found.errors)),
+        claims=dict(bound_claims(found, name, nodes)),
         daemons=everywhere,
         fixed=sum(pod.spec.node_name in nodes.rows and not pod.finished for pod in fixed),
         fixed_used=_used(nodes, used_on_nodes(fixed, shapes.request)) if fixed else None,

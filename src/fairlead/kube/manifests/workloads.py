@@ -9,10 +9,11 @@ from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.controllers import controllers, local_queues, owner_key, replica_set_owners
+from fairlead.kube.manifests.limits import LimitRanges
 from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.meta import ObjectMeta
-from fairlead.kube.objects.pod import Pod, PodTemplate
-from fairlead.kube.objects.policy import PriorityClass
+from fairlead.kube.objects.pod import Pod, PodSpec, PodTemplate
+from fairlead.kube.objects.policy import LimitRange, PriorityClass
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.model.errors import InputError
 from fairlead.model.tiers import Tiers
@@ -46,6 +47,7 @@ class Reader:
         self._local = local_queues(found)
         self._strategy = strategy
         self._errors = found.errors
+        self._limits = LimitRanges(found.of(LimitRange))
 
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
         """Workloads that a controller keeps, of one cluster."""
@@ -90,8 +92,10 @@ class Reader:
         namespace = meta.namespace or "default"
         marks = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
         group = self._groups.get((namespace, named(marks, GROUPS)))
+        spec = template.spec if kind == "Pod" else self._limits.applied(namespace, template.spec)
         try:
-            formed = shape(namespace, template.metadata.labels, template.spec)
+            formed = shape(namespace, template.metadata.labels, spec)
+            held = held_back(spec) or self._limits.broken(namespace, spec)
         except InputError as error:
             self._errors.append(error.within(f"{kind} {namespace}/{meta.name}: "))
             return
@@ -105,6 +109,7 @@ class Reader:
             tiered=kind in ("Deployment", "StatefulSet"),
             min_available=meta.annotations.get(MINIMUM),
             first_ordinal=first_ordinal,
+            held=held,
             exempt=exempt(template.spec.priority_class_name, template.metadata.labels, meta.labels),
             queue=self._queue(namespace, group, marks, meta),
             gang=f"{namespace}/{group.metadata.name}" if group else "",
@@ -124,6 +129,16 @@ class Reader:
             return template.spec.priority
         named = template.spec.priority_class_name or (group.spec.priority_class_name if group else "")
         return self._priorities.get(named, 0)
+
+
+def held_back(spec: PodSpec) -> str:
+    """Why pods of this spec wait whatever room there is; empty where they do not."""
+    if spec.scheduling_gates:
+        gates = ", ".join(each.name for each in spec.scheduling_gates)
+        return f"it waits behind the scheduling gate {gates}"
+    if spec.resource_claims or any(each.resources.claims for each in spec.containers):
+        return "it asks for dynamic resource claims, which are not placed here"
+    return ""
 
 
 def _count(running: Running, pod: Pod, tiers: Tiers) -> None:

@@ -1,5 +1,7 @@
 """Rules around pods: namespaces, quotas, disruption budgets, priorities; and plain stored text."""
 
+from typing import Any
+
 from msgspec import field
 
 from fairlead.kube.objects.meta import ApiShape, Condition, LabelSelectorSpec, ObjectMeta, Quantities
@@ -17,6 +19,7 @@ class Namespace(ApiShape, frozen=True):
 class ResourceQuotaSpec(ApiShape, frozen=True):
     hard: Quantities = field(default_factory=dict)
     scopes: tuple[str, ...] = ()
+    scope_selector: dict[str, Any] | None = None
 
 
 class ResourceQuotaStatus(ApiShape, frozen=True):
@@ -28,6 +31,23 @@ class ResourceQuota(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
     status: ResourceQuotaStatus = ResourceQuotaStatus()
+
+
+class LimitRangeItem(ApiShape, frozen=True):
+    type: str = ""
+    max: Quantities = field(default_factory=dict)
+    min: Quantities = field(default_factory=dict)
+    default: Quantities = field(default_factory=dict)
+    default_request: Quantities = field(default_factory=dict)
+
+
+class LimitRangeSpec(ApiShape, frozen=True):
+    limits: tuple[LimitRangeItem, ...] = ()
+
+
+class LimitRange(ApiShape, frozen=True):
+    metadata: ObjectMeta = ObjectMeta()
+    spec: LimitRangeSpec = LimitRangeSpec()
 
 
 class PodDisruptionBudgetSpec(ApiShape, frozen=True):

@@ -3,9 +3,9 @@
 from collections import defaultdict
 
 from fairlead.kube.codec.disks import as_the_driver_says, plugin_of
+from fairlead.kube.codec.volumes import volume_terms
 from fairlead.kube.objects.storage import CsiNode, PersistentVolume
 from fairlead.levels.node.constraints.labels import NAME_FIELD
-from fairlead.live.cluster.volume_candidates import volume_terms
 from fairlead.model.claims import Terms
 from fairlead.model.selectors import Operator, Requirement, Term
 

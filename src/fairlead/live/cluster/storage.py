@@ -12,6 +12,7 @@ from typing import Any
 from fairlead.kube.changes import Key
 from fairlead.kube.codec.disks import Attached, driver_of, handle_of, plugin_of
 from fairlead.kube.codec.shapes import selector
+from fairlead.kube.codec.volumes import volume_zones
 from fairlead.kube.objects.storage import (
     CsiDriver,
     CsiNode,
@@ -32,7 +33,6 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.levels.node.constraints import reasons
-from fairlead.levels.node.constraints.claims import ZONE_KEYS
 from fairlead.live.cluster.csi_migration import Migration
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.volume_candidates import STORAGE, ClaimRequest, VolumeCandidates
@@ -163,7 +163,7 @@ class ClaimCache(WatchedObjects):
             terms = self._migration.terms(volume)
             if terms is not None:
                 volumes.append(terms)
-            zones.extend(_zones(volume))
+            zones.extend(volume_zones(volume))
         waiting.sort(key=lambda claim: (_asked(claim), claim.metadata.name))
         return ClaimDemand(
             volumes=tuple(volumes),
@@ -342,14 +342,6 @@ def _limits(node: CsiNode | None) -> dict[str, int]:
         for driver in (node.spec.drivers if node is not None else ())
         if driver.allocatable and driver.allocatable.count is not None
     }
-
-
-def _zones(volume: PersistentVolume) -> Iterator[Requirement]:
-    """What each of the volume's labels says of its zone; several are written as `a__b`; an empty part spoils all."""
-    for key in ZONE_KEYS:
-        values = volume.metadata.labels.get(key, "").split("__")
-        if all(values):
-            yield Requirement(key, Operator.IN, tuple(sorted(values)))
 
 
 def _class(claim: PersistentVolumeClaim) -> str:

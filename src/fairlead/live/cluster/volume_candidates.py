@@ -6,11 +6,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from fairlead.kube.changes import Key
-from fairlead.kube.codec.shapes import term
+from fairlead.kube.codec.volumes import volume_terms
 from fairlead.kube.objects.storage import PersistentVolume
 from fairlead.model.amounts import exact
-from fairlead.model.claims import Candidate, Terms
-from fairlead.model.selectors import LabelSelector, Term
+from fairlead.model.claims import Candidate
+from fairlead.model.selectors import LabelSelector
 
 STORAGE = "storage"
 
@@ -127,17 +127,3 @@ def _alike(volume: _Volume, asked: ClaimRequest) -> bool:
     return (
         volume.size >= asked.size and volume.volume_mode == asked.volume_mode and volume.attributes == asked.attributes
     )
-
-
-def volume_terms(volume: PersistentVolume) -> Terms:
-    """The nodes from which the volume can be reached.
-
-    Volumes are held against labels alone, by kubelet and kube-scheduler alike: `matchFields` are not looked at.
-    """
-    affinity = volume.spec.node_affinity
-    if affinity is None or affinity.required is None:
-        return None
-    terms = tuple(map(term, affinity.required.node_selector_terms))
-    if any(each.fields and not each.labels for each in terms):
-        return None
-    return tuple(Term(each.labels) for each in terms)

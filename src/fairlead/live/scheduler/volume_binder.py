@@ -4,13 +4,13 @@ import asyncio
 from collections.abc import Callable, Mapping
 
 from fairlead.kube.client import Client
+from fairlead.kube.codec.volumes import volume_terms
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
 from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.storage import SELECTED_NODE, ClaimCache
-from fairlead.live.cluster.volume_candidates import volume_terms
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.model.selectors import Term
 

@@ -1,0 +1,13 @@
+"""Hard bounds on what a namespace may hold."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class NamespaceQuota:
+    """`hard` has amounts in the unit of their resource; a resource that is not named is not bounded."""
+
+    name: str
+    namespace: str
+    hard: Mapping[str, int]
