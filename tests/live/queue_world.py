@@ -1,5 +1,6 @@
 """A small cluster in memory for turns of the queue level: nodes, pods, groups, queues, quotas."""
 
+from collections.abc import Mapping
 from typing import Any
 
 import msgspec
@@ -80,10 +81,16 @@ class World:
         phase: str = "",
         priority: int = 0,
         leaving: bool = False,
+        cools: str = "",
         **spec: Any,
     ) -> PodRecord:
         """A pod, new or changed."""
-        marks = {"scheduling.k8s.io/group-name": group, "volcano.sh/task-spec": task, "volcano.sh/queue-name": queue}
+        marks = {
+            "scheduling.k8s.io/group-name": group,
+            "volcano.sh/task-spec": task,
+            "volcano.sh/queue-name": queue,
+            "volcano.sh/cooldown-time": cools,
+        }
         meta: dict[str, Any] = {
             "name": name,
             "namespace": namespace,
@@ -119,11 +126,20 @@ class World:
         self.cache.on_pod(Change("deleted", record))
         self.books.gone(record.key)
 
-    def group(self, name: str, least: int, *, intent: str = "", namespace: str = "ns", **spec: Any) -> None:
+    def group(
+        self,
+        name: str,
+        least: int,
+        *,
+        intent: str = "",
+        namespace: str = "ns",
+        annotations: Mapping[str, str] | None = None,
+        **spec: Any,
+    ) -> None:
         """A PodGroup, new or changed."""
         meta = {"name": name, "namespace": namespace, "uid": f"uid-{name}", "creationTimestamp": AT}
-        annotations = {"fairlead.io/intent": intent} if intent else {}
-        body = {"metadata": {**meta, "annotations": annotations}, "spec": {"minMember": least, **spec}}
+        marks = {**(annotations or {}), **({"fairlead.io/intent": intent} if intent else {})}
+        body = {"metadata": {**meta, "annotations": marks}, "spec": {"minMember": least, **spec}}
         self._put(POD_GROUPS, msgspec.convert(body, PodGroup))
 
     def native(self, name: str, least: int, namespace: str = "ns") -> None:

@@ -157,7 +157,7 @@ class SiteFits:
         return rejections(np.where(there, codes, 0).astype(np.uint8), state.names) if codes[there].all() else ()
 
     def kind(self, role: int) -> Hashable:
-        """Equal for roles of which replicas fit the same nodes and take the same there."""
+        """See `Kinds`."""
         like = self._roles[role]
         if like is None or like.filters is not None or role in self._asleep:
             return role

@@ -90,6 +90,10 @@ class JobTable:
     role_running: Int
     role_request: Int
     """[role, resource]: amounts one replica asks for."""
+    unmet: Mapping[int, str] = field(default_factory=dict)
+    """By job the field that it asks for and that is not implemented: it gets nothing."""
+    may_wait: Mapping[int, int] = field(default_factory=dict)
+    """By job how many seconds it may wait before room is kept for it, whatever the policy says."""
 
     def __post_init__(self) -> None:
         for column in ("queue", "namespace", "priority", "age", "min_member", "min_resources", "since"):

@@ -61,6 +61,10 @@ class QueuedJob:
     created: float | None = None
     since: int = UNSET
     preempts: bool = True
+    unmet: str = ""
+    """A field that it asks for and that is not implemented: it gets nothing."""
+    may_wait: int | None = None
+    """Seconds that it may wait before room is kept for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -238,6 +242,8 @@ def _jobs(
         role_minimum=ints([role.minimum for role in roles]),
         role_running=ints([sum(held.count for held in role.held) for role in roles]),
         role_request=ints(request),
+        unmet={number: row.unmet for number, row in enumerate(rows) if row.unmet},
+        may_wait={number: row.may_wait for number, row in enumerate(rows) if row.may_wait is not None},
     )
 
 

@@ -7,9 +7,11 @@ from typing import TypeVar
 
 import msgspec
 
+from fairlead.kube.codec.volcano_fields import COOLDOWN, cooldown
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import WHOLE, Quantity, bounded, plain_names
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_key
@@ -50,6 +52,8 @@ class PodMarks(msgspec.Struct, frozen=True, gc=False):
     preemptable: bool = True
     protected: bool = False
     """Part of the system itself."""
+    cools_until: float = 0.0
+    """Seconds since 1970 until which it is not evicted; 0: it may be at any time."""
 
 
 def marks_of(pod: Pod) -> PodMarks:
@@ -66,7 +70,22 @@ def marks_of(pod: Pod) -> PodMarks:
         queue=named(both, QUEUES),
         preemptable={**annotations, **labels}.get(PREEMPTABLE, "true").lower() != "false",
         protected=protected,
+        cools_until=_cools_until(pod, both) if COOLDOWN in both else 0.0,
     )
+
+
+def _cools_until(pod: Pod, marks: Mapping[str, str]) -> float:
+    """When the time after which a pod may be evicted is over: it runs from the moment it was scheduled."""
+    moments = [
+        each.last_transition_time
+        for each in pod.status.conditions
+        if (each.type, each.status) == ("PodScheduled", "True") and each.last_transition_time
+    ]
+    lasts = cooldown(marks)
+    try:
+        return seconds(moments[0] if moments else pod.metadata.creation_timestamp or "") + lasts if lasts else 0.0
+    except InputError:
+        return 0.0
 
 
 def named(marks: Mapping[str, str], keys: Iterable[str]) -> str:

@@ -19,6 +19,7 @@ from fairlead.kube.codec.queues import (
 )
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
+from fairlead.kube.codec.volcano_fields import may_wait, unmet
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.controllers import missing_pods
 from fairlead.kube.manifests.snapshot import population_of
@@ -64,6 +65,8 @@ class _Reader:
         self.default_priority = max(defaults, default=0)
         self.never = {each.metadata.name for each in found.of(PriorityClass) if each.preemption_policy == "Never"}
         self.budgets = found.of(PodDisruptionBudget)
+        self.newest = max((_created(pod.metadata) or 0.0 for pod in self.pods), default=0.0)
+        """The latest moment that the manifests tell of: it is no earlier than that."""
         self.namespaces = found.of(Namespace)
         self.shapes = Shapes()
         self.minds_neighbours = False
@@ -128,7 +131,7 @@ class _Reader:
 
     def _running(self, pod: Pod) -> tuple[str, str, Like]:
         meta, marks = pod.metadata, marks_of(pod)
-        free_to_go = marks.preemptable and meta.deletion_timestamp is None
+        free_to_go = marks.preemptable and meta.deletion_timestamp is None and marks.cools_until <= self.newest
         like = pod.spec.node_name, self.priority(pod), free_to_go, marks.protected, self.budget(pod)
         return f"{meta.namespace}/{meta.name}", meta.creation_timestamp or "", like
 
@@ -245,6 +248,8 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
         created=_created(meta),
         since=int(_created(meta) or UNSET),
         preempts=all(_may_preempt(reader, pod) for pod in pods if not pod.spec.node_name),
+        unmet=unmet(group),
+        may_wait=may_wait(meta.annotations),
     )
 
 

@@ -1,5 +1,7 @@
 """Gangs and queues: Volcano's Queue and PodGroup (scheduling.volcano.sh/v1beta1), Kubernetes' own PodGroup."""
 
+from typing import Any
+
 from msgspec import field
 
 from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta, Quantities
@@ -19,6 +21,9 @@ class QueueSpec(ApiShape, frozen=True):
     reclaimable: bool | None = None
     parent: str = ""
     priority: int = 0
+    dequeue_strategy: str = ""
+    affinity: dict[str, Any] = field(default_factory=dict)
+    extend_clusters: tuple[dict[str, Any], ...] = ()
 
 
 class QueueStatus(ApiShape, frozen=True):
@@ -37,12 +42,25 @@ class VolcanoQueue(ApiShape, frozen=True):
     status: QueueStatus = QueueStatus()
 
 
+class NetworkTopology(ApiShape, frozen=True):
+    """Absent means hard."""
+
+    mode: str = "hard"
+
+
+class SubGroupPolicy(ApiShape, frozen=True):
+    name: str = ""
+    network_topology: NetworkTopology | None = None
+
+
 class PodGroupSpec(ApiShape, frozen=True):
     min_member: int | None = None
     min_task_member: dict[str, int] = field(default_factory=dict)
     min_resources: Quantities = field(default_factory=dict)
     queue: str = ""
     priority_class_name: str = ""
+    network_topology: NetworkTopology | None = None
+    sub_group_policy: tuple[SubGroupPolicy, ...] = ()
 
 
 class PodGroupCondition(Condition, frozen=True):

@@ -5,7 +5,7 @@ decides: `room` before every step, `take` when the step is granted, `give` when 
 and `take` again, with the same nodes, when the trial is undone.
 """
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 from typing import Protocol, runtime_checkable
 
 Spots = Mapping[int, int]
@@ -54,4 +54,13 @@ class Emptied(Fits, Protocol):
 
     def ever(self, role: int) -> bool:
         """Whether some node might take a replica of the role if nobody else were there."""
+        ...
+
+
+@runtime_checkable
+class Kinds(Fits, Protocol):
+    """A `Fits` that can tell which roles nodes treat alike. It saves asking again what was refused."""
+
+    def kind(self, role: int) -> Hashable:
+        """Equal for roles of which replicas fit the same nodes and take the same there."""
         ...

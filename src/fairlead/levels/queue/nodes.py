@@ -1,6 +1,6 @@
 """`Fits` on a plain table of nodes: enough to try a gang, with no opinion on which nodes are best."""
 
-from collections.abc import Mapping
+from collections.abc import Hashable, Mapping
 
 import numpy as np
 
@@ -47,6 +47,10 @@ class NodeRoom:
         """See `Fits`; roles are tried one after the other."""
         free = self.free.copy()
         return {role: sum(self._place(role, count, free).values()) for role, count in roles.items()}
+
+    def kind(self, role: int) -> Hashable:
+        """See `Kinds`."""
+        return self.request[role].tobytes(), self.eligible[role].tobytes()
 
     def places(self, roles: Mapping[int, int]) -> int | None:
         """See `AnyOrder`: replicas of one kind take equal places; others must fit however badly they are spread."""

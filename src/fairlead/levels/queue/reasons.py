@@ -35,6 +35,9 @@ GANG_ABOVE_REPLICAS = _reason(
     "GangAboveReplicas", "job {job} starts with at least {minimum} replicas and has {replicas}", Cure.EDIT
 )
 
+FIELD_NOT_OBEYED = _reason(
+    "FieldNotObeyed", "it asks for {field}, which is not implemented; it is not placed against it", Cure.EDIT
+)
 QUEUE_CAPABILITY = _reason(
     "QueueCapability",
     "{count:replica needs|replicas need} {asked} {resource}; queue {queue} may hold {most} and has {left} left",
@@ -103,6 +106,7 @@ REASONS: tuple[Reason, ...] = (
     WEIGHT_OUT_OF_RANGE,
     GUARANTEE_ABOVE_WHOLE,
     GANG_ABOVE_REPLICAS,
+    FIELD_NOT_OBEYED,
     QUEUE_CAPABILITY,
     GANG_ABOVE_CAPABILITY,
     GANG_ABOVE_WHOLE,

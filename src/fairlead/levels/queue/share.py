@@ -162,7 +162,7 @@ def _reservation(
     state: State, waiting: list[int], fits: Fits | None, policy: SharePolicy, now: int
 ) -> Reservation | None:
     """The gang that is next after waiting long enough: started if it fits, else with a reservation."""
-    if policy.reserve_after is None:
+    if policy.reserve_after is None and not state.world.jobs.may_wait:
         return None
     job = overdue(state, waiting, now, policy.reserve_after)
     return reserve(state, job, fits) if job is not None else None

@@ -47,6 +47,10 @@ class LiveJob:
     created: float = 0.0
     since: int = UNSET
     preempts: bool = True
+    unmet: str = ""
+    """A field of its PodGroup that is not implemented: it waits."""
+    may_wait: int | None = None
+    """Seconds that it may wait before room is kept for it."""
     held_back: bool = False
     """A PodGroup whose pods are not to be created yet."""
     succeeded: int = 0

@@ -74,7 +74,7 @@ class _Turn:
             self._keep(number, promise)
         if fair.yielding:
             self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
-        budgets = Budgets(fair.cover) if self.policy.preempt else None
+        budgets = Budgets(fair.cover, self.now) if self.policy.preempt else None
         jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
         rows = [
             fair.row(job, budgets, self._fixed(number)) if budgets is not None or job is not self.jobs[number] else real

@@ -73,5 +73,6 @@ def _row(job: LiveJob, phase: str) -> Row:
         roles=(Role(name="", replicas=1, request=request, held=held),),
         priority=job.priority,
         created=job.created,
+        unmet=job.unmet,
     )
     return Row(job=job, wanted=wanted, likes=())

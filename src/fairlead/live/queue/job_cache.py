@@ -92,6 +92,11 @@ class JobCache:
         return queue == DEFAULT or queue in self._queues or not self.served(QUEUES)
 
     @property
+    def impatient(self) -> bool:
+        """Whether some PodGroup says how long it may wait."""
+        return any(group.may_wait is not None for group in self.groups.values())
+
+    @property
     def bounded(self) -> bool:
         """Whether some queue may refuse a job although there is room."""
         return any(

@@ -140,6 +140,8 @@ class JobEntry:
             created=created,
             since=int(min(begun)) if begun else UNSET,
             preempts=all(pod.preempts and not rules.never_preempts(pod.priority_class) for pod in waiting),
+            unmet="" if group is None else group.unmet,
+            may_wait=None if group is None else group.may_wait,
             succeeded=succeeded,
             failed=len(self._ended) - succeeded,
         )

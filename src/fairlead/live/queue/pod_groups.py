@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 
 from fairlead.kube.codec.queues import DEFAULT, bounds_of
+from fairlead.kube.codec.volcano_fields import may_wait, unmet
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup
 from fairlead.kube.timestamps import seconds
 from fairlead.model.errors import InputError
@@ -28,6 +29,9 @@ class GangSpec:
     priority: int | None = None
     created: float = 0.0
     intent: str = ""
+    unmet: str = ""
+    """A field that it asks for and that is not implemented: its pods wait."""
+    may_wait: int | None = None
 
 
 def group_of(found: PodGroup) -> GangSpec:
@@ -42,6 +46,8 @@ def group_of(found: PodGroup) -> GangSpec:
         priority_class=spec.priority_class_name,
         created=moment(meta.creation_timestamp),
         intent=meta.annotations.get(INTENT, ""),
+        unmet=unmet(found),
+        may_wait=may_wait(meta.annotations),
     )
 
 

@@ -11,7 +11,8 @@ from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
 from fairlead.live.queue.faulty import FaultyJobs
 from fairlead.live.queue.job_cache import JobCache
-from fairlead.live.queue.tables import Budgets, Covers, Row, row_of, usage
+from fairlead.live.queue.row_cache import RowCache
+from fairlead.live.queue.tables import Budgets, Covers, Row, usage
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import PODS, QueueState, queue_state
@@ -40,6 +41,7 @@ class Promises:
         self.tried: frozenset[str] = frozenset()
         """Jobs that turns within a budget searched victims for already, see `Sharing.cursor`."""
         self._covers = covers
+        self._rows = RowCache()
         self._held: dict[JobKey, Promise] = {}
         self.faulty = FaultyJobs(books)
         """Jobs and queues that make a turn fail."""
@@ -72,7 +74,7 @@ class Promises:
     def _calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         if self._held or self.books.intents or self.reserved or self.books.bounded:
             return False
-        if parked and self.policy.reserve_after is not None:
+        if parked and (self.policy.reserve_after is not None or self.books.impatient):
             return False
         gangs: Counter[JobKey] = Counter()
         for pod in due:
@@ -87,7 +89,7 @@ class Promises:
     def _whole(self, key: JobKey, count: int) -> bool:
         """Whether these are all the pods that a gang waits for, and enough of them."""
         job = self.books.job(key)
-        if job is None or job.waiting != count or not _asks_for_its_minimum(job) or self.books.astray(key):
+        if job is None or job.unmet or job.waiting != count or not _asks_for_its_minimum(job) or self.books.astray(key):
             return False
         tasks: Counter[str] = Counter()
         for role in job.roles:
@@ -126,7 +128,7 @@ class Promises:
 
     def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str]) -> Row:
         """A job as a row; pods whose PodGroup does not exist ask for nothing. `fixed` are uids of pods that stay."""
-        made = row_of(job, budgets, fixed, only_running=bool(self.books.astray(job.key)))
+        made = self._rows.row(job, budgets, fixed, only_running=bool(self.books.astray(job.key)))
         if job.key in self.barred:
             return replace(made, wanted=replace(made.wanted, preempts=False))
         return made
@@ -139,6 +141,7 @@ class Promises:
         The whole is what is free on open nodes, what the holders hold, and what our own pods that are leaving give
         back: were that left out, every queue would deserve less while pods terminate.
         """
+        self._rows.keep(holders)
         return queue_state(
             jobs=[row.wanted for row in rows],
             queues=self.faulty.queues(),

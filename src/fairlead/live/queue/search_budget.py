@@ -7,8 +7,8 @@ from fairlead.live.queue.promises import Promises
 
 TURN = 0.1
 """Seconds that a turn should take: watches and binds wait for it."""
-FIRST, LEAST, MOST = 20_000, 8_000, 1_000_000
-"""Candidates for the first turn, and for any: at about 10 µs each, the least is a tenth of a second too."""
+FIRST, LEAST, MOST = 20_000, 1_000, 1_000_000
+"""Candidates for the first turn, and for any; at least one kind of job is searched for in each."""
 
 
 class SearchBudget:

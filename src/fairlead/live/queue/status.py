@@ -11,6 +11,7 @@ from typing import Any
 
 import msgspec
 
+from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.objects.meta import Condition
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.live.cluster.turn_types import LiveJob
@@ -22,6 +23,8 @@ UNSCHEDULABLE, SCHEDULED = "Unschedulable", "Scheduled"
 NOT_ENOUGH_RESOURCES, NOT_ENOUGH_TASKS = "NotEnoughResources", "NotEnoughTasks"
 READY = "tasks in gang are ready to be scheduled"
 """The reasons of Volcano's own conditions, letter by letter."""
+NOT_OBEYED = "FieldsNotObeyed"
+"""Our own condition: the message names the fields."""
 POD_GROUP_SCHEDULED = "PodGroupScheduled"
 """The condition of Kubernetes' own PodGroups, with the reasons `Scheduled` and `Unschedulable`."""
 
@@ -39,10 +42,13 @@ def phase(job: LiveJob, finding: Finding | None) -> str:
     return PENDING if shut or job.held_back else INQUEUE
 
 
-def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str) -> dict[str, Any] | None:
+def group_patch(
+    group: PodGroup, job: LiveJob, finding: Finding | None, now: str, queue: VolcanoQueue | None = None
+) -> dict[str, Any] | None:
     """The merge patch that brings the object's status up to date; None where it is.
 
     Other people's conditions are kept. The version is a precondition, for the list of conditions is written whole.
+    Fields of the group and of its queue that are not obeyed are named (docs/decisions/0283).
     """
     now_in = phase(job, finding)
     wanted: dict[str, Any] = {
@@ -60,6 +66,13 @@ def group_patch(group: PodGroup, job: LiveJob, finding: Finding | None, now: str
         for kind, holds in ((SCHEDULED, scheduled), (UNSCHEDULABLE, not scheduled))
         if holds or kind in known  # what was never so need not be denied
     ]
+    fields = [
+        *not_obeyed(group),
+        *(f"queue {job.queue}: {each}" for each in (queue_not_obeyed(queue) if queue else ())),
+    ]
+    if fields or NOT_OBEYED in known:
+        told = Condition(type=NOT_OBEYED, status=str(bool(fields)), reason="NotImplemented", message=", ".join(fields))
+        ours.append(told)
     conditions = _conditions(status.conditions, ours, now)
     if conditions is not None:
         changed["conditions"] = conditions

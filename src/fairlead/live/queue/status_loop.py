@@ -231,8 +231,10 @@ class StatusLoop:
 
     def _group_writes(self, groups: Iterable[Standing]) -> Iterator[Write]:
         now = timestamps.whole(self._wall())
+        queues = {name: queue for (_, name), queue in self._sight.queues().items()}
         for key, group, job, finding in groups:
-            yield from self._made(POD_GROUPS, key, partial(status.group_patch, group, job, finding, now))
+            make = partial(status.group_patch, group, job, finding, now, queues.get(job.queue))
+            yield from self._made(POD_GROUPS, key, make)
 
     def _native_writes(self, turn: FairTurn) -> Iterator[Write]:
         """Only groups with pods of ours: the others may be those of another scheduler."""

@@ -27,8 +27,10 @@ class Row:
 class Budgets:
     """Disruption budgets by row, in the order in which they are met."""
 
-    def __init__(self, covers: Covers) -> None:
+    def __init__(self, covers: Covers, now: float = 0.0) -> None:
+        """`now`: seconds since 1970, by which pods that may not be evicted for a time are told apart."""
         self._covers = covers
+        self.now = now
         self._rows: dict[Cover, int] = {}
 
     def row(self, pod: PodRecord) -> int:
@@ -77,6 +79,8 @@ def row_of(
             created=job.created,
             since=job.since,
             preempts=job.preempts,
+            unmet=job.unmet,
+            may_wait=job.may_wait,
         ),
         likes=(*(_like(role) for role in roles), *([None] * len(short))),
     )
@@ -96,6 +100,7 @@ def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[s
 
     def like(pod: PodRecord, node: str) -> Like:
         free_to_go = pod.marks.preemptable and not pod.leaving and pod.metadata.uid not in fixed
+        free_to_go = free_to_go and pod.marks.cools_until <= budgets.now
         return node, pod.priority, free_to_go, pod.marks.protected, budgets.row(pod)
 
     return held_rows(("/".join(pod.key), pod.created, like(pod, node)) for pod, node in running)

@@ -24,6 +24,8 @@ def refused_jobs(jobs: JobTable, queues: QueueTable, tree: QueueTree, members: M
             refused[job] = because(reasons.UNKNOWN_QUEUE, queue=jobs.queue_names[job])
         elif queue in shut:
             refused[job] = shut[queue]
+        elif job in jobs.unmet:
+            refused[job] = because(reasons.FIELD_NOT_OBEYED, field=jobs.unmet[job])
         elif not members.possible(job):
             refused[job] = because(
                 reasons.GANG_ABOVE_REPLICAS,

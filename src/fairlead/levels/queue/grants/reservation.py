@@ -21,13 +21,16 @@ class Reservation:
     spots: dict[int, Spots]
 
 
-def overdue(state: State, jobs: list[int], now: int, after: int) -> int | None:
-    """The gang that has waited longest, `after` seconds or more, and could start if room were there."""
+def overdue(state: State, jobs: list[int], now: int, after: int | None) -> int | None:
+    """The gang that has waited longest, `after` seconds or as many as it may wait itself, and could start if room were
+    there.
+    """
     table, members = state.world.jobs, state.members
     due = [
         (-int(table.priority[job]), int(table.since[job]), int(table.age[job]), job)
         for job in jobs
-        if table.since[job] != UNSET and now - int(table.since[job]) >= after
+        if table.since[job] != UNSET
+        if (most := table.may_wait.get(job, after)) is not None and now - int(table.since[job]) >= most
         if members.pending(job) and not members.ready(job) and _startable(state, job)
     ]
     return min(due)[-1] if due else None

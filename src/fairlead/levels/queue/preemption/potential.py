@@ -57,6 +57,7 @@ class AllocationView:
         self.state = state
         self.lacking = lacking
         self.jobs = held
+        self._may_lose: dict[tuple[int, ...], bool] = {}
         width = len(state.world.whole)
         self.pairs = [[0] * width for _ in state.world.pairs]
         self.queues = [[0] * width for _ in range(len(state.world.queues) + 1)]
@@ -74,13 +75,18 @@ class AllocationView:
 
     def may_lose(self, winner: int, loser: int) -> bool:
         """Whether the loser, of equal priority, could lose the least it can to the winner: nothing less than its gang
-        where it holds no more than that.
+        where it holds no more than that. Jobs that hold the same in one place are asked about once.
         """
-        members, least = self.state.members, AllocationChange()
-        if members.count(loser) <= members.minimum(loser):
-            held = self.jobs.get(loser, [0] * len(self.state.world.whole))
-            least.add(loser, [-amount for amount in held], 0)
-        return self._fair(least, winner, loser)
+        state, members = self.state, self.state.members
+        held = self.jobs.get(loser, [0] * len(state.world.whole))
+        gang = members.count(loser) <= members.minimum(loser)
+        like = winner, state.queue_of[loser], state.pair_of[loser], gang, *held
+        if like not in self._may_lose:
+            least = AllocationChange()
+            if gang:
+                least.add(loser, [-amount for amount in held], 0)
+            self._may_lose[like] = self._fair(least, winner, loser)
+        return self._may_lose[like]
 
     def gain(self, change: AllocationChange) -> Gain | None:
         """What the change alters first; None where it alters nothing that counts."""

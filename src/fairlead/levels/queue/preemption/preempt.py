@@ -6,13 +6,13 @@ whole. They are tried cheapest first, the choice is trimmed until nothing can be
 whether the allocation becomes better (`potential`).
 """
 
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import chain
 
-from fairlead.levels.queue.fits import Emptied, Fits
+from fairlead.levels.queue.fits import Emptied, Fits, Kinds
 from fairlead.levels.queue.grants.gang import GangStep, step_of
 from fairlead.levels.queue.grants.grant import Block
 from fairlead.levels.queue.preemption.potential import INSIDE, AllocationChange, AllocationView, Gain
@@ -69,6 +69,8 @@ class Preemption:
         """Jobs that were tried, while others are left for which the budget did not last."""
         self.elastic = elastic
         """Replicas that may still be evicted for others that are above a gang; None: as many as it takes."""
+        self._vain: dict[Hashable, int] = {}
+        """For which kinds of jobs nobody made room, each with the job that was tried."""
         self.losers: set[int] = set()
         """Jobs that lost replicas."""
         self.untried: set[int] = set()
@@ -101,7 +103,7 @@ class Preemption:
                 continue
             heappop(order)
             before.add(job)
-            if self._may(job) and self._ever(job) and self._attempt(job):
+            if self._may(job) and self._tried(job):
                 started[job] = None
                 # What is above a gang has a later turn where evictions are bounded: those of one job go together.
                 if state.members.pending(job) and (self.elastic is None or not blocks[job].gang):
@@ -121,6 +123,36 @@ class Preemption:
     def _may(self, job: int) -> bool:
         """Whether the job may evict. One that lost replicas in this pass takes none for those above its gang."""
         return not self.state.members.ready(job) or (self.elastic != 0 and job not in self.losers)
+
+    def _tried(self, job: int) -> bool:
+        """Whether others make room for the job. One that is like another for whom nobody did is not searched for."""
+        like = self._like(job)
+        if like in self._vain:
+            self.outvoted |= {job} if self._vain[like] in self.outvoted else set()
+            return False
+        found = self._ever(job) and self._attempt(job)
+        if found:
+            self._vain.clear()
+        elif like is not None:
+            self._vain[like] = job
+        return found
+
+    def _like(self, job: int) -> Hashable:
+        """Equal for jobs that get the same answer; None where that cannot be told: one that holds a part of its gang
+        would be asked for its own replicas by others."""
+        state, members = self.state, self.state.members
+        step = members.step(job)
+        used = tuple(state.job_used[job])
+        if step is None or (any(used) and not members.ready(job)):
+            return None
+        if self.fits is None:
+            kinds: tuple[Hashable, ...] = ()
+        elif isinstance(self.fits, Kinds):
+            kinds = tuple((self.fits.kind(role), count) for role, count in step.roles)
+        else:
+            return None
+        where = state.queue_of[job], state.pair_of[job], int(state.world.jobs.priority[job])
+        return where, used, step.count, tuple(step.use), tuple(step.need), kinds
 
     def _ever(self, job: int) -> bool:
         """Whether evictions could help at all: every role of the next step might find a node if nobody were there."""
@@ -162,12 +194,9 @@ class Preemption:
 
     def _hopeful(self, claim: Claim, limits: list[int], standing: AllocationView) -> bool:
         """Whether there would be room in sum if all went whose loss can be fair; if not, no choice has to be tried."""
-        fair: dict[int, bool] = {}
         going: list[tuple[VictimGroup, int]] = []
         for group, limit in zip(self.groups, limits, strict=True):
-            if limit and group.priority == claim.priority and group.job not in fair:
-                fair[group.job] = standing.may_lose(claim.job, group.job)
-            if limit and (group.priority < claim.priority or fair[group.job]):
+            if limit and (group.priority < claim.priority or standing.may_lose(claim.job, group.job)):
                 going.append((group, limit))
         return any(limits) and self.room_without(claim, going)
 

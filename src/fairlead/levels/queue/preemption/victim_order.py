@@ -1,6 +1,6 @@
 """Which evictions to try, in which order: bites, from the cheapest on."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -34,6 +34,7 @@ class Candidates:
         self.groups = groups
         self.limits = limits
         self.allowed = allowed
+        self._over: dict[int, tuple[tuple[int, int], ...]] = {}
         self.of_job: dict[int, list[int]] = {}
         """By job the numbers of its groups that hold anything."""
         for number, group in enumerate(groups):
@@ -45,19 +46,28 @@ class Candidates:
     def _served(self) -> dict[int, int]:
         """The place of each job that may lose something."""
         jobs = {group.job for group, limit in zip(self.groups, self.limits, strict=True) if limit}
-        keys = {job: self._fortune(job) for job in jobs}
+        state, ages = self.state, self.state.world.jobs.age.tolist()
+        queues = _ranks(
+            {
+                row: state.queue_measures[row].share(state.ledger.used[row])
+                for row in {state.queue_of[job] for job in jobs}
+            }
+        )
+        pairs = _ranks(
+            {row: state.pair_measures[row].share(state.pair_used[row]) for row in {state.pair_of[job] for job in jobs}}
+        )
+        keys = {
+            job: (queues[state.queue_of[job]], pairs[state.pair_of[job]], -state.job_share(job), -ages[job])
+            for job in jobs
+        }
         places = {key: place for place, key in enumerate(sorted(set(keys.values())))}
         return {job: places[key] for job, key in keys.items()}
 
-    def _fortune(self, job: int) -> Key:
-        state = self.state
-        pair, queue = state.pair_of[job], state.queue_of[job]
-        return (
-            -state.queue_measures[queue].share(state.ledger.used[queue]),
-            -state.pair_measures[pair].share(state.pair_used[pair]),
-            -state.job_share(job),
-            -int(state.world.jobs.age[job]),
-        )
+    def over(self, queue: int) -> tuple[tuple[int, int], ...]:
+        """What may be reclaimed from the queue, see `victims.over`; nothing changes while bites are laid out."""
+        if queue not in self._over:
+            self._over[queue] = over(self.state, self.claim, queue)
+        return self._over[queue]
 
     def bites(self, key: Callable[["Candidates", int], Key], *, rights_kept: bool = False) -> list[Bite]:
         """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs.
@@ -80,6 +90,12 @@ class Candidates:
     def request(self, number: int) -> list[int]:
         """What one replica of a group uses."""
         return self.state.members.requests[self.groups[number].role]
+
+
+def _ranks(shares: Mapping[int, Fraction]) -> dict[int, int]:
+    """Places by share, the highest first; equal ones share a place."""
+    places = {share: place for place, share in enumerate(sorted(set(shares.values()), reverse=True))}
+    return {row: places[share] for row, share in shares.items()}
 
 
 def cheapest(candidates: Candidates, number: int) -> Key:
@@ -142,7 +158,7 @@ class _Tally:
             return True
         gone = self._gone(group)
         frees = {r: sum(self.all.request(number)[r] * count for number, count in parts) for r in claim.lacking}
-        return all(gone[r] + frees[r] <= surplus for r, surplus in over(state, claim, state.queue_of[group.job]))
+        return all(gone[r] + frees[r] <= surplus for r, surplus in self.all.over(state.queue_of[group.job]))
 
     def take(self, parts: Sequence[tuple[int, int]], *, whole: bool) -> Bite:
         """Lay out a bite and count it."""
@@ -168,7 +184,7 @@ class _Tally:
         return max(
             (
                 (surplus - gone[r]) // request[r] if self.rights_kept else -(-(surplus - gone[r]) // request[r])
-                for r, surplus in over(state, claim, queue)
+                for r, surplus in self.all.over(queue)
                 if request[r] and surplus > gone[r]
             ),
             default=0,
