@@ -22,5 +22,5 @@ def test_a_train_job_counts_what_it_says_itself(tmp_path: Path) -> None:
     job = made("trainer.kubeflow.org/v1alpha1", "TrainJob", {"runtimeRef": {"name": "torch"}, "trainer": trainer})
     record = answer(tmp_path, job, cpus=6)
     assert counts(record) == {"lab/train-node": (3, 0)}
-    assert record["ignored"] == {"TrainJob.trainer.kubeflow.org: the pod template of runtime torch": 1}
+    assert record["notCounted"] == {"TrainJob.trainer.kubeflow.org: the pod template of runtime torch": 1}
     assert answer(tmp_path, job, cpus=5)["unplaced"] == 3

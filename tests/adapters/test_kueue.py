@@ -55,7 +55,7 @@ def test_what_does_not_map_is_said(tmp_path: Path) -> None:
     """Lending limits, flavours, and workloads whose owner is planned."""
     flavor = {"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "default"}, "spec": {}}
     record = answer(tmp_path, queue("team", "4", cohort="all", lendingLimit="1"), flavor, job("sum", 1, ""))
-    assert record["ignored"] == {
+    assert record["notCounted"] == {
         "ClusterQueue.kueue.x-k8s.io: lendingLimit of cpu": 1,
         "ResourceFlavor.kueue.x-k8s.io: the node labels and taints of its flavor": 1,
     }

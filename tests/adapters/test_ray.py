@@ -31,4 +31,4 @@ def test_a_job_has_its_cluster_inside(tmp_path: Path) -> None:
     """The pod that submits it does not count, and that is said."""
     record = answer(tmp_path, made("ray.io/v1", "RayJob", {"rayClusterSpec": cluster()}))
     assert counts(record) == {"lab/train-gpu": (2, 0), "lab/train-head": (1, 0)}
-    assert record["ignored"] == {"RayJob.ray.io: the pod that submits the job": 1}
+    assert record["notCounted"] == {"RayJob.ray.io: the pod that submits the job": 1}

@@ -41,7 +41,7 @@ def test_the_queue_is_the_jobs_and_share_agrees(tmp_path: Path) -> None:
 
 def test_what_is_not_obeyed_is_said_and_an_ended_job_is_idle(tmp_path: Path) -> None:
     """dependsOn is named; a completed job asks for nothing."""
-    assert answer(tmp_path, job())["ignored"] == {"Job.batch.volcano.sh: dependsOn of task worker": 1}
+    assert answer(tmp_path, job())["notCounted"] == {"Job.batch.volcano.sh: dependsOn of task worker": 1}
     ended = {**job(), "status": {"state": {"phase": "Completed"}}}
     assert counts(answer(tmp_path, ended)) == {"lab/train-ps": (0, 0), "lab/train-worker": (0, 0)}
     assert explained(tmp_path, "train-ps").strip() == "Job lab/train-ps: it is Completed."

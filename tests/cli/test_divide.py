@@ -284,7 +284,7 @@ spec: {replicas: 1}
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: api, namespace: shop}
-spec: {replicas: 4, selector: {matchLabels: {app: api}}}
+spec: {replicas: 4, selector: {matchLabels: {app: api}}, template: {spec: {containers: [{name: c}]}}}
 ---
 apiVersion: policy.karmada.io/v1alpha1
 kind: PropagationPolicy

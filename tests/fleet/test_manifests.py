@@ -345,7 +345,7 @@ metadata: {name: north}
 apiVersion: apps/v1
 kind: Deployment
 metadata: {name: web, namespace: shop, labels: {app: web}}
-spec: {replicas: 6}
+spec: {replicas: 6, template: {spec: {containers: [{name: c}]}}}
 ---
 apiVersion: policy.karmada.io/v1alpha1
 kind: PropagationPolicy

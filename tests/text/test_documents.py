@@ -139,4 +139,4 @@ def test_strict_names_the_path() -> None:
     assert str(caught.value) == "$.clusters[0].weight: expected int, got str"
     with pytest.raises(InputError) as caught:
         strict({"clusters": [], "wieght": 1}, Problem)
-    assert str(caught.value) == "$: object contains unknown field wieght"
+    assert str(caught.value) == "$: object contains unknown field wieght; expected one of clusters"

@@ -65,6 +65,7 @@ LAST = {
     "Mutants": "mutants.md",
     "Control plane": "controlplane.md",
     "Campaign": "campaign.md",
+    "Profile": "profile.md",
 }
 
 
