@@ -300,7 +300,8 @@ def mistakes(raw: bytes, source: str) -> list[InputError]:
             found.append(error)
             value = _without(value, error)
     else:
-        return found or [InputError(place, f"is not a mapping; expected a {KIND} of {API_VERSION}")]
+        if not found:
+            return [InputError(place, f"is not a mapping; expected a {KIND} of {API_VERSION}")]
     lines = lines_of(raw)
     told = [InputError(f"{source}:{lines.at(each.path, each.message)}: {each.path}", each.message) for each in found]
     return sorted(told, key=lambda each: int(each.path[len(source) + 1 :].partition(":")[0]))
@@ -321,7 +322,10 @@ def _without(value: dict[str, Any], error: InputError) -> Any:
     if len(steps) == 1 and steps[0] in required:
         inner[steps[0]] = required[str(steps[0])]
     else:
-        del inner[steps[-1]]
+        try:
+            del inner[steps[-1]]
+        except LookupError:
+            return None  # what the error names cannot be left out: mistakes after it are not looked for
     return kept
 
 

@@ -52,6 +52,7 @@ def test_tier_section_becomes_rules() -> None:
 
 MISTAKES = {
     "unknown section": (HEAD + "tyre: {}", "tyre"),
+    "a field with spaces": (HEAD + "'ty re': {}", "ty re"),
     "unknown field": (HEAD + "tier: {spotWeigth: 3}", "$.tier"),
     "another version": ("apiVersion: fairlead.io/v9\nkind: Configuration", "apiVersion"),
     "no version": ("kind: Configuration", "apiVersion"),

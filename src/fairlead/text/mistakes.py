@@ -9,7 +9,7 @@ import msgspec
 from fairlead.model.errors import InputError
 
 _STEP = re.compile(r"\.([^.\[]+)|\[")
-_UNKNOWN = re.compile(r"(?i)object contains unknown field (\S+)")
+_UNKNOWN = re.compile(r"(?is)object contains unknown field (.+?)(?:; (?:did you mean|expected one of) .*)?\Z")
 
 
 def mistake(error: Exception, place: str = "") -> InputError:
@@ -36,7 +36,7 @@ def words(error: Exception, kind: Any = None) -> tuple[str, str]:
 def unknown_field(message: str) -> str:
     """The field that a sentence of ours says is not known, empty where it says something else."""
     found = _UNKNOWN.search(message)
-    return found[1].rstrip(";") if found else ""
+    return found[1] if found else ""
 
 
 def did_you_mean(word: str, known: Iterable[str]) -> str:
