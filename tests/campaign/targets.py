@@ -152,7 +152,9 @@ def manifests(folder: Path) -> Target:
         objects = [mangled(each, chance, 0.01) for each in chance.sample(MANIFESTS, 8)]
         text = yaml.safe_dump_all(objects, allow_unicode=True).encode()
         file.write_bytes(spliced(text, chance) if chance.random() < 0.1 else text)
-        return {f"exit {called(['plan', '-f', str(file), '-o', chance.choice(('json', 'table'))], b'')}": len(objects)}
+        words = ["plan", "-f", str(file), "-o", chance.choice(("json", "table"))]
+        words += ["--keep-going"] if chance.random() < 0.8 else []
+        return {f"exit {called(words, b'')}": len(objects)}
 
     return plan
 
