@@ -90,9 +90,9 @@ def broken(hops: list[Hop]) -> list[str]:
 WALKS = walks(PAGE.read_text())
 
 
-def test_walks_of_pod_admission_and_binding_are_told() -> None:
+def test_the_four_walks_are_told() -> None:
     """A newcomer finds each of them on the page."""
-    assert {"A pod", "An admission", "A binding"} <= WALKS.keys()
+    assert {"A plan", "A pod", "An admission", "A binding"} <= WALKS.keys()
 
 
 @pytest.mark.parametrize("name", WALKS)

@@ -106,6 +106,7 @@ def _terminal(words: list[str], typed: bytes) -> Iterator[io.StringIO]:
             yield said
     finally:
         sys.argv, sys.stdin, sys.stdout = before
+        gc.enable()  # a command that reads much turns it off for the rest of its process
 
 
 def called(words: list[str], typed: bytes) -> int:

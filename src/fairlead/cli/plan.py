@@ -144,7 +144,7 @@ def read(
 ) -> tuple["Catalogue", "Snapshot"]:
     """The snapshot of the sources and of what was read live.
 
-    What is broken is on_progress on standard error, and ends the command where it must.
+    What is broken is told on standard error, and ends the command where it must.
     """
     from fairlead.kube.manifests.view import viewed
 
