@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.engine.shape_columns import Heights, sparse
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import MADE, Reach, reach
-from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
@@ -70,16 +70,17 @@ def decide(
 def settle(
     view: ClusterView, pod: PodRecord, node: str, demand: Callable[[PodRecord], ClaimDemand]
 ) -> PodSetOutcome | None:
-    """The volumes and cores of a pod that is decided alone, on the node that a turn gave it; None: it lacks them there.
+    """The volumes and cores of a pod that is decided alone, on the node that a turn gave it; None: not there any more.
 
-    What else the node has to offer was decided by the turn. A pod that makes this raise is left to `decide`, which sets
-    it aside.
+    Every constraint is asked again: a pod that was recorded after the turn may have gone elsewhere than the turn chose,
+    and taken the room, or the place in a spread, that this one was given. A pod that makes this raise is left to
+    `decide`, which sets it aside.
     """
     row = view.nodes.rows[node]
     try:
         claims = demand(pod) if pod.volumes else None
         reached, also = _alone(view, pod, claims)
-        if not all(passing[row] for passing in also.values()):
+        if not Constraints(view.nodes, pod.shape, view.population, also).allowed()[row]:
             return None
         (group,) = grouped([pod])
         volumes = _volumes(claims, reached, row) if claims and reached else {}
