@@ -50,12 +50,26 @@ class Town(Sight):
         where = self._path(resource)
         whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body}
         whole["metadata"] = {name: value for name, value in body["metadata"].items() if name != "namespace"}
-        self.api.create(where, whole)
+        self._create(where, whole)
         path = f"{where}/{body['metadata']['name']}"
         if not resource.namespaced or resource is TIER_LEDGERS:
             self.made.append(path)
         if "status" in body:
             self.api.patch(f"{path}/status", {"status": body["status"]})
+
+    def _create(self, where: str, whole: Object) -> None:
+        """As the API server takes it; it knows a PriorityClass some moments after it was created."""
+
+        def created() -> bool:
+            try:
+                self.api.create(where, whole)
+            except ApiError as error:
+                if error.status == 403 and "no PriorityClass" in str(error):
+                    return False
+                raise
+            return True
+
+        self.api.wait(f"{whole['metadata']['name']} is taken", created, seconds=30)
 
     def find(self, resource: Resource[Any], name: str) -> Object:
         """The object, empty where there is none."""

@@ -56,12 +56,12 @@ async def test_what_happens_during_a_cycle_counts(monkeypatch: pytest.MonkeyPatc
     assert scheduler.delivery.binder.waiting == 3
 
 
-def bound_to_cores(name: str, cpu: str = "2") -> PodRecord:
+def bound_to_cores(name: str, cpu: str = "2", **more: Any) -> PodRecord:
     """A pod of a group that asks for bound cores: its volumes and cores are chosen one pod at a time."""
     notes = {"fairlead.io/bind-cpu": "true", "scheduling.k8s.io/group-name": "g"}
-    meta = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "annotations": notes}
+    meta = {"name": name, "namespace": "shop", "uid": f"uid-{name}", "annotations": notes, "labels": {"app": "g"}}
     containers = [{"name": "c", "resources": {"requests": {"cpu": cpu}}}]
-    spec = {"schedulerName": "fairlead", "containers": containers}
+    spec = {"schedulerName": "fairlead", "containers": containers, **more}
     return RECORDS.record(msgspec.convert({"metadata": meta, "spec": spec}, Pod))
 
 
@@ -108,3 +108,48 @@ async def test_cores_that_are_taken_by_now_are_looked_for_on_another_node() -> N
     scheduler.cache.assume(first.key, "n1")
     found = [scheduler.cycle._settled((second, node)).placed for node in ("n1", "n2")]
     assert found == [((second, "n2"),)] * 2
+
+
+async def test_a_place_in_a_spread_that_is_taken_by_now_is_not_given_twice() -> None:
+    """The pod before went to another zone than the turn chose; the next one is not put beside it."""
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
+    for name, zone in (("n1", "a"), ("n2", "a"), ("n3", "b")):
+        status = {"capacity": {"cpu": "4"}, "allocatable": {"cpu": "4", "pods": "9"}}
+        found = {"metadata": {"name": name, "labels": {"zone": zone}}, "status": status}
+        scheduler.cache.on_node(Change("added", msgspec.convert(found, Node)))
+    apart = {"topologyKey": "zone", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule", "minDomains": 5}
+    spread = [{**apart, "labelSelector": {"matchLabels": {"app": "g"}}}]
+    first, second = (bound_to_cores(name, topologySpreadConstraints=spread) for name in ("a", "b"))
+    for each in (first, second):
+        scheduler.events.on_pod(Change("added", each))
+    assert scheduler.cycle._settled((second, "n2")).placed == ((second, "n2"),)
+    scheduler.cache.assume(first.key, "n1")
+    assert scheduler.cycle._settled((second, "n2")).placed == ((second, "n3"),)
+
+
+def replica(name: str, **spec: Any) -> PodRecord:
+    """A pod of the ReplicaSet web that asks for one core."""
+    owner = {"kind": "ReplicaSet", "name": "web", "uid": "web", "controller": True}
+    meta = {"name": name, "namespace": "shop", "uid": name, "ownerReferences": [owner]}
+    containers = [{"name": "c", "resources": {"requests": {"cpu": "1"}}}]
+    whole = {"metadata": meta, "spec": {"schedulerName": "fairlead", "containers": containers, **spec}}
+    return RECORDS.record(msgspec.convert(whole, Pod))
+
+
+@pytest.mark.parametrize(("bound", "free"), [("a", "z"), ("z", "a")])
+async def test_replicas_that_may_run_elsewhere_do_not_wait_for_their_siblings(bound: str, free: str) -> None:
+    """One core on demand for three replicas that must be there: one of them runs, and so do all that need not."""
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
+    scheduler.books.served = lambda resource: False
+    for name, cpu in (("on-demand", "1"), ("spot", "9")):
+        found = {"metadata": {"name": name, "labels": {"kind": name}}}
+        offer = {**found, "status": {"allocatable": {"cpu": cpu, "pods": "9"}}}
+        scheduler.cache.on_node(Change("added", msgspec.convert(offer, Node)))
+    for number in range(3):
+        scheduler.events.on_pod(Change("added", replica(f"{bound}{number}", nodeSelector={"kind": "on-demand"})))
+        scheduler.events.on_pod(Change("added", replica(f"{free}{number}")))
+    await scheduler.cycle.run()
+    names = sorted(name for _, name in scheduler.cache.assumed)
+    assert names == sorted([f"{bound}0", *(f"{free}{number}" for number in range(3))])

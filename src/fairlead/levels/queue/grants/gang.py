@@ -1,6 +1,6 @@
 """What a job takes in one turn: the whole gang while it is not ready, one replica afterwards."""
 
-from collections.abc import Mapping
+from collections.abc import Container, Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -142,18 +142,24 @@ class Members:
             self._minimums[role] <= self.replicas[role] for role in self._roles[job]
         )
 
-    def step(self, job: int) -> GangStep | None:
-        """The next step; None where nothing is pending."""
+    def step(self, job: int, closed: Container[int] = ()) -> GangStep | None:
+        """The next step; None where nothing is pending. Roles of `closed` are passed over once the job is ready, or
+        while any one replica would make it ready."""
         if not self.ready(job):
             lacks = self.missing(job)
-            use = self.amounts(lacks)
-            return step_of(tuple(lacks.items()), use, self._need(job, use))
+            if not (closed and self._any_one(job, lacks)):
+                use = self.amounts(lacks)
+                return step_of(tuple(lacks.items()), use, self._need(job, use))
         for role in self._roles[job]:
-            if self.held[role] < self.replicas[role]:
+            if self.held[role] < self.replicas[role] and role not in closed:
                 if (step := self._one.get(role)) is None:
                     step = self._one[role] = step_of(((role, 1),), self.requests[role])
                 return step
         return None
+
+    def _any_one(self, job: int, lacks: Mapping[int, int]) -> bool:
+        """Whether the job lacks one replica, and one of any role will do."""
+        return sum(lacks.values()) == 1 and not self._floored[job] and not any(self._minimums[each] for each in lacks)
 
     def _need(self, job: int, use: list[int]) -> Vector | None:
         """What has to be free for the gang: no less than what is missing of its minimum resources; None: its use."""

@@ -1,7 +1,8 @@
 """The loop: queue first in order, its namespace first in order, its job first in order takes one step; again.
 
 The order is refreshed after every step. A step that does not fit ends the job's turns: room only shrinks while grants
-are made, so it would not fit later either.
+are made, so it would not fit later either. One replica that no node takes closes its role alone: replicas that must be
+on demand do not keep those back that may run elsewhere (docs/decisions/0284).
 """
 
 from collections.abc import Iterable
@@ -44,6 +45,8 @@ class Loop:
         self.state = state
         self.fits = fits
         self.blocked: dict[int, Block] = {}
+        self.closed: set[int] = set()
+        """Roles of which no node takes one more replica."""
         world = state.world
         keys, ranks = list(world.pairs), natural_rank(world.namespaces.names).tolist()
         self.rank_of = [ranks[namespace] for _, namespace in keys]
@@ -81,12 +84,13 @@ class Loop:
 
     def _step(self, job: int) -> GangStep | None:
         """The next step if it finds room in sum; otherwise None, and the job is blocked."""
-        step = self.state.members.step(job)
-        assert step is not None  # only jobs with pending replicas are asked
+        step = self.state.members.step(job, self.closed)
+        if step is None:
+            return None  # all that is pending is closed, and the job is blocked for the first of it
         lack = self.state.ledger.short(self.state.queue_of[job], step.asks)
         if lack is None:
             return step
-        self.blocked[job] = Block(step, lack, gang=not self.state.members.ready(job))
+        self.blocked.setdefault(job, Block(step, lack, gang=not self.state.members.ready(job)))
         return None
 
     def run(self) -> dict[int, Block]:
@@ -107,7 +111,7 @@ class Loop:
         waiting = [key[-1] for heap in self.jobs.values() for key in heap]
         cost = LEAP_COST + LEAP_COST_EACH * len(waiting)
         self.patience = max(2 * self.patience, cost, 1)
-        if self._possible(waiting) < cost:
+        if self.closed or self._possible(waiting) < cost:
             return
         places = self._places(waiting)
         if self.fits is not None and places is None:
@@ -156,18 +160,20 @@ class Loop:
     def _attempt(self, job: int) -> bool:
         """Grant the next step of the job, or say what stops it."""
         state = self.state
-        step = self._step(job)
-        if step is None:
-            return False
-        if self.fits is not None:
+        while (step := self._step(job)) is not None:
+            if self.fits is None:
+                state.grant(job, step)
+                return True
             placeable = sum(self.fits.room(dict(step.roles)).values())
-            if placeable < step.count:
-                self.blocked[job] = Block(step, None, placeable, not state.members.ready(job))
+            if placeable >= step.count:
+                state.place(job, step, self.fits)
+                return True
+            self.blocked.setdefault(job, Block(step, None, placeable, not state.members.ready(job)))
+            role, _ = step.roles[0]
+            if step.count > 1 or role in self.closed:
                 return False
-            state.place(job, step, self.fits)
-        else:
-            state.grant(job, step)
-        return True
+            self.closed.add(role)
+        return False
 
     def _refresh(self, queue: int, pair: int, granted: bool) -> None:
         """Put the pair and every queue above it back where they now belong, or out where nothing waits in them."""
