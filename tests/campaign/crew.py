@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
 
-from tests.cluster.webhooks import NAMESPACE, Replica, Webhooks
+from tests.cluster.webhooks import NAMESPACE, Webhooks
 
 PAGE_SIZE = 4096
 SETTLED_SECONDS = 20.0
@@ -29,11 +29,6 @@ class Member:
     component: str
     process: "subprocess.Popen[bytes]"
     began: float = field(default_factory=time.monotonic)
-
-    @property
-    def resident_mib(self) -> float:
-        """Its memory now."""
-        return int(Path(f"/proc/{self.process.pid}/statm").read_text().split()[1]) * PAGE_SIZE / 2**20
 
 
 class Crew:
@@ -100,9 +95,12 @@ class Crew:
         now = time.monotonic()
         for each in self.members:
             if now - each.began > SETTLED_SECONDS and each.process.poll() is None:
-                self.largest[each.component] = max(self.largest.get(each.component, 0.0), each.resident_mib)
+                self._note(each.component, each.process.pid)
         for one in self._webhooks.replicas:
-            self.largest["webhook"] = max(self.largest.get("webhook", 0.0), _resident(one))
+            self._note("webhook", one.process.pid)
+
+    def _note(self, component: str, pid: int) -> None:
+        self.largest[component] = max(self.largest.get(component, 0.0), _resident_mib(pid))
 
     def stop(self) -> None:
         """End all with SIGTERM."""
@@ -115,5 +113,6 @@ class Crew:
                 each.process.kill()
 
 
-def _resident(replica: Replica) -> float:
-    return Member("webhook", replica.process).resident_mib  # type: ignore[arg-type]
+def _resident_mib(pid: int) -> float:
+    """The memory of a process now."""
+    return int(Path(f"/proc/{pid}/statm").read_text().split()[1]) * PAGE_SIZE / 2**20
