@@ -101,8 +101,8 @@ image: setup page ## the image of all components, with its bill of materials (BA
 manifests: setup ## the schema of the chart's values and the kustomize folders, rendered from the chart
 	@$(BIN)/python -m tools.manifests
 
-bench: setup ## speeds as ratios, measured side by side in one run
-	@$(BIN)/python -m bench
+bench: setup ## every speed goal in one table beside the peers' figures (NAME="global volumes", PAGE=1 writes docs/proof/)
+	@$(BIN)/python -m bench $(NAME) $(if $(PAGE),--record)
 
 cluster: setup ## a real control plane on loopback with KWOK nodes (NODES=10, KUBERNETES=v1.34.4)
 	@FAIRLEAD_KUBERNETES=$(KUBERNETES) exec $(BIN)/python -m tools.controlplane.up $(if $(NODES),--nodes $(NODES))

@@ -1,6 +1,8 @@
-"""Speeds, measured side by side in one run and printed as ratios; nothing here asserts anything about time.
+"""Speeds; nothing here asserts anything about time.
 
-A group is a module with `run(report)`. To add one, write bench/<name>.py and add its line to GROUPS.
+Goals are what is wanted, one line each of the table that `python -m bench` writes (goals.py). A group shows more of one
+area as ratios measured side by side: a module with `run(report)`. To add one, write bench/<name>.py and add its line to
+GROUPS.
 """
 
 GROUPS = {

@@ -184,10 +184,11 @@ def prove(page: Path, introduction: str, compare: Callable[[Report, tuple[R, ...
         page.write_text(f"{introduction}\n```text{text.getvalue()}```\n")
 
 
-class _Both(io.TextIOBase):
+class _Both(io.StringIO):
     """A stream that writes to two."""
 
     def __init__(self, *streams: TextIO) -> None:
+        super().__init__()
         self._streams = streams
 
     def write(self, text: str) -> int:

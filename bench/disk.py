@@ -1,6 +1,7 @@
 """The disk level beside Longhorn's figures: one replica from a warm table, bursts, and how both grow."""
 
 from fractions import Fraction
+from functools import partial
 
 import numpy as np
 
@@ -91,8 +92,8 @@ def _bursts(report: Report) -> None:
             StorageVolume(name=f"v{row}", size_bytes=GIB * (1 + row % 7), replicas=3) for row in range(replicas // 3)
         ]
         took = (
-            best(lambda one=one: balance(one, table, loose), repeats=2, clock=CPU),
-            best(lambda many=many: balance(many, table, BalancePolicy()), repeats=2, clock=CPU),
+            best(partial(balance, one, table, loose), repeats=2, clock=CPU),
+            best(partial(balance, many, table, BalancePolicy()), repeats=2, clock=CPU),
         )
         rows.append((f"{replicas:,}", *map(milliseconds, took)))
     report.table(
@@ -103,6 +104,6 @@ def _bursts(report: Report) -> None:
         wide = cluster(nodes)
         mixed = [StorageVolume(name="v", size_bytes=GIB, replicas=2_000)]
         policy = BalancePolicy(alpha=Fraction(1, 2), anti_affinity=loose.anti_affinity)
-        took = best(lambda wide=wide, mixed=mixed, policy=policy: balance(mixed, wide, policy), repeats=2, clock=CPU)
-        rows.append((f"{nodes:,}", milliseconds(took)))
+        seconds = best(partial(balance, mixed, wide, policy), repeats=2, clock=CPU)
+        rows.append((f"{nodes:,}", milliseconds(seconds)))
     report.table("a burst of 2,000 replicas at alpha 0.5 (processor time)", ("nodes", "one volume"), rows)

@@ -3,9 +3,11 @@
 import heapq
 import resource
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 
+from bench.goals import Figure
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
 from fairlead.levels.fleet.divide import divide
 from fairlead.levels.fleet.static_batch import divide_many
@@ -39,10 +41,10 @@ def _one(report: Report) -> None:
         webster = DividePolicy(mode=Mode.WEBSTER)
         took = side_by_side(
             {
-                "drawn": _often(lambda w=workload, t=table: divide(w, t, DividePolicy())),
-                "kept": _often(lambda w=workload, t=table, p=prior: divide(w, t, DividePolicy(), prior=p)),
-                "webster": _often(lambda w=workload, t=table, p=webster: divide(w, t, p)),
-                "heap": lambda r=replicas, t=table: heap_webster(t.names, t.weights.tolist(), r),
+                "drawn": _often(partial(divide, workload, table, DividePolicy())),
+                "kept": _often(partial(divide, workload, table, DividePolicy(), prior=prior)),
+                "webster": _often(partial(divide, workload, table, webster)),
+                "heap": partial(heap_webster, table.names, table.weights.tolist(), replicas),
             },
             repeats=60,
             budget_s=0.6,
@@ -84,6 +86,20 @@ def _often(call: Callable[[], object]) -> Callable[[], None]:
     return calls
 
 
+def one_binding() -> Figure:
+    """Webster over 100 clusters, milliseconds."""
+    sizes, table, policy = (10, 100, 1_000), _fleet(100), DividePolicy(mode=Mode.WEBSTER)
+    workloads = [DivideWorkload(name="web", uid="uid", replicas=replicas) for replicas in sizes]
+    values = [
+        side_by_side({"": _often(partial(divide, workload, table, policy))}, repeats=60, budget_s=0.6, clock=CPU)[""]
+        for workload in workloads
+    ]
+    return Figure(
+        sizes=tuple(f"{replicas:,} replicas" for replicas in sizes),
+        values=tuple(seconds / _TIMES * 1e3 for seconds in values),
+    )
+
+
 def _many(report: Report) -> None:
     """Many bindings with weights of their own, as one matrix. Memory is the peak of the whole process."""
     rows = []
@@ -94,7 +110,7 @@ def _many(report: Report) -> None:
         weights = draw.integers(1, 1_000, (bindings, 100))
         replicas = draw.integers(1, 10_000, bindings)
         took = side_by_side(
-            {"many": lambda u=uids, r=replicas, t=table, w=weights: divide_many(u, r, t, DividePolicy(), weights=w)},
+            {"many": partial(divide_many, uids, replicas, table, DividePolicy(), weights=weights)},
             repeats=3,
             budget_s=4.0,
             clock=CPU,
@@ -107,7 +123,9 @@ def _many(report: Report) -> None:
 def heap_webster(names: tuple[str, ...], weights: list[int], replicas: int) -> dict[str, int]:
     """Webster's rule as it is usually written: a heap turn for every replica."""
     seats = dict.fromkeys(names, 0)
-    queue = [(-weight, 0, name, weight) for name, weight in zip(names, weights, strict=True)]
+    queue: list[tuple[float, int, str, int]] = [
+        (-weight, 0, name, weight) for name, weight in zip(names, weights, strict=True)
+    ]
     heapq.heapify(queue)
     for _ in range(replicas):
         _, had, name, weight = queue[0]

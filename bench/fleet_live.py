@@ -13,6 +13,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +72,17 @@ def measured_on_a_fresh_server(size: int) -> dict[str, float]:
                 if not events:
                     found["first"] = until(port, 1, began)
                     found["all"] = until(port, size, began)
-                wait(lambda pages=pages: '"written"' in decisions(pages))
+                wait(partial(_has_written, pages))
                 before, began = max(0.0, status_writes(port)), time.monotonic()
                 plane.api.patch(f"{clusters}/{MEMBERS[events]}", {"metadata": {"labels": {"pool": "none"}}})
                 found[contestant("fairlead", events)] = until(port, before + size, began)
             found[contestant("loop", events)] = bare_loop(plane, bindings.all(), events)
     return found
+
+
+def _has_written(pages: int) -> bool:
+    """Whether its page of decisions tells of a write."""
+    return '"written"' in decisions(pages)
 
 
 def decisions(port: int) -> str:

@@ -1,11 +1,13 @@
 """The node level at full size: strategies over 100,000 nodes, bound cpu on many nodes and on large ones."""
 
 import heapq
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from functools import cache, partial
 
 import numpy as np
 from numpy.typing import NDArray
 
+from bench.goals import Figure
 from bench.measure import CPU, Report, best, milliseconds, ratio, side_by_side
 from fairlead.levels.node import cores
 from fairlead.levels.node.ask import NodeAsk
@@ -17,6 +19,9 @@ from fairlead.levels.node.strategies import BY_NAME
 from fairlead.model.nodes import NodeTable, Room, node_table
 
 NODES, REPLICAS = 100_000, 1_000_000
+VOLUMES = ((8, 3), (16, 3), (32, 4))
+"""Volumes of a node, sizes of a request."""
+PROBLEMS = 20
 PEER_MS = {"communism": 1080, "global": 690, "global-greedy": 690, "fill": 33, "average": 23}
 """What eru's Go code took for the same sizes on a machine of this kind, in milliseconds."""
 
@@ -59,7 +64,7 @@ def _strategies(report: Report, nodes: NodeTable) -> None:
     rows = []
     for name, ask in asks.items():
         rule = BY_NAME[name].strategy
-        calls: dict[str, Callable[[], object]] = {"bulk": lambda rule=rule, ask=ask: rule(nodes, ask)}
+        calls: dict[str, Callable[[], object]] = {"bulk": partial(rule, nodes, ask)}
         if name in heaps:
             calls["heap"] = heaps[name]
         took = side_by_side(calls, repeats=5, budget_s=4, clock=CPU)
@@ -105,7 +110,7 @@ def _growth(report: Report, nodes: NodeTable) -> None:
     for name in ("communism", "global-greedy", "global", "drained"):
         rule = BY_NAME[name].strategy
         took = [
-            best(lambda rule=rule, need=need: rule(nodes, NodeAsk(need=need, each=0)), repeats=3, clock=CPU)
+            best(partial(rule, nodes, NodeAsk(need=need, each=0)), repeats=3, clock=CPU)
             for need in (20_000, 200_000, 2_000_000)
         ]
         rows.append((name, *map(milliseconds, took), ratio(took[2], took[1])))
@@ -131,11 +136,11 @@ def _bound_cpu(report: Report) -> None:
         named = {str(core): pieces for core, pieces in enumerate(large[0].tolist())}
         replicas = int(cores.capacity(large, 130, 100)[0])
         cells = [
-            best(lambda many=many: cores.capacity(many, 130, 100), clock=CPU),
-            best(lambda rooms=rooms: fit(rooms, NodeRequest(pieces=130)), clock=CPU),
-            best(lambda large=large: cores.capacity(large, 130, 100), clock=CPU),
-            best(lambda large=large: cores.capacity(large, 130, 100, 100), clock=CPU),
-            best(lambda named=named, replicas=replicas: core_pins(named, replicas, 130, 100, None), clock=CPU),
+            best(partial(cores.capacity, many, 130, 100), clock=CPU),
+            best(partial(fit, rooms, NodeRequest(pieces=130)), clock=CPU),
+            best(partial(cores.capacity, large, 130, 100), clock=CPU),
+            best(partial(cores.capacity, large, 130, 100, 100), clock=CPU),
+            best(partial(core_pins, named, replicas, 130, 100, None), clock=CPU),
         ]
         rows.append((name, *map(milliseconds, cells), peer_many, peer_large))
     headers = (
@@ -147,14 +152,44 @@ def _bound_cpu(report: Report) -> None:
 
 def _volumes(report: Report) -> None:
     """Mixed sizes: how long the exact search takes, and how often it proves its result."""
-    draw = np.random.default_rng(5)
-    rows = []
-    for bins, sizes in ((4, 2), (8, 3), (16, 3), (32, 4)):
-        problems = [
-            (draw.integers(100, 1000, bins).tolist(), draw.integers(20, 200, sizes).tolist()) for _ in range(20)
-        ]
-        found = [pack(*problem) for problem in problems]
-        proved = sum(each.replicas == each.most for each in found)
-        took = best(lambda problems=problems: [pack(*problem) for problem in problems], repeats=2, clock=CPU)
-        rows.append((f"{bins} volumes, {sizes} sizes", milliseconds(took / 20), f"{proved} of 20"))
+    rows = [
+        (f"{bins} volumes, {sizes} sizes", milliseconds(took), f"{proved} of {PROBLEMS}")
+        for bins, sizes in VOLUMES
+        for took, proved in [_packed(bins, sizes)]
+    ]
     report.table("packing volumes of mixed sizes", ("problem", "a node", "proved best"), rows)
+
+
+@cache
+def _packed(bins: int, sizes: int) -> tuple[float, int]:
+    """Seconds a node, and of how many nodes the result is proved best."""
+    draw = np.random.default_rng(bins)
+    problems = [
+        (draw.integers(100, 1000, bins).tolist(), draw.integers(20, 200, sizes).tolist()) for _ in range(PROBLEMS)
+    ]
+    found = [pack(*problem) for problem in problems]
+    took = best(lambda: [pack(*problem) for problem in problems], repeats=2, clock=CPU)
+    return took / PROBLEMS, sum(each.replicas == each.most for each in found)
+
+
+def last_lap() -> Figure:
+    """`global` with ten replicas a node."""
+    sizes = (1_000, 10_000, NODES)
+    rule = BY_NAME["global"].strategy
+    asked = [(_cluster(size), NodeAsk(need=10 * size, each=0)) for size in sizes]
+    values = [best(partial(rule, nodes, ask), clock=CPU) * 1e3 for nodes, ask in asked]
+    return Figure(sizes=tuple(f"{size:,} nodes" for size in sizes), values=tuple(values))
+
+
+def mixed_volumes() -> Figure:
+    """Milliseconds a node."""
+    return _over_volumes([_packed(*problem)[0] * 1e3 for problem in VOLUMES])
+
+
+def proved_volumes() -> Figure:
+    """How many results are proved best."""
+    return _over_volumes([_packed(*problem)[1] for problem in VOLUMES])
+
+
+def _over_volumes(values: Sequence[float]) -> Figure:
+    return Figure(sizes=tuple(f"{bins} of {sizes}" for bins, sizes in VOLUMES), values=tuple(values))

@@ -13,7 +13,9 @@ import highspy
 
 from bench.measure import Report
 from fairlead.engine.tier_parts import parts
+from fairlead.levels.disk.balance import Balance
 from fairlead.levels.fleet.divide import divide
+from fairlead.levels.queue.result import NamespaceRow
 from fairlead.model.clusters import cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, PriorDivision, Sticky
 from fairlead.model.shape import Shape
@@ -197,7 +199,7 @@ def queue(draw: Random, size: int) -> Result:
     return Result(ours, _best(model, far)) if rows else Result(0, 0)
 
 
-def shared(draw: Random, size: int) -> tuple[int, tuple[share.NamespaceRow, ...]]:
+def shared(draw: Random, size: int) -> tuple[int, tuple[NamespaceRow, ...]]:
     """Namespaces with weights that ask for replicas of one core, and the cores there are for them."""
     asks = [draw.randint(0, 30) for _ in range(size)]
     weights = [draw.randint(1, 5) for _ in range(size)]
@@ -236,7 +238,7 @@ def _storage(draw: Random, size: int, replicas: int) -> Result:
         balance.PROBLEM,
     )
     decision = balance.solve(problem)
-    assert isinstance(decision, balance.Balance)
+    assert isinstance(decision, Balance)
     after = list(usable)
     for each in decision.placed:
         after[int(each.node.removeprefix("n"))] -= wanted

@@ -1,10 +1,14 @@
 """`fairlead plan` on one large file: nodes, Deployments with their ReplicaSets, and pods of which half run."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
+from resource import RUSAGE_CHILDREN, getrusage
 from tempfile import TemporaryDirectory
 from typing import Any
 
+from bench.goals import Figure
 from bench.measure import CPU, Report, best
 from fairlead.engine.plan import plan
 from fairlead.kube.manifests.records import plan_answer
@@ -28,6 +32,26 @@ def run(report: Report) -> None:
         ["nodes", "pods", "JSON", "read", "decide", "record", "in all", "unplaced"],
         rows,
     )
+
+
+def from_file_to_text() -> Figure:
+    """Seconds of the whole command, from the start of the process to its JSON."""
+    with TemporaryDirectory() as folder:
+        values = []
+        for nodes, pods in SIZES:
+            path = Path(folder) / f"{nodes}.json"
+            path.write_text(json.dumps(manifests(nodes, pods)))
+            values.append(min(_command_seconds(path) for _ in range(3)))
+    return Figure(sizes=tuple(f"{nodes:,} nodes, {pods:,} pods" for nodes, pods in SIZES), values=tuple(values))
+
+
+def _command_seconds(path: Path) -> float:
+    """Processor time of `fairlead plan` on the file, user and system."""
+    before = getrusage(RUSAGE_CHILDREN)
+    command = [sys.executable, "-m", "fairlead", "plan", "-f", str(path), "-o", "json"]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    after = getrusage(RUSAGE_CHILDREN)
+    return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
 def _phases(path: str) -> list[str]:

@@ -233,7 +233,7 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=200, help="nodes, with --pods")
     parser.add_argument("--write", metavar="FILE", help="write the tables as a page, too")
     options = parser.parse_args()
-    rounds = FULL if options.full else SMALL
+    rounds: tuple[Round, ...] = FULL if options.full else SMALL
     if options.pods:
         rounds = tuple(replace(each, pods=options.pods, nodes=options.nodes) for each in SMALL)
     page = options.write or (PROOF / f"{time.strftime('%Y-%m-%d')}-scheduler-bench.md" if options.full else None)

@@ -6,6 +6,7 @@ Four queues with weights 1 to 4; two of them hold the whole cluster. A turn sear
 
 from dataclasses import replace
 
+from bench.goals import Figure
 from bench.measure import CPU, Report, best, milliseconds
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.search_budget import FIRST, LEAST
@@ -15,14 +16,31 @@ SIZES = ((100, GANG, 500), (1_000, GANG, 5_000), (10_000, 1, 5_000))
 """Waiting gangs, pods of each, nodes."""
 
 
+CONTESTED = ((1_000, 1, 5_000), (5_000, 1, 5_000), (10_000, 1, 5_000))
+
+
 def run(report: Report) -> None:
     """Print seconds of one core a turn, by size."""
-    rows = [_measured(*size) for size in SIZES]
+    rows = [
+        [f"{waiting:,}", str(pods), f"{nodes:,}", *map(milliseconds, _measured(waiting, pods, nodes))]
+        for waiting, pods, nodes in SIZES
+    ]
     names = ["waiting gangs", "pods each", "nodes", "first turn", "later turns", "least budget"]
     report.table("a contested turn, seconds of one core", names, rows)
 
 
-def _measured(waiting: int, pods: int, nodes: int) -> list[str]:
+def contested() -> Figure:
+    """Seconds of a later turn while jobs of one pod wait: everything is full, and victims are looked for."""
+    turns = [_measured(*size) for size in CONTESTED]
+    return Figure(
+        sizes=tuple(f"{waiting:,} jobs" for waiting, _, _ in CONTESTED),
+        values=tuple(later for _, later, _ in turns),
+        note=f"first turn {turns[-1][0]:.2f} s",
+    )
+
+
+def _measured(waiting: int, pods: int, nodes: int) -> tuple[float, float, float]:
+    """Seconds of the first turn, of later ones, and of later ones with the least budget."""
     # The cluster in memory is the tests' own.
     from tests.live.queue_world import World
 
@@ -43,5 +61,4 @@ def _measured(waiting: int, pods: int, nodes: int) -> list[str]:
     later = best(world.turn, repeats=3, clock=CPU)
     world.fair.policy = replace(world.fair.policy, budget=LEAST)
     least = best(world.turn, repeats=3, clock=CPU)
-    sizes = [f"{waiting:,}", str(pods), f"{nodes:,}"]
-    return [*sizes, milliseconds(first), milliseconds(later), milliseconds(least)]
+    return first, later, least

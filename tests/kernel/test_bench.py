@@ -2,19 +2,94 @@
 
 from importlib.util import find_spec
 from io import StringIO
+from pathlib import Path
 
 import pytest
-from bench import GROUPS
+from bench import GROUPS, table
 from bench.__main__ import main
+from bench.goals import GOALS, Figure, Goal
 from bench.measure import Report, best, milliseconds, ratio, side_by_side
+from tools.controlplane import build
 
 
-def test_list_names_every_group(capsys: pytest.CaptureFixture[str]) -> None:
-    """`--list` prints one line a group, and each group is a module."""
+def test_list_names_every_goal_and_group(capsys: pytest.CaptureFixture[str]) -> None:
+    """`--list` prints one line a goal and one a group; no name is both, and each group is a module."""
     assert main(["--list"]) == 0
     listed = [line.split()[0] for line in capsys.readouterr().out.splitlines()]
-    assert listed == list(GROUPS)
+    assert listed == [*GOALS, *GROUPS]
+    assert len(listed) == len(set(listed))
     assert all(find_spec(f"bench.{name}") for name in GROUPS)
+
+
+@pytest.mark.parametrize("name", GOALS)
+def test_every_goal_names_a_function_that_is_there(name: str) -> None:
+    """The function is found by its text; it takes nothing."""
+    module, function = GOALS[name].where.split(":")
+    source = Path(find_spec(f"bench.{module}").origin).read_text()
+    assert f"\ndef {function}() -> Figure:\n" in source
+
+
+def goal(bound: float, *, more: bool = False) -> Goal:
+    """One whose figures are made up."""
+    return Goal(work="work", unit="ms", bound=bound, where="none:none", more=more)
+
+
+def figure(*values: float, note: str = "") -> Figure:
+    """A figure at sizes called a, b, c."""
+    return Figure(sizes=tuple("abc"[: len(values)]), values=values, note=note)
+
+
+@pytest.mark.parametrize(
+    ("asked", "last", "met"),
+    [
+        (goal(40), 40, True),
+        (goal(40), 40.1, False),
+        (goal(18, more=True), 18, True),
+        (goal(18, more=True), 17.9, False),
+    ],
+)
+def test_a_goal_is_about_the_last_size(asked: Goal, last: float, met: bool) -> None:
+    """The bound itself is enough; smaller sizes do not count."""
+    assert asked.met(figure(0, 1000, last)) is met
+
+
+def test_figures_are_kept_between_days_and_goals_not_measured_are_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What is recorded again replaces its goal only; the page has a row for every goal."""
+    monkeypatch.setattr(table, "GOALS", {"one": goal(5), "two": goal(1), "three": goal(1)})
+    table.record({"one": table.Measured(figure=figure(1, 2), date="2026-01-01")}, tmp_path)
+    old = table.Measured(figure=figure(2, note="beside"), date="2026-01-02")
+    table.record({"two": old}, tmp_path)
+    page = table.record({"one": table.Measured(figure=figure(1, 4), date="2026-01-03")}, tmp_path)
+    assert table.recorded(tmp_path)["two"] == old
+    assert page.read_text().splitlines()[-3:] == [
+        "| work | a → b | 1 → 4 ms | 4× | ≤ 5 ms | met |  | 2026-01-03 |",
+        "| work | a | 2 ms |  | ≤ 1 ms | falls short | beside | 2026-01-02 |",
+        "| work |  |  |  | ≤ 1 ms | not measured |  |  |",
+    ]
+
+
+def test_the_table_names_what_falls_short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """After the rows that were measured."""
+    monkeypatch.setattr(table, "GOALS", {"one": goal(5), "two": goal(1), "three": goal(1)})
+    stream = StringIO()
+    found = {name: table.Measured(figure=figure(3), date="today") for name in ("one", "two")}
+    table.print_table(found, Report(stream))
+    assert stream.getvalue().endswith("\nfalls short: two\n")
+    assert len(stream.getvalue().splitlines()) == 2 + 1 + 2 + 2
+
+
+def test_live_goals_are_skipped_with_the_reason_where_there_is_no_control_plane(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """The sentence says what is missing; nothing is measured."""
+    asked = Goal(work="work", unit="ms", bound=1, where="none:none", live=True)
+    monkeypatch.setattr(table, "GOALS", {"one": asked})
+    monkeypatch.setattr(build, "obstacle", lambda: "no Go")
+    stream = StringIO()
+    assert table.measure(["one"], Report(stream)) == {}
+    assert stream.getvalue() == "one: skipped: no Go\n"
 
 
 def test_unknown_group_is_refused_before_anything_runs(capsys: pytest.CaptureFixture[str]) -> None:
@@ -22,7 +97,7 @@ def test_unknown_group_is_refused_before_anything_runs(capsys: pytest.CaptureFix
     assert main(["kernels", "nonsense"]) == 2
     captured = capsys.readouterr()
     assert captured.out == ""
-    assert captured.err.startswith("no such group: nonsense (there are: ")
+    assert captured.err.startswith("no such goal or group: nonsense (")
 
 
 def test_side_by_side_takes_turns_and_keeps_the_least() -> None:
