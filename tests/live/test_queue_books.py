@@ -101,11 +101,11 @@ def test_since_is_the_oldest_waiting_pod_and_unset_while_nobody_waits() -> None:
     world = World(8)
     pod = world.pod("a", owner="web", created="1970-01-12T13:46:00Z")
     world.pod("b", owner="web")
-    assert job(world, pod.workload).since == NOW - 40
+    assert job(world, pod.controller).since == NOW - 40
     world.pod("a", owner="web", on="n1")
-    assert job(world, pod.workload).since == NOW
+    assert job(world, pod.controller).since == NOW
     world.pod("b", owner="web", on="n1")
-    assert job(world, pod.workload).since == UNSET
+    assert job(world, pod.controller).since == UNSET
 
 
 @pytest.mark.parametrize(
@@ -198,10 +198,10 @@ def test_jobs_without_pods_are_forgotten_and_unchanged_ones_kept() -> None:
     """News that change nothing cost nothing."""
     world = World(8)
     pod = world.pod("a", owner="web")
-    before, generation = job(world, pod.workload), world.books.generation
+    before, generation = job(world, pod.controller), world.books.generation
     world.pod("a", owner="web")
-    assert job(world, pod.workload) is before
+    assert job(world, pod.controller) is before
     assert world.books.generation == generation
     world.gone(pod)
     assert world.books.jobs() == []
-    assert world.books.job(pod.workload) is None
+    assert world.books.job(pod.controller) is None

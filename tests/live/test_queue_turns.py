@@ -70,7 +70,7 @@ def test_minimums_by_task_and_minimum_resources_are_kept() -> None:
     world.group("h", 1, minResources={"cpu": "9"})
     world.pod("h", group="h", cpu="10m")
     _, outcomes = world.turn()
-    told = {outcome.group.workload: message(outcome) for outcome in outcomes if outcome.waiting}
+    told = {outcome.group.controller: message(outcome) for outcome in outcomes if outcome.waiting}
     assert "GangAboveWhole: " in told["PodGroup/ns/h"]
 
 
@@ -244,7 +244,7 @@ def test_a_promise_keeps_its_places_until_all_fit() -> None:
     world.pod("late")
     turn, outcomes = world.turn()
     assert turn.grants == ()
-    assert {message(outcome).split(":")[0] for outcome in outcomes if outcome.group.workload != "Pod/ns/late"} == {
+    assert {message(outcome).split(":")[0] for outcome in outcomes if outcome.group.controller != "Pod/ns/late"} == {
         "NextCycle"
     }
     world.gone(low[1])

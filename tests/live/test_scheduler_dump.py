@@ -138,7 +138,7 @@ def test_plan_of_the_dump_is_the_next_cycle(case: str, tmp_path: Path) -> None:
         for row in site["workloads"]
     }
     cycle = {
-        outcome.group.workload.partition("/")[2]: dict(Counter(place for _, place in outcome.placed))
+        outcome.group.controller.partition("/")[2]: dict(Counter(place for _, place in outcome.placed))
         for outcome in outcomes
     }
     assert planned == cycle

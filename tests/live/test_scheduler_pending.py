@@ -24,7 +24,7 @@ SELECTS_WEB = {"matchLabels": {"app": "web"}}
 def waiting(*refused: Reason, finding: Finding | None = None) -> PodSetOutcome:
     """One pod that found no node."""
     return PodSetOutcome(
-        group=PodSet(workload="ReplicaSet/shop/web", shape=POD_THAT_WAITS.shape, pods=(POD_THAT_WAITS,)),
+        group=PodSet(controller="ReplicaSet/shop/web", shape=POD_THAT_WAITS.shape, pods=(POD_THAT_WAITS,)),
         placed=(),
         waiting=(POD_THAT_WAITS,),
         considered=1,
@@ -76,7 +76,7 @@ def parked(name: str, *refused: Reason, **spec: Any) -> tuple[Pending, PodRecord
     record = RECORDS.record(msgspec.convert(given, Pod))
     pending = Pending()
     outcome = PodSetOutcome(
-        group=PodSet(workload=record.workload, shape=record.shape, pods=(record,)),
+        group=PodSet(controller=record.controller, shape=record.shape, pods=(record,)),
         placed=(),
         waiting=(record,),
         considered=1,

@@ -36,7 +36,7 @@ def outcome(placed: list[str], waiting: int = 0, **more: Any) -> PodSetOutcome:
     """A group of which some pods go to these nodes."""
     pods = tuple(pod(f"p{number}", **more) for number in range(len(placed) + waiting))
     return PodSetOutcome(
-        group=PodSet(workload="ReplicaSet/shop/web", shape=pods[0].shape, pods=pods),
+        group=PodSet(controller="ReplicaSet/shop/web", shape=pods[0].shape, pods=pods),
         placed=tuple(zip(pods, placed, strict=False)),
         waiting=pods[len(placed) :],
         considered=3,

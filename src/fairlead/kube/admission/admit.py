@@ -17,7 +17,7 @@ from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.fixed import MIRROR
 from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.tier import TieredWorkload
+from fairlead.kube.objects.tier import TieredController
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split, TierVerdict, unmanaged
 from fairlead.model.errors import InputError
@@ -78,7 +78,7 @@ def begin(request: ReviewRequest, tiers: Tiers) -> Asking | Split:
     )
 
 
-def resolve(asking: Asking) -> Generator[Lookup, TieredWorkload | None, Owner | Split]:
+def resolve(asking: Asking) -> Generator[Lookup, TieredController | None, Owner | Split]:
     """The workload that the pod belongs to, or the verdict where there is none; yields what it needs to look at."""
     reference = asking.controller
     if reference.kind == "ReplicaSet":
@@ -97,7 +97,7 @@ def resolve(asking: Asking) -> Generator[Lookup, TieredWorkload | None, Owner | 
     return replace(owner_of(OwnerKind(reference.kind), found), exempt=untiered)
 
 
-def owner_of(kind: OwnerKind, workload: TieredWorkload) -> Owner:
+def owner_of(kind: OwnerKind, workload: TieredController) -> Owner:
     """A workload as the level sees it; an absent number of replicas means 1."""
     replicas = workload.spec.replicas
     return Owner(
@@ -140,7 +140,7 @@ def answer(
     return allow(request.uid, patch=patch, warnings=[each.sentence for each in warnings], audit=audit(decision))
 
 
-def refusal(replica_set: TieredWorkload) -> str:
+def refusal(replica_set: TieredController) -> str:
     """Why pods of the ReplicaSet could not be created, as its controller reports; empty where that is our own 429."""
     failed = (each.message for each in replica_set.status.conditions if each.type == "ReplicaFailure")
     _, reported, told = next(failed, "").rpartition(REPORTS)
@@ -166,7 +166,7 @@ def holds_slot(pod: Pod, owner_uid: str, tiers: Tiers) -> bool:
 
 def _look(
     reference: OwnerReference, namespace: str
-) -> Generator[Lookup, TieredWorkload | None, TieredWorkload | Split]:
+) -> Generator[Lookup, TieredController | None, TieredController | Split]:
     """The object that is referred to, or the verdict where it is not there."""
     found = yield Lookup(kind=reference.kind, namespace=namespace, name=reference.name, uid=reference.uid)
     if found is None or found.metadata.uid not in ("", reference.uid):

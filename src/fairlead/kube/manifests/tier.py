@@ -1,4 +1,4 @@
-"""The objects that exist, from a file: workloads by name, pods, and the labels of the nodes."""
+"""The objects that exist, from a file: controllers by name, pods, and the labels of the nodes."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -9,15 +9,15 @@ import msgspec
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.tier import TieredWorkload
+from fairlead.kube.objects.tier import TieredController
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents
 from fairlead.text.mistakes import mistake
 
-KINDS: dict[str, type[TieredWorkload | Pod | Node]] = {
-    "Deployment": TieredWorkload,
-    "ReplicaSet": TieredWorkload,
-    "StatefulSet": TieredWorkload,
+KINDS: dict[str, type[TieredController | Pod | Node]] = {
+    "Deployment": TieredController,
+    "ReplicaSet": TieredController,
+    "StatefulSet": TieredController,
     "Pod": Pod,
     "Node": Node,
 }
@@ -31,7 +31,7 @@ class Existing:
     An object without a namespace is taken to be in any; asked for without a namespace, the only one of that name is it.
     """
 
-    workloads: dict[tuple[str, str, str], TieredWorkload] = field(default_factory=dict)
+    controllers: dict[tuple[str, str, str], TieredController] = field(default_factory=dict)
     pods: list[Pod] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
 
@@ -40,17 +40,17 @@ class Existing:
         """The labels that nodes carry, None where there are no nodes."""
         return {key for node in self.nodes for key in node.metadata.labels} if self.nodes else None
 
-    def find(self, kind: str, namespace: str, name: str) -> TieredWorkload | None:
-        """The workload of that kind and name, None where there is none."""
-        found = self.workloads.get((kind, namespace, name)) or self.workloads.get((kind, "", name))
+    def find(self, kind: str, namespace: str, name: str) -> TieredController | None:
+        """The controller of that kind and name, None where there is none."""
+        found = self.controllers.get((kind, namespace, name)) or self.controllers.get((kind, "", name))
         if found is not None or namespace:
             return found
-        anywhere = [each for (own, _, called), each in self.workloads.items() if (own, called) == (kind, name)]
+        anywhere = [each for (own, _, called), each in self.controllers.items() if (own, called) == (kind, name)]
         return anywhere[0] if len(anywhere) == 1 else None
 
 
 def read_existing(raw: bytes, source: str) -> Existing:
-    """The workloads and pods of a text; other kinds are passed over, a mistake is `InputError`.
+    """The controllers and pods of a text; other kinds are passed over, a mistake is `InputError`.
 
     Taken are manifests in as many documents as you like, a List of them, a plain array, and an object with one array
     a kind (`{"deployments": […], "pods": […]}`), whose members need not repeat their kind. An empty text is nothing.
@@ -96,4 +96,4 @@ def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
     elif isinstance(typed, Node):
         existing.nodes.append(typed)
     else:
-        existing.workloads[kind, typed.metadata.namespace, typed.metadata.name] = typed
+        existing.controllers[kind, typed.metadata.namespace, typed.metadata.name] = typed

@@ -1,19 +1,19 @@
-"""What the tier webhook reads and writes: workloads and pods seen by a few fields, and its own ledger."""
+"""What the tier webhook reads and writes: controllers and pods seen by a few fields, and its own ledger."""
 
 from fairlead.kube.objects.meta import ApiShape, ObjectMeta
 from fairlead.kube.objects.workloads import Ordinals, ReplicaStatus
 
 
-class WorkloadSpec(ApiShape, frozen=True):
+class ControllerSpec(ApiShape, frozen=True):
     replicas: int | None = None
     ordinals: Ordinals = Ordinals()
 
 
-class TieredWorkload(ApiShape, frozen=True):
+class TieredController(ApiShape, frozen=True):
     """A Deployment, ReplicaSet or StatefulSet without its pod template, so that a cache of all of them stays small."""
 
     metadata: ObjectMeta = ObjectMeta()
-    spec: WorkloadSpec = WorkloadSpec()
+    spec: ControllerSpec = ControllerSpec()
     status: ReplicaStatus = ReplicaStatus()
 
 

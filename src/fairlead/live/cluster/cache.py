@@ -72,7 +72,7 @@ class Cache:
         """The same the other way round: pod to node."""
         self._counted: dict[PodKey, tuple[PodRecord, str]] = {}
         self._here: dict[str, set[PodKey]] = defaultdict(set)
-        self._per_workload: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
+        self._per_controller: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
         self._namespaces: dict[str, Mapping[str, str]] = {}
         self._on_room = on_room
         self.storage = ClaimCache(lambda claim: on_room(Wake.VOLUME, claim))
@@ -200,10 +200,10 @@ class Cache:
         known = self.waiting.get(pod.key)
         return known if known is not None and known.metadata.uid == pod.metadata.uid else None
 
-    def per_node(self, workload: str) -> Int:
-        """Replicas of a workload on each node row."""
+    def per_node(self, controller: str) -> Int:
+        """Pods of a controller on each node row."""
         counts = np.zeros(len(self._nodes.names), dtype=np.int64)
-        for node, count in self._per_workload.get(workload, {}).items():
+        for node, count in self._per_controller.get(controller, {}).items():
             counts[self._nodes.rows[node]] = count
         return counts
 
@@ -241,9 +241,9 @@ class Cache:
             who = [population.residents[code] for code in population.codes[population.rows == row].tolist()]
             facts[f"node {name} residents"] = sorted(map(repr, who))
         facts["waiting"] = sorted(self.waiting)
-        facts["per workload"] = {
-            workload: {node: count for node, count in sorted(counts.items()) if count}
-            for workload, counts in sorted(self._per_workload.items())
+        facts["per controller"] = {
+            controller: {node: count for node, count in sorted(counts.items()) if count}
+            for controller, counts in sorted(self._per_controller.items())
             if any(counts.values())
         }
         return facts
@@ -290,7 +290,7 @@ class Cache:
         row = self._nodes.rows[node]
         self._nodes.use(row, record.request, 1)
         self._residents.put(key, record.resident, row, record.leaving)
-        self._per_workload[record.workload][node] += 1
+        self._per_controller[record.controller][node] += 1
         self._counted[key] = record, node
         if record.volumes:
             self.storage.count(record, node)
@@ -310,12 +310,12 @@ class Cache:
             del self._here[node]
         self._nodes.use(self._nodes.rows[node], record.request, -1)
         self._residents.drop(key)
-        counts = self._per_workload[record.workload]
+        counts = self._per_controller[record.controller]
         counts[node] -= 1
         if not counts[node]:
             del counts[node]
             if not counts:
-                del self._per_workload[record.workload]
+                del self._per_controller[record.controller]
 
 
 def _takes_the_same(old: PodRecord, new: PodRecord) -> bool:
@@ -323,7 +323,7 @@ def _takes_the_same(old: PodRecord, new: PodRecord) -> bool:
     return (
         old.metadata.uid == new.metadata.uid
         and old.request == new.request
-        and old.workload == new.workload
+        and old.controller == new.controller
         and old.claims == new.claims
         and (not new.pieces or (old.node, old.pieces, old.cores) == (new.node, new.pieces, new.cores))
         and not new.finished

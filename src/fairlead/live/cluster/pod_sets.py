@@ -13,19 +13,19 @@ from fairlead.model.reasons import Finding, because
 from fairlead.model.shape import Shape
 
 PodSetKey = tuple[str, Shape, str, str]
-"""Workload, shape, strategy, and the name of the pod where it is decided alone."""
+"""Controller, shape, strategy, and the name of the pod where it is decided alone."""
 
 
 def pod_set_key(pod: PodRecord) -> PodSetKey:
     """Which group a pod belongs to, from cycle to cycle."""
-    return pod.workload, pod.shape, pod.strategy, pod.metadata.name if pod.alone else ""
+    return pod.controller, pod.shape, pod.strategy, pod.metadata.name if pod.alone else ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PodSet:
     """Pods that are alike in everything that decides where they run."""
 
-    workload: str
+    controller: str
     shape: Shape
     pods: tuple[PodRecord, ...]
 
@@ -81,8 +81,10 @@ def grouped(pods: Iterable[PodRecord]) -> list[PodSet]:
     for pod in pods:
         members[pod_set_key(pod)].append(pod)
     groups = [
-        PodSet(workload=workload, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name))))
-        for (workload, shape, _, _), own in members.items()
+        PodSet(
+            controller=controller, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name)))
+        )
+        for (controller, shape, _, _), own in members.items()
     ]
     return sorted(groups, key=_turn)
 
@@ -91,5 +93,5 @@ def _turn(group: PodSet) -> tuple[int, str, object]:
     return (
         -max(pod.priority for pod in group.pods),
         min(pod.created for pod in group.pods),
-        natural_key(group.workload),
+        natural_key(group.controller),
     )

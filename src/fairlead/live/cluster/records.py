@@ -52,7 +52,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """
 
     metadata: Identity
-    workload: str
+    controller: str
     shape: Shape
     resident: Resident
     request: Request
@@ -136,7 +136,7 @@ class Records:
                 broken = broken or str(error)
         return PodRecord(
             metadata=Identity(self._shared(meta.namespace), meta.name, Uid(meta.uid), meta.resource_version),
-            workload=self._shared(workload_of(pod)),
+            controller=self._shared(controller_of(pod)),
             shape=formed,
             resident=seen,
             request=self._request(pod, formed),
@@ -243,7 +243,7 @@ def cores_of(text: str) -> Pieces:
     return tuple(sorted(found))
 
 
-def workload_of(pod: Pod) -> str:
+def controller_of(pod: Pod) -> str:
     """The key of what the pod is a replica of: its controller, else the group it names, or itself."""
     controller = pod.metadata.controller
     if controller is None:

@@ -236,7 +236,7 @@ class _Turn:
                 left = tuple(pod for pod in role.waiting if pod.key not in places)
                 refusals = self.fits.refusals(self.first[number] + place) if left and not astray else ()
                 made = PodSetOutcome(
-                    group=PodSet(workload=role.waiting[0].workload, shape=role.waiting[0].shape, pods=role.waiting),
+                    group=PodSet(controller=role.waiting[0].controller, shape=role.waiting[0].shape, pods=role.waiting),
                     placed=tuple((pod, places[pod.key]) for pod in _unclaimed(role) if pod.key in places),
                     waiting=left,
                     considered=len(self.nodes.rows),
@@ -251,7 +251,7 @@ def _merged(one: PodSetOutcome, other: PodSetOutcome) -> PodSetOutcome:
     """Two roles of one shape, told as one group."""
     worse = one if one.waiting else other
     return PodSetOutcome(
-        group=PodSet(workload=one.group.workload, shape=one.group.shape, pods=(*one.group.pods, *other.group.pods)),
+        group=PodSet(controller=one.group.controller, shape=one.group.shape, pods=(*one.group.pods, *other.group.pods)),
         placed=(*one.placed, *other.placed),
         waiting=(*one.waiting, *other.waiting),
         considered=one.considered,

@@ -129,7 +129,7 @@ class JobCache:
 
     def job_of(self, pod: PodRecord) -> JobKey:
         """The key of the job that a pod belongs to."""
-        return pod_job(pod.workload, pod.metadata.namespace, pod.marks)
+        return pod_job(pod.controller, pod.metadata.namespace, pod.marks)
 
     def astray(self, key: JobKey) -> str:
         """The PodGroup that the pods of a job name, or their owner announces, and that does not exist; empty where all
@@ -248,7 +248,7 @@ class JobCache:
         if group is not None:
             return JobEntry(key, *group)
         return JobEntry(
-            key, JobSource.CONTROLLER, namespace, pod.workload.rpartition("/")[2], queue=marks.queue or DEFAULT
+            key, JobSource.CONTROLLER, namespace, pod.controller.rpartition("/")[2], queue=marks.queue or DEFAULT
         )
 
     def _group(self, entry: JobEntry) -> GangSpec | None:

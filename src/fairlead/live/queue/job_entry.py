@@ -14,7 +14,7 @@ from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
 
 RoleKey = tuple[str, str, int, str, str]
-"""Task, workload, the shape's identity, strategy, and the pod's name where it is decided alone.
+"""Task, controller, the shape's identity, strategy, and the pod's name where it is decided alone.
 
 Pods of one template share their shape as an object, and the role holds on to it; comparing it would cost far more.
 """
@@ -155,7 +155,7 @@ def _task_minimums(group: GangSpec) -> Mapping[str, int]:
 def _role_key(pod: PodRecord) -> RoleKey:
     return (
         pod.marks.task,
-        pod.workload,
+        pod.controller,
         id(pod.shape),
         pod.strategy,
         pod.metadata.name if pod.alone else "",

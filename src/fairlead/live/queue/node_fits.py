@@ -30,7 +30,7 @@ def node_fits(site: TurnSite, likes: Sequence[PodRecord | None], asleep: frozens
 
     def role(pod: PodRecord) -> FitsRole:
         return FitsRole(
-            workload=pod.workload,
+            workload=pod.controller,
             shape=pod.shape,
             by_use=(pod.strategy or site.strategy) == GLOBAL_GREEDY,
             filters=(lambda: _filters(site, pod, reached)) if pod.alone else None,

@@ -1,4 +1,4 @@
-"""The scheduler: pods that name it are grouped by workload, placed as whole groups and bound.
+"""The scheduler: pods that name it are grouped by controller, placed as whole groups and bound.
 
 `component` is the cycle; `pending` holds the pods that wait and what wakes them; `decide` places groups; `delivery`
 brings pods to their nodes with `volume_binder`, `binder` and, where the server did not answer, `resolver`; `notifier`

@@ -1,6 +1,6 @@
 """One cycle, decided: waiting pods as groups, in order, each placed as a whole. Pure: a view in, outcomes out.
 
-1. group   pods of one workload and one shape; a pod with volume claims or bound cores is a group of its own
+1. group   pods of one controller and one shape; a pod with volume claims or bound cores is a group of its own
 2. order   higher priority, then older, then by name
 3. place   the whole group at once, every constraint kept, each group seeing those before it
 4. assign  pods in natural order to the places found
@@ -53,7 +53,7 @@ def decide(
 ) -> list[PodSetOutcome]:
     """Place every group on the view.
 
-    `per_node` tells the replicas a workload has on each node already, `demand` what a pod's claims ask of a node;
+    `per_node` tells the pods a controller has on each node already, `demand` what a pod's claims ask of a node;
     `strategy` is for groups that name none. A group that makes this raise is set aside, the others go on.
     """
     cycle = _Cycle(view, per_node, demand, strategy)
@@ -109,15 +109,15 @@ class _Cycle:
 
     def place(self, group: PodSet) -> PodSetOutcome:
         """Place one group, and count it."""
-        base = self.counted.get(group.workload)
+        base = self.counted.get(group.controller)
         if base is None:
-            base = self.per_node(group.workload)
+            base = self.per_node(group.controller)
         claims = self.demand(group.pods[0]) if group.claims else None
         heights = base, self.step
         if (group.pods[0].strategy or self.strategy) == GLOBAL_GREEDY:
             heights = use(self.ground.current, group.shape)
         outcome, counts = _place(self.ground, self.view, group, heights, claims)
-        self.counted[group.workload] = base + counts
+        self.counted[group.controller] = base + counts
         self.placed.append((group.shape, counts))
         return outcome
 

@@ -76,7 +76,7 @@ def sentences(record: dict[str, Any]) -> tuple[str, ...]:
     pod, state = record["pod"], record["state"]
     if state == "unknown":
         return (f"Pod {pod}: there is no such pod.",)
-    lines = [f"Pod {pod}: {_where(record)}", f"  It is a replica of {record['workload']}, for {record['scheduler']}."]
+    lines = [f"Pod {pod}: {_where(record)}", f"  It is a replica of {record['controller']}, for {record['scheduler']}."]
     if record.get("message"):
         lines.append(f"  {record['message']}.")
     for each in record.get("rejected", ()):

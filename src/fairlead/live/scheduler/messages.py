@@ -60,7 +60,7 @@ def explanation(pod: PodRecord, assumed: str, outcome: PodSetOutcome | None) -> 
     """A pod's state as a record: where it is, or how many nodes refuse it for which reason."""
     record: dict[str, Any] = {
         "pod": "/".join(pod.key),
-        "workload": pod.workload,
+        "controller": pod.controller,
         "scheduler": pod.scheduler,
         "state": _state(pod, assumed),
         "node": pod.node or assumed or None,

@@ -1,10 +1,10 @@
-"""Tells people: waiting pods why they wait (the PodScheduled condition), workloads and pods by Events.
+"""Writes what was decided: on waiting pods why they wait (the PodScheduled condition), on controllers and pods Events.
 
 The condition is written once per message, and only on a pod that still waits, in the version that is known: it cannot
 land after the bind (docs/decisions/0209). A pod that was told nothing yet comes first; other words for the same pod,
-with numbers that change from turn to turn, are written now and then, and only the last of them. A workload's owner gets
-an Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made,
-for ten thousand of them say no more than a few of the workload do.
+with numbers that change from turn to turn, are written now and then, and only the last of them. A controller gets an
+Event for each decision about it. A pod's own Events are for calm times: in a storm only so many a second are made,
+for ten thousand of them say no more than a few on the controller do.
 """
 
 import asyncio
@@ -105,7 +105,7 @@ class PodNotifier:
             self._recorder.record(reference(pod), reason="Scheduled", action="Binding", note=f"assigned to {node}")
 
     def decided(self, outcome: PodSetOutcome) -> None:
-        """What a decision means for the workload, said to its owner; a pod without one hears it itself."""
+        """An Event on the controller of the pods that were decided; pods without one have only Events of their own."""
         owner = outcome.group.pods[0].owner
         if self._recorder is None or owner is None or not (outcome.placed or outcome.waiting):
             return

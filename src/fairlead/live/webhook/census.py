@@ -9,7 +9,7 @@ from fairlead.kube.admission.admit import owner_of
 from fairlead.kube.admission.rules import exempt, requires_on_demand
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.tier import TieredWorkload
+from fairlead.kube.objects.tier import TieredController
 from fairlead.levels.tier.presets import TierChoice
 from fairlead.levels.tier.split import ordinal, policy_of, target_of
 from fairlead.model.order import natural_key
@@ -17,7 +17,7 @@ from fairlead.model.owners import Exempt, Owner, OwnerKind
 from fairlead.model.tiers import Tiers
 
 REVISION = "deployment.kubernetes.io/revision"
-Told = Callable[[OwnerKind, TieredWorkload, Exception | None], None]
+Told = Callable[[OwnerKind, TieredController, Exception | None], None]
 PLACES = ("on-demand", "spot", "other", "pending")
 """Tier of the node a pod is on; `other` nodes are neither, `pending` pods are on none."""
 
@@ -70,9 +70,9 @@ class WorkloadTiers:
 class Objects:
     """What a census is taken of."""
 
-    deployments: Iterable[TieredWorkload]
-    replica_sets: Iterable[TieredWorkload]
-    stateful_sets: Iterable[TieredWorkload]
+    deployments: Iterable[TieredController]
+    replica_sets: Iterable[TieredController]
+    stateful_sets: Iterable[TieredController]
     pods: Iterable[Pod]
     nodes: Iterable[Node]
 
@@ -96,13 +96,13 @@ def census(objects: Objects, tiers: Tiers, told: Told | None = None) -> list[Wor
         controller = pod.metadata.controller
         if controller is not None and not pod.finished and pod.metadata.deletion_timestamp is None:
             pods[controller.uid].append(pod)
-    sets: dict[str, list[TieredWorkload]] = defaultdict(list)
+    sets: dict[str, list[TieredController]] = defaultdict(list)
     for each in objects.replica_sets:
         if each.metadata.controller is not None:
             sets[each.metadata.controller.uid].append(each)
     found: list[WorkloadTiers] = []
 
-    def read(kind: OwnerKind, workload: TieredWorkload, make: Callable[[], WorkloadTiers]) -> None:
+    def read(kind: OwnerKind, workload: TieredController, make: Callable[[], WorkloadTiers]) -> None:
         try:
             found.append(make())
         except Exception as error:
@@ -123,8 +123,8 @@ def census(objects: Objects, tiers: Tiers, told: Told | None = None) -> list[Wor
 
 
 def _deployment(
-    workload: TieredWorkload,
-    sets: list[TieredWorkload],
+    workload: TieredController,
+    sets: list[TieredController],
     pods: Mapping[str, list[Pod]],
     places: Mapping[str, str],
     tiers: Tiers,
@@ -135,14 +135,16 @@ def _deployment(
     return _standing(OwnerKind.DEPLOYMENT, workload, [pod for pod, _ in own], members, tiers)
 
 
-def _stateful_set(workload: TieredWorkload, pods: list[Pod], places: Mapping[str, str], tiers: Tiers) -> WorkloadTiers:
+def _stateful_set(
+    workload: TieredController, pods: list[Pod], places: Mapping[str, str], tiers: Tiers
+) -> WorkloadTiers:
     owner = owner_of(OwnerKind.STATEFUL_SET, workload)
     members = tuple(_member(pod, places, tiers, index=ordinal(pod.metadata.name, owner)) for pod in pods)
     return _standing(OwnerKind.STATEFUL_SET, workload, pods, members, tiers)
 
 
 def _standing(
-    kind: OwnerKind, workload: TieredWorkload, pods: Iterable[Pod], members: tuple[Member, ...], tiers: Tiers
+    kind: OwnerKind, workload: TieredController, pods: Iterable[Pod], members: tuple[Member, ...], tiers: Tiers
 ) -> WorkloadTiers:
     owner, status = _with_exemption(owner_of(kind, workload), pods), workload.status
     seen = status.observed_generation >= workload.metadata.generation
@@ -183,7 +185,7 @@ def _member(
     )
 
 
-def _revision(replica_set: TieredWorkload) -> tuple[int, str, str]:
+def _revision(replica_set: TieredController) -> tuple[int, str, str]:
     text = replica_set.metadata.annotations.get(REVISION, "")
     number = int(text) if text.isascii() and text.isdigit() else 0
     return number, replica_set.metadata.creation_timestamp or "", replica_set.metadata.name

@@ -1,4 +1,4 @@
-"""Workloads by name: from a cache that follows the API server where that is good enough, live where it is not."""
+"""Controllers by name: from a cache that follows the API server where that is good enough, live where it is not."""
 
 from collections.abc import Iterable
 
@@ -6,15 +6,15 @@ from fairlead.kube.admission.admit import Asking, Lookup, resolve
 from fairlead.kube.changes import Change, SetAside
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
-from fairlead.kube.objects.tier import TieredWorkload
+from fairlead.kube.objects.tier import TieredController
 from fairlead.kube.resources import DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.levels.tier.split import Split
 from fairlead.model.errors import InputError
 from fairlead.model.owners import Owner
 
-RESOURCES: dict[str, Resource[TieredWorkload]] = {
-    each.kind: each.of(TieredWorkload) for each in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)
+RESOURCES: dict[str, Resource[TieredController]] = {
+    each.kind: each.of(TieredController) for each in (DEPLOYMENTS, REPLICA_SETS, STATEFUL_SETS)
 }
 
 
@@ -30,16 +30,16 @@ class Owners:
         self._cache = {kind: Reflector(client, each, _ignore, aside=aside) for kind, each in RESOURCES.items()}
 
     @property
-    def reflectors(self) -> Iterable[Reflector[TieredWorkload]]:
+    def reflectors(self) -> Iterable[Reflector[TieredController]]:
         """To be run beside the server."""
         return self._cache.values()
 
-    async def cached(self, lookup: Lookup) -> TieredWorkload | None:
+    async def cached(self, lookup: Lookup) -> TieredController | None:
         """The object from the cache; read live where the cache has none, or another one under that name."""
         found = self._cache[lookup.kind].objects.get((lookup.namespace, lookup.name))
         return found if found is not None and found.metadata.uid == lookup.uid else await self.live(lookup)
 
-    async def live(self, lookup: Lookup) -> TieredWorkload | None:
+    async def live(self, lookup: Lookup) -> TieredController | None:
         """The object as stored now, None where there is none. A name that cannot be one is bad input."""
         resource = RESOURCES[lookup.kind]
         if not lookup.name or not lookup.namespace or {lookup.name, lookup.namespace} & {".", ".."}:
@@ -52,7 +52,7 @@ class Owners:
                 raise
             return None
 
-    async def resolve(self, asking: Asking) -> tuple[Owner | Split, TieredWorkload | None]:
+    async def resolve(self, asking: Asking) -> tuple[Owner | Split, TieredController | None]:
         """The owner of a pod (or the verdict where there is none), and the workload it was read from."""
         steps = resolve(asking)
         lookup = next(steps)
@@ -64,5 +64,5 @@ class Owners:
                 return end.value, found
 
 
-def _ignore(change: Change[TieredWorkload]) -> None:
+def _ignore(change: Change[TieredController]) -> None:
     """The cache itself is all that is needed."""

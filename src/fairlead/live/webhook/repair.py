@@ -15,7 +15,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.meta import ObjectReference
-from fairlead.kube.objects.tier import TieredWorkload
+from fairlead.kube.objects.tier import TieredController
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
@@ -139,7 +139,7 @@ class Repair:
         self._tried = {uid: tried for uid, tried in self._tried.items() if uid in known}
         self._resting = {uid: rest for uid, rest in self._resting.items() if uid in known}
 
-    def _failed(self, kind: OwnerKind, workload: TieredWorkload, error: Exception | None) -> None:
+    def _failed(self, kind: OwnerKind, workload: TieredController, error: Exception | None) -> None:
         meta = workload.metadata
         about = RESOURCES[kind.value].refer(meta.name, namespace=meta.namespace, uid=meta.uid)
         self._aside.tell(about, error)

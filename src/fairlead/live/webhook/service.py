@@ -7,7 +7,7 @@ from fairlead.kube.admission import admit, patches
 from fairlead.kube.admission.review import ReviewRequest, allow
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.meta import ObjectReference
-from fairlead.kube.objects.tier import TieredWorkload
+from fairlead.kube.objects.tier import TieredController
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split, TierVerdict, split, target_of, unmanaged
 from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
@@ -83,7 +83,7 @@ class Mutator:
         return target_of(owner, self._tiers.policy).count is not None
 
     async def _decide(
-        self, request: ReviewRequest, asking: admit.Asking, owner: Owner, workload: TieredWorkload | None
+        self, request: ReviewRequest, asking: admit.Asking, owner: Owner, workload: TieredController | None
     ) -> Split:
         if workload is None or not self._counted(asking, owner):
             return split(asking.newcomer, owner, HeldSlots(), self._tiers.policy)
@@ -104,7 +104,7 @@ class Mutator:
         return split(asking.newcomer, counted.owner, counted.held, self._tiers.policy)
 
 
-def _reference(asking: admit.Asking, workload: TieredWorkload) -> ObjectReference:
+def _reference(asking: admit.Asking, workload: TieredController) -> ObjectReference:
     return ObjectReference(
         api_version="apps/v1",
         kind="Deployment" if asking.controller.kind == "ReplicaSet" else asking.controller.kind,
