@@ -32,3 +32,12 @@ def test_a_job_has_its_cluster_inside(tmp_path: Path) -> None:
     record = answer(tmp_path, made("ray.io/v1", "RayJob", {"rayClusterSpec": cluster()}))
     assert counts(record) == {"lab/train-gpu": (2, 0), "lab/train-head": (1, 0)}
     assert record["notCounted"] == {"RayJob.ray.io: the pod that submits the job": 1}
+
+
+def test_generated_names_tell_objects_of_foreign_kinds_apart(tmp_path: Path) -> None:
+    """Two clusters with one prefix are two gangs, each with its own number."""
+    ray = made("ray.io/v1", "RayCluster", cluster())
+    ray["metadata"] = {"generateName": "sweep-", "namespace": "lab"}
+    assert set(counts(answer(tmp_path, ray, ray, cpus=6))) == {
+        "lab/sweep-1-gpu", "lab/sweep-1-head", "lab/sweep-2-gpu", "lab/sweep-2-head",
+    }  # fmt: skip

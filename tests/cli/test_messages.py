@@ -124,6 +124,17 @@ def test_a_helm_template_is_recognised(tmp_path: Path) -> None:
     assert "deployment.yaml:4: is a Helm template, not YAML; render it first: helm template" in done.stderr
 
 
+@pytest.mark.parametrize(
+    ("name", "way"),
+    [("kustomization.yaml", "kubectl kustomize"), ("Chart.yaml", "helm template"), ("values.yaml", "helm")],
+)
+def test_what_manifests_are_made_from_names_the_way_to_make_them(tmp_path: Path, name: str, way: str) -> None:
+    """A kustomization may leave out its kind; a chart has files that are no objects."""
+    (tmp_path / name).write_text("resources: [base]\n")
+    assert f"{name}:1: " in (told := run("plan", "-f", str(tmp_path)).stderr)
+    assert f"first: {way}" in told
+
+
 def lacking(tmp_path: Path, wanted: dict[str, Any], *there: dict[str, Any]) -> dict[str, Any]:
     """The finding of a pod that finds no node."""
     record = planned("-f", saved(tmp_path / "a.json", *there, wanted))

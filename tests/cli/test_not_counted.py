@@ -205,3 +205,27 @@ def test_quota_is_never_passed_and_never_wasted(wants: list[tuple[int, int, int]
             granted, left_cpu, left_pods = granted + 1, left_cpu - each, left_pods - 1
         assert limits[row] == [granted]
         assert (row in cut) == (granted < replicas)
+
+
+def test_topology_of_gangs_keeps_them_waiting_or_is_told(tmp_path: Path) -> None:
+    """A hard one is not placed against, as by the live scheduler; a soft one, Kueue's and a queue's are told."""
+    group = {"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup"}
+    hard = {**group, "metadata": {"name": "near", "namespace": "shop"}, "spec": {"networkTopology": {"mode": "hard"}}}
+    soft = {**group, "metadata": {"name": "far", "namespace": "shop"}, "spec": {"networkTopology": {"mode": "soft"}}}
+    near, far = keeper("Deployment", "near", replicas=1), keeper("Deployment", "far", replicas=1)
+    for each in (near, far):
+        marks = {"scheduling.k8s.io/group-name": each["metadata"]["name"]}
+        each["spec"]["template"]["metadata"]["annotations"] = marks
+    marks["kueue.x-k8s.io/podset-required-topology"] = "rack"
+    queue = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "batch"},
+        "spec": {"dequeueStrategy": "fifo"},
+    }  # fmt: skip
+    here = Folder(tmp_path, node("n1"), hard, soft, near, far, queue)
+    assert here.placed() == {"shop/near": {}, "shop/far": {"n1": 1}}
+    assert "it asks for spec.networkTopology (hard), which is not implemented" in here.run("plan", "-o", "table").stdout
+    assert here.plan()["notCounted"] == {
+        "Deployment with kueue.x-k8s.io/podset-required-topology": 1,
+        "PodGroup: spec.networkTopology": 2,
+        "Queue: spec.dequeueStrategy fifo": 1,
+    }

@@ -10,7 +10,7 @@ import msgspec
 from fairlead.kube.codec.volcano_fields import COOLDOWN, cooldown
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
-from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.objects.volcano import VolcanoQueue
 from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import WHOLE, Quantity, bounded, plain_names
 from fairlead.model.errors import InputError

@@ -30,7 +30,7 @@ class BoundVolumes:
         for claim in _here(found.of(PersistentVolumeClaim), cluster):
             volume = volumes.get(claim.spec.volume_name)
             if volume is not None:
-                self._bound[claim.metadata.namespace or "default", claim.metadata.name] = volume
+                self._bound[claim.metadata.namespace, claim.metadata.name] = volume
             self.open += not claim.spec.volume_name
 
     def demand(self, namespace: str, names: Iterable[str]) -> ClaimDemand:
@@ -50,12 +50,12 @@ def bound_claims(found: Catalogue, cluster: str, nodes: NodeState) -> Iterator[t
         (each.metadata.namespace, each.metadata.name): [one.metadata.name for one in each.spec.volume_claim_templates]
         for each in found.at(StatefulSet, cluster)
     }
-    placed = {(pod.metadata.namespace or "default", pod.metadata.name): pod for pod in found.at(Pod, cluster)}
+    placed = {(pod.metadata.namespace, pod.metadata.name): pod for pod in found.at(Pod, cluster)}
     rows = {key: nodes.rows.get(pod.spec.node_name, -1) for key, pod in placed.items()}
     for each in controllers(found, cluster):
         made = templates.get((each.meta.namespace, each.meta.name), []) if each.kind == "StatefulSet" else []
         shared = tuple(claims_named(each.template.spec))
-        more = bound.demand(each.meta.namespace or "default", shared)
+        more = bound.demand(each.meta.namespace, shared)
         known = WorkloadClaims(replicas=tuple(_ordinals(each, made, shared, bound, rows)), more=more)
         if more != NOTHING or any(one.demand != NOTHING for one in known.replicas):
             yield each.key, known
@@ -69,7 +69,7 @@ def _ordinals(
     rows: Mapping[Key, int],
 ) -> Iterator[ReplicaClaims]:
     """The replicas of a StatefulSet with claims of their own, in order."""
-    namespace, first = controller.meta.namespace or "default", controller.first_ordinal
+    namespace, first = controller.meta.namespace, controller.first_ordinal
     replicas = min(1 if controller.replicas is None else controller.replicas, MOST_ORDINALS)
     for ordinal in range(first, first + replicas) if templates else ():
         name = f"{controller.meta.name}-{ordinal}"

@@ -12,7 +12,7 @@ from fairlead.model.errors import InputError
 def budgets(found: Iterable[PodDisruptionBudget], errors: list[InputError]) -> Iterator[Budget]:
     """Every budget that can be read; without a bound it lets none be missing, as its controller has it."""
     for each in found:
-        place = f"PodDisruptionBudget {each.metadata.namespace or 'default'}/{each.metadata.name}: spec"
+        place = f"PodDisruptionBudget {each.metadata.namespace}/{each.metadata.name}: spec"
         spec = each.spec
         away = spec.max_unavailable is not None
         field, written = ("maxUnavailable", spec.max_unavailable) if away else ("minAvailable", spec.min_available)
@@ -22,7 +22,7 @@ def budgets(found: Iterable[PodDisruptionBudget], errors: list[InputError]) -> I
             continue
         yield Budget(
             name=each.metadata.name,
-            namespace=each.metadata.namespace or "default",
+            namespace=each.metadata.namespace,
             selector=selector(spec.selector),
             least=None if away else number.number,
             missing=number.number if away else None,

@@ -51,6 +51,24 @@ KINDS: dict[tuple[str, str], type[Any]] = {
 }
 """Kinds that a plan reads. The versions of a group that are known differ in nothing that a plan reads."""
 
+CLUSTER_WIDE = frozenset(
+    {
+        ("", "Node"),
+        ("", "Namespace"),
+        ("", "PersistentVolume"),
+        ("storage.k8s.io", "StorageClass"),
+        ("scheduling.k8s.io", "PriorityClass"),
+        ("kueue.x-k8s.io", "ClusterQueue"),
+        ("kueue.x-k8s.io", "Cohort"),
+        ("kueue.x-k8s.io", "ResourceFlavor"),
+        ("scheduling.volcano.sh", "Queue"),
+        ("cluster.karmada.io", "Cluster"),
+        ("policy.karmada.io", "ClusterPropagationPolicy"),
+        ("work.karmada.io", "ClusterResourceBinding"),
+    }
+)
+"""Kinds whose objects are in no namespace."""
+
 VERSIONS: dict[str, tuple[str, ...]] = {
     "": ("v1",),
     "apps": ("v1", "v1beta2", "v1beta1"),
@@ -105,8 +123,8 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     """Decode every manifest; an object that is given twice is an error, the first one counts."""
     found = Catalogue()
     seen: set[tuple[str, str, str, str, str]] = set()
-    generated: Counter[str] = Counter()
-    manifests = adapted(manifests, found.not_counted, found.errors)
+    generated: Counter[tuple[str, str, str]] = Counter()
+    manifests = adapted([_identified(each, generated) for each in manifests], found.not_counted, found.errors)
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))
@@ -122,7 +140,6 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
         except InputError as error:
             found.errors.append(error)
             continue
-        manifest, decoded = _named(manifest, decoded, generated)
         identity = (manifest.group, manifest.kind, manifest.namespace, manifest.name, cluster_of(decoded))
         if identity in seen:
             found.errors.append(InputError(manifest.place, f"{manifest.kind} {manifest.name} is there twice"))
@@ -134,16 +151,21 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     return found
 
 
-def _named(manifest: Manifest, decoded: Any, generated: Counter[str]) -> tuple[Manifest, Any]:
-    """The object; one that leaves its name to the server (`generateName`) gets the next number behind its prefix."""
-    prefix = decoded.metadata.generate_name
-    if manifest.name or not prefix:
-        return manifest, decoded
-    generated[f"{manifest.kind}/{manifest.namespace}/{prefix}"] += 1
-    name = f"{prefix}{generated[f'{manifest.kind}/{manifest.namespace}/{prefix}']}"
-    value = {**manifest.value, "metadata": {**manifest.value["metadata"], "name": name}}
-    meta = msgspec.structs.replace(decoded.metadata, name=name)
-    return Manifest(manifest.place, value), msgspec.structs.replace(decoded, metadata=meta)
+def _identified(manifest: Manifest, generated: Counter[tuple[str, str, str]]) -> Manifest:
+    """The manifest as the API server would identify it.
+
+    One that names no namespace is in `default`; one that leaves its name to the server (`generateName`) gets the next
+    number behind its prefix.
+    """
+    meta = manifest.value.get("metadata") or {}
+    more = {}
+    if not meta.get("namespace") and (manifest.group, manifest.kind) not in CLUSTER_WIDE:
+        more["namespace"] = "default"
+    prefix = meta.get("generateName")
+    if isinstance(prefix, str) and prefix and not meta.get("name"):
+        generated[manifest.kind, manifest.namespace, prefix] += 1
+        more["name"] = f"{prefix}{generated[manifest.kind, manifest.namespace, prefix]}"
+    return Manifest(manifest.place, {**manifest.value, "metadata": {**meta, **more}}) if more else manifest
 
 
 def _unknown_version(manifest: Manifest) -> InputError:

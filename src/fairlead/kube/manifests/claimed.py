@@ -16,7 +16,7 @@ def claimed_volumes(found: Catalogue, cluster: str, key: str) -> tuple[str, ...]
     claims = {
         each.metadata.name: each.spec.volume_name
         for each in found.of(PersistentVolumeClaim)
-        if cluster_of(each) in ("", cluster) and (each.metadata.namespace or "default") == namespace
+        if cluster_of(each) in ("", cluster) and each.metadata.namespace == namespace
     }
     if not claims:
         return ()
@@ -33,7 +33,7 @@ def _made(claim: str, templates: tuple[str, ...]) -> bool:
 
 def _templates(found: Catalogue, namespace: str, name: str) -> Iterator[str]:
     for each in found.of(StatefulSet):
-        if ((each.metadata.namespace or "default"), each.metadata.name) == (namespace, name):
+        if (each.metadata.namespace, each.metadata.name) == (namespace, name):
             yield from (template.metadata.name for template in each.spec.volume_claim_templates)
 
 
@@ -45,7 +45,7 @@ def _named(found: Catalogue, cluster: str, kind: str, namespace: str, name: str)
         *found.of(BatchJob),
     ]
     for each in controllers:
-        if (type(each).__name__, each.metadata.namespace or "default", each.metadata.name) == (kind, namespace, name):
+        if (type(each).__name__, each.metadata.namespace, each.metadata.name) == (kind, namespace, name):
             yield from claims_named(each.spec.template.spec)
     owners = replica_set_owners(found, cluster)
     for pod in found.at(Pod, cluster):

@@ -30,7 +30,7 @@ class Controller:
     @property
     def key(self) -> str:
         """As that of its workload: KIND/NAMESPACE/NAME."""
-        return f"{self.kind}/{self.meta.namespace or 'default'}/{self.meta.name}"
+        return f"{self.kind}/{self.meta.namespace}/{self.meta.name}"
 
 
 def controllers(found: Catalogue, cluster: str) -> Iterator[Controller]:
@@ -97,7 +97,7 @@ def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
             meta = msgspec.structs.replace(
                 each.template.metadata,
                 name=each.meta.name,
-                namespace=each.meta.namespace or "default",
+                namespace=each.meta.namespace,
                 creation_timestamp=each.meta.creation_timestamp,
                 annotations={**_queue(each, queues), **each.meta.annotations, **each.template.metadata.annotations},
             )
@@ -120,7 +120,7 @@ def replica_set_owners(found: Catalogue, cluster: str) -> Owners:
 
 def owner_key(pod: Pod, replica_sets: Owners) -> str:
     """The key of the workload that a pod belongs to: its controller, or that controller's own."""
-    namespace = pod.metadata.namespace or "default"
+    namespace = pod.metadata.namespace
     controller = pod.metadata.controller
     if controller is None:
         return f"Pod/{namespace}/{pod.metadata.name}"

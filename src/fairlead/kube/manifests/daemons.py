@@ -58,7 +58,7 @@ def _running(pods: Iterable[Pod], nodes: NodeState) -> dict[str, tuple[Int, Pod]
     for pod in pods:
         controller, row = pod.metadata.controller, nodes.rows.get(pod.spec.node_name)
         if controller is not None and controller.kind == DAEMON_SET and row is not None and not pod.finished:
-            key = f"{DAEMON_SET}/{pod.metadata.namespace or 'default'}/{controller.name}"
+            key = f"{DAEMON_SET}/{pod.metadata.namespace}/{controller.name}"
             counts[key][row] += 1
             samples.setdefault(key, pod)
     columns = {key: np.array([rows[row] for row in range(len(nodes.names))]) for key, rows in counts.items()}

@@ -150,7 +150,7 @@ def _closeness(selector: ResourceSelector, workload: Workload, labels: Mapping[s
 def _labels(found: Catalogue, workload: Workload) -> Mapping[str, str]:
     shape = _SHAPES.get(workload.kind)
     for each in found.of(shape) if shape else ():
-        if (each.metadata.namespace or "default", each.metadata.name) == (workload.namespace, workload.name):
+        if (each.metadata.namespace, each.metadata.name) == (workload.namespace, workload.name):
             return each.metadata.labels
     return {}
 

@@ -26,7 +26,7 @@ class LimitRanges:
         for each in found:
             for item in each.spec.limits:
                 if item.type == "Container":
-                    self._items[each.metadata.namespace or "default"].append((each.metadata.name, item))
+                    self._items[each.metadata.namespace].append((each.metadata.name, item))
 
     def applied(self, namespace: str, spec: PodSpec) -> PodSpec:
         """The spec as it is stored: containers that ask for nothing get the defaults of their namespace."""
@@ -77,7 +77,7 @@ def quotas(found: Iterable[ResourceQuota], not_counted: Counter[str]) -> Iterato
             what = "scopes" if scoped else "resources that a plan does not count"
             not_counted[f"ResourceQuota with {what}"] += 1
         if counted and not scoped:
-            name, namespace = each.metadata.name, each.metadata.namespace or "default"
+            name, namespace = each.metadata.name, each.metadata.namespace
             hard = bounded(counted, LARGEST, f"ResourceQuota {namespace}/{name}: spec.hard")
             yield NamespaceQuota(name=name, namespace=namespace, hard=hard)
 

@@ -21,6 +21,12 @@ STDIN = "standard input"
 NO_TEXTS: Mapping[str, bytes] = MappingProxyType({})
 LARGE = 2**20
 """Bytes of one text from which on reading it is a step that nobody can look into."""
+SOURCES = {
+    "kustomization": "is a kustomization; build it first: kubectl kustomize DIR | fairlead plan -f -",
+    "chart": "belongs to a Helm chart; render it first: helm template CHART | fairlead plan -f -",
+    "values": "holds the values of a Helm chart; render it first: helm template CHART | fairlead plan -f -",
+}
+"""What to do with files that manifests are made from, by the name of the file without its ending."""
 MUCH_YAML = 4 * 2**20
 """Bytes of YAML from which on its reader is worth a word: its parser takes about a second for each MiB or two."""
 
@@ -122,7 +128,10 @@ def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
 
 def _objects(place: str, value: Any) -> Iterator[Manifest | InputError]:
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-        yield InputError(place, "is not a Kubernetes object; expected a mapping with apiVersion and kind")
+        stem = Path(place).name.partition(".")[0].lower()
+        yield InputError(
+            place, SOURCES.get(stem, "is not a Kubernetes object; expected a mapping with apiVersion and kind")
+        )
     elif not isinstance(value.get("apiVersion"), str):
         yield InputError(place, f"{value['kind']} has no apiVersion; expected a text such as apps/v1")
     elif not isinstance(value.get("metadata", {}) or {}, dict):

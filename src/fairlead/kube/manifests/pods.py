@@ -22,7 +22,7 @@ def pod_lines(found: Catalogue, plan: Plan, name: str) -> tuple[tuple[str, ...],
 
 
 def _title(pod: Pod) -> str:
-    return f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}"
+    return f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
 def _where(found: Catalogue, plan: Plan, pod: Pod) -> str:

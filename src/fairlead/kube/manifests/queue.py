@@ -28,7 +28,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, PriorityClass, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup
-from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.objects.volcano import VolcanoQueue
 from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.errors import InputError
@@ -103,7 +103,7 @@ class _Reader:
 
     def shape(self, pod: Pod) -> Shape:
         """Everything that decides where the pod may run."""
-        return self.shapes.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)[0]
+        return self.shapes.of(pod.metadata.namespace, pod.metadata.labels, pod.spec)[0]
 
     def roles(self, pods: Sequence[Pod], tasks: dict[str, int]) -> tuple[Role, ...]:
         """Pods that are alike, together."""

@@ -10,6 +10,7 @@ from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
+from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.manifests.bound_volumes import bound_claims
 from fairlead.kube.manifests.budgets import budgets
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
@@ -22,7 +23,7 @@ from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, Longho
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, ResourceQuota
-from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.levels.tier.presets import TierChoice
 from fairlead.model.columns import Int, flags, frozen, ints
 from fairlead.model.division import DivisionAsk
@@ -47,6 +48,8 @@ def snapshot(
     """
     reader = Reader(found, settings.strategy)
     found.errors.extend(unreadable_clusters(found))
+    found.not_counted.update(f"PodGroup: {field}" for each in found.of(PodGroup) for field in not_obeyed(each))
+    found.not_counted.update(f"Queue: {field}" for each in found.of(VolcanoQueue) for field in queue_not_obeyed(each))
     names = sorted({cluster_of(each) for each in (*found.of(Node), *found.of(LonghornNode))}) or [""]
     divided: list[tuple[Workload, DivisionAsk]] = []
     homes: dict[str, list[Workload]] = {name: [] for name in names}
@@ -160,7 +163,7 @@ def _name_lost(found: Catalogue, name: str, pods: Iterable[Pod], nodes: NodeStat
     lost = [pod for pod in pods if pod.spec.node_name and pod.spec.node_name not in nodes.rows and not pod.finished]
     if not lost:
         return
-    titles = natural_sorted(f"{pod.metadata.namespace or 'default'}/{pod.metadata.name}" for pod in lost)
+    titles = natural_sorted(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in lost)
     gone = natural_sorted({pod.spec.node_name for pod in lost})
     what = f"Pod {titles[0]} runs" if len(titles) == 1 else f"{len(titles)} pods ({_some(titles)}) run"
     where = f"on node {gone[0]}, which is" if len(gone) == 1 else f"on {len(gone)} nodes ({_some(gone)}) that are"
@@ -191,7 +194,7 @@ def population_of(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespa
         row = nodes.rows.get(pod.spec.node_name)
         if row is None or pod.finished:
             continue
-        _, who = shapes.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
+        _, who = shapes.of(pod.metadata.namespace, pod.metadata.labels, pod.spec)
         codes.append(known.setdefault(who, len(known)))
         rows.append(row)
         leaving.append(pod.metadata.deletion_timestamp is not None)

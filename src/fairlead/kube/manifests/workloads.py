@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
 from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, named
 from fairlead.kube.codec.shapes import shape
+from fairlead.kube.codec.volcano_fields import unmet
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.controllers import controllers, local_queues, owner_key, replica_set_owners
 from fairlead.kube.manifests.limits import LimitRanges
@@ -20,6 +21,10 @@ from fairlead.model.tiers import Tiers
 from fairlead.model.workload import COMMUNISM, Workload, strategy_named
 
 STRATEGY = "fairlead.io/strategy"
+TOPOLOGY = tuple(
+    f"kueue.x-k8s.io/podset-{each}" for each in ("required-topology", "preferred-topology", "slice-required-topology")
+)
+"""Annotations of a template by which Kueue keeps its pods close together; they are told, not obeyed."""
 
 
 @dataclass(slots=True)
@@ -48,6 +53,7 @@ class Reader:
         self._strategy = strategy
         self._errors = found.errors
         self._limits = LimitRanges(found.of(LimitRange))
+        self._not_counted = found.not_counted
 
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
         """Workloads that a controller keeps, of one cluster."""
@@ -89,13 +95,14 @@ class Reader:
         self, kind: str, meta: ObjectMeta, replicas: int | None, template: PodTemplate, first_ordinal: int = 0
     ) -> Iterator[Workload]:
         """One workload, or none where its template cannot be read: the error is recorded."""
-        namespace = meta.namespace or "default"
+        namespace = meta.namespace
         marks = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
         group = self._groups.get((namespace, named(marks, GROUPS)))
         spec = template.spec if kind == "Pod" else self._limits.applied(namespace, template.spec)
+        self._not_counted.update(f"{kind} with {each}" for each in TOPOLOGY if each in marks)
         try:
             formed = shape(namespace, template.metadata.labels, spec)
-            held = held_back(spec) or self._limits.broken(namespace, spec)
+            held = held_back(spec) or _unmet(group) or self._limits.broken(namespace, spec)
         except InputError as error:
             self._errors.append(error.within(f"{kind} {namespace}/{meta.name}: "))
             return
@@ -139,6 +146,12 @@ def held_back(spec: PodSpec) -> str:
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
         return "it asks for dynamic resource claims, which are not placed here"
     return ""
+
+
+def _unmet(group: PodGroup | None) -> str:
+    """The field of its gang that keeps it waiting in the live scheduler too; empty where none does."""
+    field = unmet(group) if group else ""
+    return field and f"it asks for {field}, which is not implemented"
 
 
 def _count(running: Running, pod: Pod, tiers: Tiers) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from fairlead.kube.changes import Change, Key, deliver
 from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
-from fairlead.kube.objects.volcano import VolcanoQueue as VolcanoQueue
+from fairlead.kube.objects.volcano import VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, RESOURCE_QUOTAS, Resource
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.tree import MOST_WEIGHT
