@@ -3,13 +3,16 @@
 import ast
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools.mutants import coverage_map, report, tree
 from tools.mutants.campaign import Campaign, End, Result
 from tools.mutants.changes import changes
 from tools.mutants.sample import population, sample
+from tools.mutants.serving import take_over
 from tools.mutants.trial import LATE, Runner
+from tools.mutants.warm import Warm
 
 ROOT = Path(__file__).parents[2]
 
@@ -119,6 +122,34 @@ def test_a_campaign_tells_killed_from_survived(
     assert survivor.change.words() == "src/fairlead/kernel/small.py:2:19 [boundary] > → >="
     assert report.summary(results).startswith("1 of 2 mutants killed (50.0 %)")
     assert tree.digest(small_tree, tree.files(small_tree)) == before
+
+
+def test_a_fork_takes_over_functions_that_were_imported_before(tmp_path: Path) -> None:
+    """Also functions in functions, cached ones and those that were taken out of their module."""
+    path = tmp_path / "m.py"
+    before = "from functools import cache\n@cache\ndef f(a):\n    return (lambda: a + 1)()\ndef g(a):\n    return a\n"
+    there: dict[str, Any] = {}
+    exec(compile(before, str(path), "exec"), there)
+    taken = there["f"]
+    assert take_over(path, before, before.replace("+", "-")) == 1
+    assert (taken(5), there["g"](5)) == (4, 5)
+
+
+def test_a_trial_that_does_not_end_in_its_time_is_late_and_the_next_one_is_tried(small_tree: Path) -> None:
+    """The process is started anew."""
+    name, test = "src/fairlead/kernel/small.py", "tests/test_small.py::test_larger"
+    source = (small_tree / name).read_bytes()
+    turned = changes(name, source)[0]
+    copy = Warm(small_tree, Runner())
+    try:
+        codes = []
+        for seconds in (0.0, 60.0):
+            copy.start()
+            codes.append(copy.tried(turned, source, [test], 60.0, seconds))
+    finally:
+        copy.stop()
+    assert codes == [LATE, 1]
+    assert not copy.runner.running
 
 
 def test_a_run_that_does_not_end_in_its_time_is_ended(small_tree: Path) -> None:

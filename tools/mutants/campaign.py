@@ -1,8 +1,8 @@
-"""A sample of changes against the tests: those that run the changed line, the shortest of them first; then all others.
+"""A sample of changes against the tests that could notice, the shortest first, until one fails.
 
-A test that never runs a changed line, itself or in a process it starts, cannot notice it, unless what the line made is
-kept for later (a cached table, a constant). So "all others" are those that run anything in the module, and where the
-change runs at import, in its importers too.
+A test that never runs a changed line, itself or in a process it starts, cannot notice it, unless what the line made at
+import is kept for later (a constant, a table). So what runs at import meets all tests that run anything in the module
+or in one that imports it, in a process of its own; all else is tried in a fork of a process that is there already.
 """
 
 import tempfile
@@ -19,9 +19,12 @@ from tools.mutants.changes import Change
 from tools.mutants.coverage_map import CoverageMap
 from tools.mutants.importers import importers
 from tools.mutants.trial import LATE, NOTHING_CHOSEN, Runner
+from tools.mutants.warm import Warm
 
 FIRST = 20.0
-"""Seconds of tests in the first round; most changes are noticed there."""
+"""Seconds of tests in the first of two rounds; most changes are noticed there."""
+MOST = 300.0
+"""Seconds of tests, as recorded, that a change meets at most."""
 SLOWER = 6.0
 """How many times longer than recorded a test may take beside others before it counts as hanging."""
 STARTING = 60.0
@@ -60,17 +63,20 @@ class Campaign:
     def run(self, changes: list[Change], workers: int, tell: Callable[[Result], None]) -> list[Result]:
         """The results in the order of the changes. An interrupt ends every run and removes every copy."""
         with tempfile.TemporaryDirectory(prefix="fairlead-mutants-") as folder:
-            copies: SimpleQueue[Path] = SimpleQueue()
-            for number in range(workers):
-                copies.put(tree.copy(self.root, Path(folder) / str(number)))
+            each = [Warm(tree.copy(self.root, Path(folder) / str(number)), self.runner) for number in range(workers)]
+            copies: SimpleQueue[Warm] = SimpleQueue()
+            for copy in each:
+                copies.put(copy)
             pool = ThreadPoolExecutor(workers)
             try:
                 return list(pool.map(lambda change: self._one(copies, change, tell), changes))
             finally:
                 self.runner.stop()
                 pool.shutdown(cancel_futures=True)
+                for copy in each:
+                    copy.stop()
 
-    def _one(self, copies: SimpleQueue[Path], change: Change, tell: Callable[[Result], None]) -> Result:
+    def _one(self, copies: SimpleQueue[Warm], change: Change, tell: Callable[[Result], None]) -> Result:
         copy = copies.get()
         try:
             result = self._judge(copy, change)
@@ -79,33 +85,38 @@ class Campaign:
         tell(result)
         return result
 
-    def _judge(self, copy: Path, change: Change) -> Result:
-        first, rest = self._rounds(change)
-        with tree.Mutated(copy, change):
-            for tests in (first, rest):
-                end = self._round(copy, tests)
-                if end is not End.SURVIVED:
-                    break
-        return Result(change, end, len(first) + len(rest))
+    def _judge(self, copy: Warm, change: Change) -> Result:
+        tests = self._tests(change)
+        first = sum(total <= FIRST for total in accumulate(self.known.seconds[test] for test in tests))
+        copy.start()
+        for these in (tests[:first], tests[first:]):
+            end = self._round(copy, change, these)
+            if end is not End.SURVIVED:
+                break
+        return Result(change, end, len(tests))
 
-    def _round(self, copy: Path, tests: list[str]) -> End:
+    def _round(self, copy: Warm, change: Change, tests: list[str]) -> End:
         if not tests:
             return End.SURVIVED
         seconds = [self.known.seconds[test] for test in tests]
-        code = self.runner.chosen(copy, tests, STARTING + SLOWER * max(seconds), STARTING + SLOWER * sum(seconds))
+        each, together = STARTING + SLOWER * max(seconds), STARTING + SLOWER * sum(seconds)
+        with tree.Mutated(copy.tree, change) as source:
+            if change.at_import:
+                code = self.runner.chosen(copy.tree, tests, each, together)
+            else:
+                code = copy.tried(change, source, tests, each, together)
         return ENDS.get(code, End.KILLED)
 
-    def _rounds(self, change: Change) -> tuple[list[str], list[str]]:
+    def _tests(self, change: Change) -> list[str]:
+        """All that could notice, the shortest first, up to `MOST` seconds."""
         first, last = change.lines
-        running = self.known.running(change.path, range(first, last + 1))
-        if not running and not change.at_import:
-            return [], []
-        files = importers(self.root, change.path) if change.at_import else frozenset()
-        everything = running.union(*(self.known.beside(file) for file in {change.path, *files}))
-        everything |= {test for test in self.known.seconds if test.split("::")[0] in files}
-        tests = self._shortest_first(running or self.known.beside(change.path))
-        number = sum(total <= FIRST for total in accumulate(self.known.seconds[test] for test in tests))
-        return tests[:number], self._shortest_first(everything.difference(tests[:number]))
+        chosen = self.known.running(change.path, range(first, last + 1))
+        if change.at_import:
+            files = importers(self.root, change.path)
+            chosen = chosen.union(*(self.known.beside(file) for file in {change.path, *files}))
+            chosen |= {test for test in self.known.seconds if test.split("::")[0] in files}
+        tests = self._shortest_first(chosen)
+        return tests[: sum(total <= MOST for total in accumulate(self.known.seconds[test] for test in tests))]
 
     def _shortest_first(self, tests: Iterable[str]) -> list[str]:
         known = self.known.seconds

@@ -15,7 +15,7 @@ from typing import Any
 from coverage import CoverageData
 
 from tools.mutants import plugin, tree
-from tools.mutants.trial import PURE, Runner
+from tools.mutants.trial import OTHERS, PURE, Runner
 
 CACHE = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "fairlead" / "mutants"
 SETTINGS = """[run]
@@ -25,8 +25,6 @@ parallel = true
 context = ${{PYTEST_CURRENT_TEST-}}
 """
 """Processes that tests start are measured too; their context is the test that pytest says is running."""
-OTHERS = ("tests/cluster/", "tests/tools/")
-"""Test files that need servers, or run nothing of the source."""
 HOURS = 2 * 3600.0
 """More than a recording takes on any machine."""
 

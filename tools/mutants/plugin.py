@@ -1,4 +1,4 @@
-"""A pytest plugin: records how long each test takes, or runs only the chosen tests in their order.
+"""A pytest plugin: records how long each test takes, runs only the chosen tests in their order, or serves trials.
 
 Chosen tests are named in a file and not on the command line, so a test whose name depends on changed code is left out
 instead of ending the run.
@@ -10,6 +10,8 @@ import resource
 from pathlib import Path
 
 import pytest
+
+from tools.mutants import serving
 
 CHOSEN = "FAIRLEAD_MUTANTS_CHOSEN"
 """The variable that names a file with one test a line."""
@@ -45,6 +47,15 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     order = {name: at for at, name in enumerate(names)}
     config.hook.pytest_deselected(items=[item for item in items if item.nodeid not in order])
     items[:] = sorted((item for item in items if item.nodeid in order), key=lambda item: order[item.nodeid])
+
+
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtestloop(session: pytest.Session) -> bool | None:
+    """Tries changes in forks instead of running the tests, where somebody asks."""
+    if serving.SERVE not in os.environ:
+        return None
+    serving.serve(session)
+    return True
 
 
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:

@@ -32,15 +32,16 @@ def digest(root: Path, names: list[str]) -> str:
 
 
 class Mutated:
-    """A module of a copy, changed while the context lasts."""
+    """A module of a copy, changed while the context lasts; gives the source as it was."""
 
     def __init__(self, tree: Path, change: Change) -> None:
         self._file = tree / change.path
         self._change = change
         self._source = self._file.read_bytes()
 
-    def __enter__(self) -> None:
+    def __enter__(self) -> bytes:
         self._write(self._change.apply(self._source))
+        return self._source
 
     def __exit__(self, *_: object) -> None:
         self._write(self._source)

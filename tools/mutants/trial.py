@@ -14,6 +14,8 @@ from threading import Lock
 from tools.mutants import plugin
 
 PURE = "not cluster and not proof"
+OTHERS = ("tests/cluster/", "tests/tools/", "tests/page/")
+"""Folders of tests that need servers or a browser, or run nothing of the source."""
 NOTHING_CHOSEN = 5
 LATE = 256
 """The code of a run that did not end in its time."""
@@ -32,15 +34,14 @@ class Runner:
 
     def pytest(self, tree: Path, args: Sequence[str], variables: Mapping[str, str], seconds: float) -> int:
         """The exit code, or `LATE`. What is printed goes to `pytest.log` in the tree."""
-        command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.plugin", "-p", "no:cacheprovider", *args]
         with (tree / "pytest.log").open("wb") as log:
-            child = self._start(command, tree, variables, log.fileno())
+            child = self.begin(tree, args, variables, log.fileno())
             try:
-                return self._code(child.wait(seconds))
+                return self.code(child.wait(seconds))
             except subprocess.TimeoutExpired:
                 return LATE
             finally:
-                self._end(child)
+                self.end(child)
 
     def chosen(self, tree: Path, tests: Sequence[str], each: float, together: float) -> int:
         """Runs these tests in this order until one fails; one that takes longer than `each` seconds has failed."""
@@ -59,14 +60,17 @@ class Runner:
             for group in self.running:
                 _kill(group)
 
-    def _code(self, code: int) -> int:
+    def code(self, code: int) -> int:
+        """The code of a run, unless it was ended from outside."""
         if self._stopped:
             raise InterruptedError("stopped")
         return code
 
-    def _start(
-        self, command: list[str], tree: Path, variables: Mapping[str, str], log: int
+    def begin(
+        self, tree: Path, args: Sequence[str], variables: Mapping[str, str], log: int, inherited: Sequence[int] = ()
     ) -> "subprocess.Popen[bytes]":
+        """Starts pytest in a tree, as the leader of a group that `end` ends."""
+        command = [sys.executable, "-m", "pytest", "-q", "-p", "tools.mutants.plugin", "-p", "no:cacheprovider", *args]
         outer = {name: value for name, value in os.environ.items() if not name.startswith(OUTER)}
         environment = {**outer, "PYTHONPATH": str(tree / "src"), **variables}
         with self._lock:
@@ -80,11 +84,12 @@ class Runner:
                 stderr=log,
                 stdin=subprocess.DEVNULL,
                 start_new_session=True,
+                pass_fds=inherited,
             )
             self.running.add(child.pid)
             return child
 
-    def _end(self, child: "subprocess.Popen[bytes]") -> None:
+    def end(self, child: "subprocess.Popen[bytes]") -> None:
         """Children of the run go with it, also where it ended by itself."""
         with self._lock:
             _kill(child.pid)

@@ -1,0 +1,82 @@
+"""Trials in forks of one pytest process that has collected every test: nothing is started, imported or collected again.
+
+A fork takes over the changed functions by their code objects, so everything that was imported earlier runs the change,
+and runs its tests in order until one fails. What runs at import cannot be tried so; it gets a process of its own.
+"""
+
+import gc
+import json
+import os
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from types import CodeType, FunctionType
+from typing import TypedDict
+
+import pytest
+
+SERVE = "FAIRLEAD_MUTANTS_SERVE"
+"""The variable that names two descriptors: one to read trials from, one to write answers to, a JSON text a line."""
+
+
+class Trial(TypedDict):
+    """The changed module, its source before and after, the tests in order, and the seconds that one test may take."""
+
+    path: str
+    before: str
+    after: str
+    tests: list[str]
+    each: float
+
+
+def serve(session: pytest.Session) -> None:
+    """Says how many tests there are, then answers each trial with its exit code until there are no more."""
+    reading, writing = map(int, os.environ[SERVE].split(","))
+    items = {item.nodeid: item for item in session.items}
+    with os.fdopen(reading) as trials, os.fdopen(writing, "w", buffering=1) as answers:
+        print(len(items), file=answers)
+        for line in trials:
+            print(_forked(session, items, json.loads(line)), file=answers)
+
+
+def _forked(session: pytest.Session, items: dict[str, pytest.Item], trial: Trial) -> int:
+    child = os.fork()
+    if not child:
+        code = 1
+        try:
+            code = _tried(session, [items[name] for name in trial["tests"] if name in items], trial)
+        finally:
+            os._exit(code)
+    _, status = os.waitpid(child, 0)
+    return abs(os.waitstatus_to_exitcode(status))
+
+
+def _tried(session: pytest.Session, items: list[pytest.Item], trial: Trial) -> int:
+    take_over(Path(trial["path"]), trial["before"], trial["after"])
+    for item, following in zip(items, [*items[1:], None], strict=True):
+        item.add_marker(pytest.mark.timeout(trial["each"]))
+        item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
+        if session.testsfailed:
+            with suppress(Exception):
+                session._setupstate.teardown_exact(None)
+            return 1
+    return 0
+
+
+def take_over(path: Path, before: str, after: str) -> int:
+    """Gives every function of the module that differs its new code; how many functions that were."""
+    pairs = _pairs(compile(before, str(path), "exec"), compile(after, str(path), "exec"))
+    changed = {old: new for old, new in pairs if old != new}
+    functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+    here = [each for each in functions if each.__code__ in changed and Path(each.__code__.co_filename) == path]
+    for function in here:
+        function.__code__ = changed[function.__code__]
+    return len(here)
+
+
+def _pairs(before: CodeType, after: CodeType) -> Iterator[tuple[CodeType, CodeType]]:
+    """Functions of two versions of a module that differ in operators and numbers alone, each beside the other."""
+    yield before, after
+    old, new = ([each for each in code.co_consts if isinstance(each, CodeType)] for code in (before, after))
+    for one, other in zip(old, new, strict=True):
+        yield from _pairs(one, other)
