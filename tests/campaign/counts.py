@@ -46,7 +46,11 @@ def soak_run(found: "Soaked") -> Run:
         "counts": {
             "faults": found.faults.total(),
             "admissions": found.admissions,
+            "through the API server": found.admitted,
+            "posted to a webhook": found.posted,
             "quiet points": found.quiet_points,
+            "pods the oracle was asked about": found.asked,
+            "writes compared with a lease": found.leader_writes,
             **dict(found.faults.most_common()),
         },
         "found": found.found,

@@ -80,15 +80,18 @@ class Load:
         """Wait until all that is asked for is there."""
         self.deployments.settled(seconds=seconds)
         self._api.wait("no Deployment is off", lambda: not self.deployments.off(), seconds=seconds)
-        self._api.wait("all gangs run", lambda: not self._half(), seconds=seconds)
+        self._api.wait("all gangs run whole or not at all", lambda: not self._half(), seconds=seconds)
         self.bindings.settled(seconds=seconds)
         self.storage.settled(seconds=seconds)
 
     def _half(self) -> dict[str, int]:
-        """Gangs of which not all members have a node."""
+        """Gangs that do not run, or of which too few members were created and some run: bound members of each."""
         bound = volcano.bound(self._api, self._gangs)
         groups = [each["metadata"]["name"] for each in self._api.items(volcano.groups_path(self._gangs))]
-        return {name: bound[name] for name in groups if bound[name] != MEMBERS}
+        pods = self._api.items(f"/api/v1/namespaces/{self._gangs}/pods")
+        there = Counter(pod["metadata"]["labels"]["group"] for pod in pods)
+        # The API server may have been away while the load created the members.
+        return {name: bound[name] for name in groups if bound[name] != (MEMBERS if there[name] == MEMBERS else 0)}
 
     def wrong(self, followed: list[Followed]) -> list[str]:
         """What does not hold at rest, as sentences."""

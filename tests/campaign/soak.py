@@ -1,8 +1,8 @@
 """All four components on a real control plane through random faults, under load, with invariants checked at rest.
 
-Faults come one after another while the load changes; then the faults stop, everything has to come to rest within
-minutes, and what has to hold is checked from outside. What is not checked here: that no write follows a lost lease
-(tests/live/test_two_leaders.py does).
+Faults come one after another while the load changes and a storm of admissions blows; then the faults stop, everything
+has to come to rest within minutes, and what has to hold is checked from outside: by our own rules, by kube-scheduler's
+filters and by the API server's audit log.
 """
 
 import os
@@ -12,15 +12,25 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager, suppress
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
+from http.client import HTTPException
 from pathlib import Path
 from random import Random
 
 from tools.controlplane.api import Api, ApiError
+from tools.controlplane.commands import Options
 from tools.controlplane.plane import ControlPlane
+from tools.oracle import build as oracle_build
+from tools.oracle.process import Oracle
 
+from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS, RESOURCE_BINDINGS
+from tests.campaign import audit
+from tests.campaign.admissions import Posting, Storm, change_until
+from tests.campaign.audit import Audit
 from tests.campaign.crew import Crew
+from tests.campaign.feasibility import misplaced
 from tests.campaign.load import CORES, NODES, Load, tier_of
 from tests.cluster import karmada, longhorn, volcano
 from tests.cluster.cutter import Cutter, cutter
@@ -28,12 +38,17 @@ from tests.cluster.following import Followed, following
 from tests.cluster.webhooks import HERE, Setting, webhooks
 from tests.poison.table import NESTED, TABLE
 
-SPACE, GANG_SPACE = "soak", "soak-gangs"
-FAULTS = 15
+SPACE, GANG_SPACE, STORM_SPACE = "soak", "soak-gangs", "soak-storm"
+POISONED = f"{GANG_SPACE}-poison"
+FAULTS = 40
 """Faults between two quiet points."""
 LEASE_SECONDS = 20.0
 """Longer than a lease lasts."""
+REST_SECONDS = 300.0
+"""Everything has to be at rest by then."""
 SETTING = Setting("webhook", policy="Ignore", repair=True, count=3)
+PAUSE_SECONDS = 1.0
+"""The longest pause between two faults."""
 
 
 @dataclass
@@ -44,9 +59,20 @@ class Soaked:
     seconds: float = 0.0
     faults: Counter[str] = field(default_factory=Counter)
     quiet_points: int = 0
-    admissions: int = 0
+    admitted: int = 0
+    """Pods created through the API server after a webhook process had answered."""
+    posted: int = 0
+    """Reviews that were posted to the webhook processes directly, and answered."""
+    asked: int = 0
+    """Bound pods about whose node kube-scheduler's filters were asked."""
+    leader_writes: int = 0
+    """Writes that were compared with the lease of their writer."""
     found: list[str] = field(default_factory=list)
     largest_mib: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def admissions(self) -> int:
+        return self.admitted + self.posted
 
 
 @dataclass
@@ -57,7 +83,14 @@ class Site:
     crew: Crew
     way: Cutter
     chance: Random
-    poisons: list[str] = field(default_factory=lambda: [label for label in TABLE if label != NESTED])
+    load: Load
+    storm: Storm
+    followed: list[Followed]
+    audit: Audit
+    oracle: Oracle
+    poisons: list[str] = field(default_factory=list)
+    starting: threading.Lock = field(default_factory=threading.Lock)
+    """Held while a webhook or the API server starts: a webhook is not started beside a server that is away."""
 
     @property
     def api(self) -> Api:
@@ -65,15 +98,24 @@ class Site:
 
 
 def _poison(site: Site) -> None:
-    """One poisonous object, as far as the API server takes it; it is removed again later with its namespace."""
+    """One poisonous object, as far as the API server takes it; all are removed before they come a second time."""
+    if not site.poisons:
+        _clear(site.api)
+        site.poisons += [label for label in TABLE if label != NESTED]
     label = site.chance.choice(site.poisons)
     site.poisons.remove(label)
     for resource, body in TABLE[label].objects:
         if resource.kind in ("Pod", "ResourceBinding", "PodGroup", "PersistentVolumeClaim"):
             meta = {name: value for name, value in body["metadata"].items() if name != "namespace"}
             whole = {"apiVersion": resource.api_version, "kind": resource.kind, **body, "metadata": meta}
-            with suppress(ApiError):
-                site.api.create(f"{resource.root}/namespaces/{GANG_SPACE}-poison/{resource.plural}", whole)
+            with suppress(ApiError, OSError, HTTPException):
+                site.api.create(f"{resource.root}/namespaces/{POISONED}/{resource.plural}", whole)
+
+
+def _clear(api: Api) -> None:
+    for resource in (PODS, RESOURCE_BINDINGS, POD_GROUPS, PERSISTENT_VOLUME_CLAIMS):
+        with suppress(ApiError, OSError, HTTPException):
+            api.delete(f"{resource.root}/namespaces/{POISONED}/{resource.plural}", gracePeriodSeconds=0)
 
 
 def _slow_etcd(site: Site) -> None:
@@ -85,21 +127,36 @@ def _slow_etcd(site: Site) -> None:
         os.kill(pid, signal.SIGCONT)
 
 
-KINDS: dict[str, tuple[int, Callable[[Site], object]]] = {
-    "SIGKILL": (6, lambda site: site.crew.end_one(site.chance, signal.SIGKILL)),
-    "SIGTERM": (3, lambda site: site.crew.end_one(site.chance, signal.SIGTERM)),
-    "SIGKILL of a webhook": (3, lambda site: site.crew.end_webhook(site.chance, signal.SIGKILL)),
-    "SIGTERM of a webhook": (2, lambda site: site.crew.end_webhook(site.chance, signal.SIGTERM)),
-    "SIGSTOP beyond a lease": (1, lambda site: site.crew.pause(site.chance, LEASE_SECONDS)),
-    "SIGSTOP for a moment": (3, lambda site: site.crew.pause(site.chance, site.chance.uniform(0.5, 5))),
-    "connections cut": (6, lambda site: site.way.cut()),
-    "API server killed": (1, lambda site: site.plane.restart_apiserver(kill=True)),
-    "API server restarted": (1, lambda site: site.plane.restart_apiserver()),
-    "history forgotten": (1, lambda site: site.plane.forget_history()),
-    "etcd slow": (2, _slow_etcd),
-    "poison": (4, _poison),
-}
-"""By name: how often it comes beside the others, and what is done."""
+@dataclass(frozen=True)
+class Fault:
+    """What is done, and how often it comes beside the others of its lane. `starts`: it waits for a process to start."""
+
+    often: int
+    act: Callable[[Site], object]
+    starts: bool = False
+
+
+LANES: tuple[dict[str, Fault], ...] = (
+    {
+        "SIGKILL": Fault(4, lambda site: site.crew.end_one(site.chance, signal.SIGKILL)),
+        "SIGTERM": Fault(2, lambda site: site.crew.end_one(site.chance, signal.SIGTERM)),
+        "SIGKILL of a webhook": Fault(2, lambda site: site.crew.end_webhook(site.chance, signal.SIGKILL), starts=True),
+        "SIGTERM of a webhook": Fault(1, lambda site: site.crew.end_webhook(site.chance, signal.SIGTERM), starts=True),
+        "clock stepped": Fault(4, lambda site: site.crew.step_clock(site.chance)),
+        "snapshot on a full disk": Fault(2, lambda site: site.crew.dump(site.chance)),
+        "SIGSTOP beyond a lease": Fault(1, lambda site: site.crew.pause(site.chance, LEASE_SECONDS)),
+        "SIGSTOP for a moment": Fault(3, lambda site: site.crew.pause(site.chance, site.chance.uniform(0.5, 5))),
+    },
+    {
+        "connections cut": Fault(12, lambda site: site.way.cut()),
+        "etcd slow": Fault(4, _slow_etcd),
+        "poison": Fault(6, _poison),
+        "API server killed": Fault(1, lambda site: site.plane.restart_apiserver(kill=True), starts=True),
+        "API server restarted": Fault(1, lambda site: site.plane.restart_apiserver(), starts=True),
+        "history forgotten": Fault(1, lambda site: site.plane.forget_history(), starts=True),
+    },
+)
+"""Faults by name: what is done to our processes, and beside it what is done to the world around them."""
 
 
 def soak(
@@ -109,13 +166,13 @@ def soak(
     found, begun = Soaked(seed=seed), time.monotonic()
     with ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="fairlead-soak-")))
-        plane = stack.enter_context(ControlPlane())
-        site, load, followed = stack.enter_context(_prepared(plane, folder, Random(seed)))
+        options = Options(apiserver_args=audit.arguments(folder, (SPACE, STORM_SPACE)))
+        plane = stack.enter_context(ControlPlane(options))
+        site = stack.enter_context(_prepared(plane, folder, Random(seed)))
         while not found.found and (not found.quiet_points or time.monotonic() - begun < minutes * 60):
-            _round(site, load, found, faults)
-            found.found += [*_rested(load), *site.crew.ended(), *load.wrong(followed)]
-            found.quiet_points += 1
-            found.admissions = sum(len(each.places) for each in followed)
+            _round(site, found, faults)
+            found.found += [*_rested(site), *site.crew.ended()]
+            _check(site, found)
             found.seconds, found.largest_mib = time.monotonic() - begun, dict(site.crew.largest)
             on_progress(found)
         if found.found:
@@ -124,63 +181,86 @@ def soak(
 
 
 @contextmanager
-def _prepared(plane: ControlPlane, folder: Path, chance: Random) -> Iterator[tuple[Site, Load, list[Followed]]]:
+def _prepared(plane: ControlPlane, folder: Path, chance: Random) -> Iterator[Site]:
     """Definitions, nodes, namespaces, processes and the first of the load."""
     api = plane.api
     volcano.install(api)
     karmada.define(api, "karmada.yaml")
     longhorn.install(api)
     plane.create_kwok_nodes(NODES, cpu=str(CORES), pods=500, labels=tier_of)
-    for name, labels in ((SPACE, HERE), (GANG_SPACE, {}), (f"{GANG_SPACE}-poison", {})):
+    for name, labels in ((SPACE, HERE), (STORM_SPACE, HERE), (GANG_SPACE, {}), (POISONED, {})):
         api.create("/api/v1/namespaces", {"metadata": {"name": name, "labels": labels}})
     with (
-        webhooks(plane, folder, SETTING) as served,
+        webhooks(plane, folder, SETTING, count=0) as served,
         cutter(plane.kubeconfig, folder) as way,
         following(api, SPACE) as pods,
         following(api, GANG_SPACE) as gangs,
+        Oracle(oracle_build.program()) as oracle,
     ):
-        crew = Crew(way.kubeconfig, folder, SPACE, served)
-        load = Load(api, SPACE, GANG_SPACE)
+        crew = Crew(plane, way, folder, SPACE, served, SETTING.count)
+        load, storm = Load(api, SPACE, GANG_SPACE), Storm(api, STORM_SPACE)
         try:
             load.begin()
-            yield Site(plane, crew, way, chance), load, [pods, gangs]
+            storm.begin()
+            log = Audit(folder / "audit.jsonl")
+            yield Site(plane, crew, way, chance, load, storm, [pods, gangs], log, oracle)
         finally:
             crew.stop()
             load.end()
 
 
-def _round(site: Site, load: Load, found: Soaked, faults: int) -> None:
-    """Some faults, one after another, while the load changes beside them."""
-    stop = threading.Event()
-    changing = threading.Thread(target=_change, args=(load, Random(site.chance.random()), stop))
-    changing.start()
+def _round(site: Site, found: Soaked, faults: int) -> None:
+    """Some faults, one after another, while the load changes and the storm blows beside them."""
+    stop, chance = threading.Event(), site.chance
+    changing = [
+        threading.Thread(target=change_until, args=(stop, Random(chance.random()), change, seconds))
+        for change, seconds in ((site.load.change, 0.5), (site.storm.change, 0.3))
+    ]
+    posting = Posting(lambda: site.crew.ports, site.storm.reviews())
+    for each in changing:
+        each.start()
     try:
-        names = list(KINDS)
-        for name in site.chance.choices(names, [KINDS[each][0] for each in names], k=faults):
-            if name == "poison" and not site.poisons:
-                continue
-            KINDS[name][1](site)
-            found.faults[name] += 1
-            site.crew.measure()
-            time.sleep(site.chance.uniform(0, 2))
+        with ThreadPoolExecutor(len(LANES)) as pool:
+            for lane in [pool.submit(_lane, site, found, lane, faults // len(LANES)) for lane in LANES]:
+                lane.result()
     finally:
         stop.set()
-        changing.join(120)
+        posting.stop()
+        for each in changing:
+            each.join(120)
+    found.posted += posting.answered
+    found.found += posting.wrong[:3]
 
 
-def _change(load: Load, chance: Random, stop: threading.Event) -> None:
-    while not stop.wait(0.5):
-        with suppress(OSError, ApiError, ValueError):
-            load.change(chance)
+def _lane(site: Site, found: Soaked, lane: dict[str, Fault], faults: int) -> None:
+    """Faults of one kind, one after another, beside those of the other."""
+    chance, names = Random(site.chance.random()), list(lane)
+    for name in chance.choices(names, [lane[each].often for each in names], k=faults):
+        with site.starting if lane[name].starts else nullcontext():
+            lane[name].act(site)
+        found.faults[name] += 1
+        site.crew.measure()
+        time.sleep(chance.uniform(0, PAUSE_SECONDS))
 
 
-def _rested(load: Load) -> list[str]:
+def _rested(site: Site) -> list[str]:
     """Nothing where all comes to rest, else what did not."""
     try:
-        load.rest()
+        site.load.rest(REST_SECONDS)
+        site.storm.rest(REST_SECONDS)
     except (AssertionError, TimeoutError) as error:
         return [f"no rest: {error}"]
     return []
+
+
+def _check(site: Site, found: Soaked) -> None:
+    """What has to hold at rest."""
+    asked, refused = misplaced(site.api, site.oracle, [SPACE, GANG_SPACE])
+    site.audit.read()
+    found.found += [*site.load.wrong(site.followed), *refused, *site.audit.late()[:5]]
+    found.quiet_points += 1
+    found.asked += asked
+    found.admitted, found.leader_writes = site.audit.admitted, site.audit.writes
 
 
 def _kept(folder: Path) -> Path:

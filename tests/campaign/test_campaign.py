@@ -1,14 +1,19 @@
 """The campaign's own parts, and a small run of it in every test run."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 from random import Random
+from typing import Any
 
 import pytest
 
 from tests.campaign import counts, fuzzing, targets
+from tests.campaign.audit import GROUP, Audit
 from tests.campaign.fuzzing import Fuzzed, fuzz, replay
 from tests.campaign.mangling import fuzzed, mangled
+from tests.campaign.stepped import set_clock
 from tests.campaign.targets import DefectError, called
 
 
@@ -77,3 +82,87 @@ def test_runs_add_up_on_the_page(tmp_path: Path) -> None:
     assert "| fuzz | 2 | 1.0 | inputs 600, verbs: exit 2 600; 80 MiB after a tenth, 81 MiB at the end | 1 |" in page
     assert "seed 2: 2/verbs/9: a\\|b" in page
     assert [json.loads(line)["seed"] for line in (tmp_path / "campaign.jsonl").read_text().splitlines()] == [1, 2]
+
+
+def event(user: str, verb: str, resource: str, at: int, holder: str | None = None, /, **more: Any) -> dict[str, Any]:
+    """An audit event of a request that came in second `at` and was answered a second later."""
+    asked = {} if holder is None else {"requestObject": {"spec": {"holderIdentity": holder}}}
+    return {
+        "user": {"username": user, "groups": [GROUP]},
+        "verb": verb,
+        "requestURI": f"/{resource}/x",
+        "objectRef": {"resource": resource, "name": "x"},
+        "responseStatus": {"code": 200},
+        "requestReceivedTimestamp": f"2026-01-01T00:00:{at:02}.000000Z",
+        "stageTimestamp": f"2026-01-01T00:00:{at + 1:02}.000000Z",
+        **asked,
+        **more,
+    }
+
+
+WEBHOOK = {"username": "w", "groups": ["system:serviceaccounts"]}
+LATE: dict[str, tuple[list[dict[str, Any]], int]] = {
+    "a leader writes": ([event("a", "update", "leases", 1, "A"), event("a", "create", "pods", 3)], 0),
+    "nobody led yet": ([event("a", "patch", "pods", 3), event("a", "update", "leases", 5, "A")], 1),
+    "another leads by now": (
+        [event("a", "update", "leases", 1, "A"), event("b", "update", "leases", 5, "B"), event("a", "patch", "x", 7)],
+        1,
+    ),
+    "while another takes the lease": (
+        [event("a", "update", "leases", 1, "A"), event("b", "update", "leases", 5, "B"), event("a", "patch", "x", 6)],
+        0,
+    ),
+    "the lease was given back": (
+        [event("a", "update", "leases", 1, "A"), event("a", "update", "leases", 5, ""), event("a", "patch", "x", 7)],
+        1,
+    ),
+    "it leads again": (
+        [
+            event("a", "update", "leases", 1, "A"),
+            event("b", "update", "leases", 5, "B"),
+            event("a", "update", "leases", 9, "A"),
+            event("a", "patch", "x", 11),
+        ],
+        0,
+    ),
+    "the server refused it": ([event("a", "patch", "x", 3, responseStatus={"code": 409})], 0),
+    "a webhook counts a slot": ([event("w", "patch", "tierledgers", 3, user=WEBHOOK)], 0),
+    "a webhook that does not lead removes a ledger": ([event("w", "delete", "tierledgers", 3, user=WEBHOOK)], 1),
+}
+
+
+@pytest.mark.parametrize(("events", "late"), LATE.values(), ids=LATE.keys())
+def test_a_write_without_the_lease_is_found_in_the_audit_log(
+    tmp_path: Path, events: list[dict[str, Any]], late: int
+) -> None:
+    """A write that came after another had the lease, or after it was given back, or before it was had."""
+    log = tmp_path / "audit.jsonl"
+    log.write_text("".join(json.dumps(each) + "\n" for each in events))
+    audit = Audit(log)
+    audit.read()
+    assert len(audit.late()) == late
+
+
+def test_admissions_are_counted_where_a_webhook_answered(tmp_path: Path) -> None:
+    """Pods created without an answer are counted apart; a line that is being written waits."""
+    called = {"mutation.webhook.admission.k8s.io/round_0_index_0": "{}"}
+    missed = {"failed-open.mutation.webhook.admission.k8s.io/round_0_index_0": "{}"}
+    events = [event("c", "create", "pods", 1, annotations=each, user=WEBHOOK) for each in (called, called, missed, {})]
+    log = tmp_path / "audit.jsonl"
+    log.write_text("".join(json.dumps(each) + "\n" for each in events)[:-9])
+    audit = Audit(log)
+    audit.read()
+    assert (audit.admitted, audit.unserved) == (2, 1)
+    log.write_text("".join(json.dumps(each) + "\n" for each in events))
+    audit.read()
+    assert (audit.admitted, audit.unserved) == (2, 2)
+
+
+def test_the_clock_of_one_process_can_be_stepped(tmp_path: Path) -> None:
+    """Its wall clock is off by as much as the file says; nobody else's is."""
+    clock = tmp_path / "clock"
+    set_clock(clock, -1e9)
+    asked = "import sys, time; from pathlib import Path; from tests.campaign import stepped; before = time.time();"
+    asked += "stepped.shift(Path(sys.argv[1])); print(round(time.time() - before, -6))"
+    answer = subprocess.run([sys.executable, "-c", asked, clock], check=True, capture_output=True, text=True).stdout
+    assert float(answer) == -1e9

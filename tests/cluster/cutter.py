@@ -14,17 +14,22 @@ class Cutter:
     """Forwards bytes to a server; `kubeconfig` leads through it."""
 
     def __init__(self, kubeconfig: Path, folder: Path) -> None:
-        config = yaml.safe_load(kubeconfig.read_text())
-        cluster = config["clusters"][0]["cluster"]
-        server = urlsplit(cluster["server"])
+        server = urlsplit(yaml.safe_load(kubeconfig.read_text())["clusters"][0]["cluster"]["server"])
         self._server = server.hostname or "127.0.0.1", server.port or 443
+        self._folder = folder
         self._door = socket.create_server(("127.0.0.1", 0))
-        cluster["server"] = f"{server.scheme}://127.0.0.1:{self._door.getsockname()[1]}"
-        self.kubeconfig = folder / "through-the-cutter.yaml"
-        self.kubeconfig.write_text(yaml.safe_dump(config))
+        self.kubeconfig = self.through(kubeconfig)
         self._open: set[socket.socket] = set()
         self._lock = threading.Lock()
         threading.Thread(target=self._accept, daemon=True).start()
+
+    def through(self, kubeconfig: Path) -> Path:
+        """The same access to the same server, over this way."""
+        config = yaml.safe_load(kubeconfig.read_text())
+        config["clusters"][0]["cluster"]["server"] = f"https://127.0.0.1:{self._door.getsockname()[1]}"
+        made = self._folder / f"cut-{kubeconfig.stem}.yaml"
+        made.write_text(yaml.safe_dump(config))
+        return made
 
     def cut(self) -> int:
         """End every connection; how many there were."""

@@ -179,6 +179,7 @@ class Webhooks:
     setting: Setting
     replicas: list[Replica] = field(default_factory=list)
     rights: list[dict[str, Any]] = field(default_factory=list)
+    program: tuple[str, ...] = ("-m", "fairlead")
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def start(self, count: int = 1) -> None:
@@ -195,7 +196,7 @@ class Webhooks:
         if not self.setting.own_certificate:
             sections["webhook"]["certificateFolder"] = str(self.folder)
         config.write_text(json.dumps(sections))
-        arguments = ["-m", "fairlead", "webhook", "--kubeconfig", str(self.kubeconfig), "--config", str(config)]
+        arguments = [*self.program, "webhook", "--kubeconfig", str(self.kubeconfig), "--config", str(config)]
         arguments += ["--listen", "127.0.0.1:0", "--health", "127.0.0.1:0"]
         if self.setting.lapse_seconds != SETTINGS["webhook"].lapse_seconds:
             arguments = ["-c", START, str(self.kubeconfig), str(config), str(self.setting.lapse_seconds)]

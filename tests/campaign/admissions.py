@@ -1,0 +1,130 @@
+"""A storm of admissions: Deployments that jump between few and many pods, and reviews posted to the webhooks directly.
+
+The pods of the storm name a scheduler that does not exist, so they cost one creation and one deletion each. Reviews
+that are posted are of two kinds: dry runs for counted Deployments, which read ledger, pods and owner and write nothing,
+and pods that need no count. A posted review that could grant a slot would hold it for a pod that never comes.
+"""
+
+import http.client
+import json
+import ssl
+import threading
+from collections.abc import Callable
+from contextlib import suppress
+from random import Random
+from typing import Any
+
+from tools.controlplane.api import Api, ApiError
+
+from tests.cluster.fleets import Fleet, deployment
+from tests.tier.pods import pod, reference, review
+
+DEPLOYMENTS = 6
+MANY = 60
+
+
+class Storm:
+    """The Deployments of one namespace; at rest each has `rest` pods, exactly its minimum of them on demand."""
+
+    def __init__(self, api: Api, namespace: str) -> None:
+        self._api = api
+        self._namespace = namespace
+        self.fleet = Fleet(api, namespace)
+
+    def begin(self) -> None:
+        """Create all of them, each with two pods."""
+        for number in range(DEPLOYMENTS):
+            body = deployment(f"storm-{number}", 2, str(2 + number % 3))
+            body["spec"]["template"]["spec"]["schedulerName"] = "nobody"
+            # All at once and without a look at readiness: these pods never run.
+            body["spec"]["strategy"] = {"type": "Recreate"}
+            self.fleet.create(body)
+
+    def change(self, chance: Random) -> None:
+        """One of them jumps."""
+        replicas = chance.choice((1, 3, MANY // 2, MANY))
+        self.fleet.patch(f"storm-{chance.randrange(DEPLOYMENTS)}", {"spec": {"replicas": replicas}})
+
+    def rest(self, seconds: float) -> None:
+        """Wait until all pods that are asked for exist, and exactly the minimum of each Deployment is on demand."""
+        for number in range(DEPLOYMENTS):
+            self.fleet.patch(f"storm-{number}", {"spec": {"replicas": 8}})
+        self._api.wait("the storm has its pods", self._there, seconds=seconds)
+        self._api.wait("no Deployment of the storm is off", lambda: not self.fleet.off(), seconds=seconds)
+
+    def _there(self) -> bool:
+        return all(
+            each.get("status", {}).get("replicas", 0) == each["spec"]["replicas"]
+            for each in self._api.items(self.fleet.path)
+        )
+
+    def reviews(self) -> list[dict[str, Any]]:
+        """Reviews about pods like those of the storm, and about pods that nobody counts."""
+        sets = self._api.items(f"/apis/apps/v1/namespaces/{self._namespace}/replicasets")
+        owned = [reference("ReplicaSet", each["metadata"]["name"], each["metadata"]["uid"]) for each in sets]
+        counted = [pod(owner=each, generateName="r-", namespace=self._namespace) for each in owned]
+        alone = [
+            pod(name="bare", namespace=self._namespace),
+            pod(name="job-1", owner=reference("Job", "job", "j"), namespace=self._namespace),
+            pod(name="mine", spec={"nodeSelector": {"kubernetes.io/os": "linux"}}, namespace=self._namespace),
+        ]
+        made = [review(each, dryRun=True, namespace=self._namespace) for each in counted]
+        return made + [review(each, namespace=self._namespace) for each in alone] * len(made)
+
+
+class Posting:
+    """Posts reviews to the webhook processes over connections of its own until stopped; counts what is answered."""
+
+    def __init__(self, ports: Callable[[], list[int]], reviews: list[dict[str, Any]], threads: int = 3) -> None:
+        self._ports = ports
+        self._bodies = [json.dumps(each).encode() for each in reviews]
+        self._stop = threading.Event()
+        # The API server verifies the webhook; here only its answers matter.
+        self._tls = ssl._create_unverified_context()
+        self._lock = threading.Lock()
+        self.answered = 0
+        self.wrong: list[str] = []
+        self._threads = [threading.Thread(target=self._post, args=(Random(number),)) for number in range(threads)]
+        for each in self._threads:
+            each.start()
+
+    def stop(self) -> None:
+        """End all threads."""
+        self._stop.set()
+        for each in self._threads:
+            each.join(60)
+
+    def _post(self, chance: Random) -> None:
+        while not self._stop.is_set():
+            with suppress(OSError, http.client.HTTPException, IndexError, ValueError):
+                self._talk(chance, chance.choice(self._ports()))
+            self._stop.wait(0.05)
+
+    def _talk(self, chance: Random, port: int) -> None:
+        """A few dozen reviews over one connection, so that a restarted process gets its share soon."""
+        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=self._tls)
+        try:
+            for _ in range(50):
+                if self._stop.is_set():
+                    return
+                connection.request("POST", "/mutate", chance.choice(self._bodies), {"Content-Type": "application/json"})
+                response = connection.getresponse()
+                self._note(response.status, response.read())
+        finally:
+            connection.close()
+
+    def _note(self, status: int, body: bytes) -> None:
+        """An answer is one where it can be read and says yes or no; a refusal for lack of time is none."""
+        with self._lock:
+            if status == 200:
+                allowed = json.loads(body)["response"]["allowed"]
+                self.answered += isinstance(allowed, bool)
+            elif status < 500:
+                self.wrong.append(f"a review was answered with {status}: {body[:200]!r}")
+
+
+def change_until(stop: threading.Event, chance: Random, change: Callable[[Random], None], seconds: float) -> None:
+    """Change again and again, whatever the API server says meanwhile."""
+    while not stop.wait(seconds):
+        with suppress(OSError, ApiError, ValueError, http.client.HTTPException):
+            change(chance)
