@@ -1,5 +1,6 @@
 """The command line itself: help, versions, completion, exit codes, quick start."""
 
+import os
 import re
 import signal
 import subprocess
@@ -68,12 +69,27 @@ def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
     assert "Traceback" not in done.stderr
 
 
+def test_the_extra_for_spans_is_named(tmp_path: Path) -> None:
+    """An endpoint is set and the extra is missing: the process says so instead of running without spans."""
+    hide = "import sys; sys.modules['opentelemetry'] = None; sys.argv[0] = 'fairlead'; main.main()"
+    config = tmp_path / "kubeconfig"
+    config.write_text(
+        "{apiVersion: v1, kind: Config, current-context: c, contexts: [{name: c, context: {cluster: c, user: u}}], "
+        "clusters: [{name: c, cluster: {server: 'http://127.0.0.1:9'}}], users: [{name: u, user: {}}]}"
+    )
+    words = [sys.executable, "-c", f"from fairlead.cli import main; {hide}", "scheduler", "--kubeconfig", str(config)]
+    environment = {**os.environ, "OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:9"}
+    done = subprocess.run(words, env=environment, capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, "Traceback" in done.stderr) == (2, False)
+    assert "needs the extra `otel`: pip install 'fairlead[otel]'" in done.stderr
+
+
 def test_the_extra_is_what_the_package_says() -> None:
     """Each dependency of the extra `live` is known by the name that is imported."""
     extra = tomllib.loads((Path(__file__).parents[2] / "pyproject.toml").read_text())["project"][
         "optional-dependencies"
     ]
-    assert {re.split("[<>=]", each)[0].replace("-", "_") for each in extra["live"]} == LIVE
+    assert {re.split("[<>=]", each)[0].replace("-", "_") for each in extra["live"]} == set(LIVE)
 
 
 def test_unknown_command_is_told_with_exit_code_2() -> None:

@@ -77,6 +77,8 @@ class Kubelet:
         name = f"fairlead-test-{port}-{deployment}-{len(self.started)}"
         command = ["run", "--detach", "--name", name, "--network", "host", *_restrictions(pod, container)]
         command += ["--ulimit", "nofile=1024:1024", "--ulimit", "nproc=1024:1024"]
+        for each in container.get("env", ()):
+            command += ["--env", f"{each['name']}={each['value']}"]
         for volume in pod["volumes"]:
             command += self._mount(namespace, volume, container["volumeMounts"], self.folder / name)
         if pod.get("automountServiceAccountToken", True):

@@ -62,6 +62,11 @@ SETS: dict[str, dict[str, Any]] = {
             "podAnnotations": {"example.org/note": "x"},
         },
         "labels": {"team": "platform"},
+        "telemetry": {
+            "endpoint": "http://collector.monitoring:4318",
+            "ratio": 0.1,
+            "variables": [{"name": "OTEL_EXPORTER_OTLP_TIMEOUT", "value": "5"}],
+        },
     },
 }
 """Sets of values beside those of the kustomize folders, which are renderings of the chart too."""
@@ -183,6 +188,9 @@ def test_shadow_may_write_nothing(api: Api) -> None:
         ({"image": {"digest": "latest"}}, "/image/digest"),
         ({"configuration": {"tier": {"spotWeight": 1000}}}, "/configuration/tier/spotWeight"),
         ({"configuration": {"webhook": {"namespace": "elsewhere"}}}, "namespace"),
+        ({"telemetry": {"endpoint": "collector:4318"}}, "/telemetry/endpoint"),
+        ({"telemetry": {"ratio": 2}}, "/telemetry/ratio"),
+        ({"telemetry": {"variables": [{"name": "PATH", "value": "/"}]}}, "/telemetry/variables"),
         ({"webhook": {"certificate": {"source": "given"}}}, "webhook.certificate.secretName: the Secret with tls.crt"),
     ],
 )

@@ -84,7 +84,7 @@ def fresh(folder: Path, wanted: str) -> Callable[..., subprocess.CompletedProces
 KINDS = {
     "wheel": ("*.whl", ""),
     "wheel-live": ("*.whl", "[live]"),
-    "sdist-all": ("fairlead-*.gz", "[live,exact,traces]"),
+    "sdist-all": ("fairlead-*.gz", "[live,exact,traces,otel]"),
 }
 
 

@@ -47,11 +47,12 @@ def binding(name: str, replicas: int = 6, *, annotations: dict[str, str] | None 
 class Stage:
     """One instance and the API server it works on."""
 
-    def __init__(self, api: FakeApi, **options: Any) -> None:
+    def __init__(self, api: FakeApi, tracer: Any = None, **options: Any) -> None:
         self.api = api
         loop = asyncio.get_running_loop()
         self.fleet = Fleet(
-            Instance(Client(api), monotonic=loop.time, wall=lambda: 1_700_000_000.0), FleetOptions(**options)
+            Instance(Client(api), monotonic=loop.time, wall=lambda: 1_700_000_000.0, tracer=tracer),
+            FleetOptions(**options),
         )
         self.task = asyncio.create_task(self.fleet.run())
 

@@ -13,6 +13,7 @@ def test_packages_of_the_image_are_those_that_run() -> None:
     """What Fairlead imports is in, with hashes; what tests and builds need is not."""
     names = {canonical(pin.name) for pin in runtime(LOCK.read_text())}
     assert {"numpy", "msgspec", "click", "aiohttp", "uvloop", "cryptography", "structlog", "multidict", "cffi"} <= names
+    assert {"opentelemetry-sdk", "protobuf"} <= names
     assert not names & {"pytest", "hypothesis", "mypy", "ruff", "setuptools", "highspy", "polars", "coverage"}
     assert all(pin.hashes for pin in runtime(LOCK.read_text()))
 

@@ -1,4 +1,4 @@
-"""Which packages run: those that Fairlead with its live half requires, and theirs, as the lock pins them."""
+"""Which packages run: those that Fairlead with its live half and spans requires, and theirs, as the lock pins them."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from importlib.metadata import requires
 from pathlib import Path
 
+EXTRAS = ("live", "otel")
+"""What the image runs with: spans are a value of the chart away, and cost nothing while they are off."""
 LOCK = Path(__file__).resolve().parents[2] / "requirements.lock"
 
 
@@ -32,7 +34,7 @@ def pins(text: str) -> Iterator[Pin]:
 
 def runtime(text: str) -> list[Pin]:
     """Those of the lock that a component needs to run."""
-    needed = _required("fairlead", "live")
+    needed = set().union(*(_required("fairlead", extra) for extra in EXTRAS))
     return [pin for pin in pins(text) if canonical(pin.name) in needed]
 
 

@@ -47,6 +47,7 @@ def values_schema() -> Schema:
             labels=LABELS,
             annotations=LABELS,
             monitoring=_monitoring(),
+            telemetry=_telemetry(),
             webhook=_webhook(),
             scheduler=_scheduler(),
             fleet=_closed(**_component(), **_writing(), kubeconfigSecret=TEXT, rights=BOOLEAN),
@@ -110,6 +111,16 @@ def _monitoring() -> Schema:
         ),
         rules=_closed(enabled=BOOLEAN, labels=LABELS),
         dashboards=_closed(enabled=BOOLEAN, labels=LABELS),
+    )
+
+
+def _telemetry() -> Schema:
+    name = {"type": "string", "pattern": "^OTEL_[A-Z_]+$"}
+    variable = {"type": "object", "required": ["name"], "properties": {"name": name}}
+    return _closed(
+        endpoint={"type": "string", "pattern": "^(https?://.+)?$"},
+        ratio={"type": "number", "minimum": 0, "maximum": 1},
+        variables={"type": "array", "items": variable},
     )
 
 

@@ -43,8 +43,9 @@ GROUPS = {
 }
 """The commands as help lists them; the others come last."""
 
-LIVE = frozenset({"aiohappyeyeballs", "aiohttp", "uvloop", "cryptography", "prometheus_client", "structlog"})
-"""What the extra `live` brings, by the names that are imported."""
+LIVE = ("aiohappyeyeballs", "aiohttp", "uvloop", "cryptography", "prometheus_client", "structlog")
+EXTRAS = {**dict.fromkeys(LIVE, "live"), "opentelemetry": "otel"}
+"""Which extra brings a package, by the name that is imported."""
 
 EXIT_OK, EXIT_UNPLACED, EXIT_BAD_INPUT, EXIT_UNREACHABLE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
@@ -123,9 +124,10 @@ def main() -> None:
         _detach()
         code = _fail(f"the output cannot be written: {(error.strerror or str(error)).lower()}", EXIT_BAD_INPUT)
     except ModuleNotFoundError as error:
-        if error.name not in LIVE:
+        extra = EXTRAS.get((error.name or "").partition(".")[0])
+        if extra is None:
             raise
-        code = _fail("this command needs the extra `live`: pip install 'fairlead[live]'", EXIT_BAD_INPUT)
+        code = _fail(f"this needs the extra `{extra}`: pip install 'fairlead[{extra}]'", EXIT_BAD_INPUT)
     except (MemoryError, RecursionError):
         code = _fail("the input is too large for this machine's memory", EXIT_BAD_INPUT)
     sys.exit(code if isinstance(code, int) else EXIT_OK)

@@ -98,6 +98,15 @@ spec:
           imagePullPolicy: {{ $root.Values.image.pullPolicy }}
           args:
             {{- toYaml (concat .arguments ($values.extraArguments | default list)) | nindent 12 }}
+          {{- if and $root.Values.telemetry.endpoint (has .name (list "webhook" "scheduler" "fleet")) }}
+          env:
+            - {name: OTEL_EXPORTER_OTLP_ENDPOINT, value: {{ $root.Values.telemetry.endpoint | quote }}}
+            - {name: OTEL_TRACES_SAMPLER, value: parentbased_traceidratio}
+            - {name: OTEL_TRACES_SAMPLER_ARG, value: {{ $root.Values.telemetry.ratio | quote }}}
+            {{- with $root.Values.telemetry.variables }}
+            {{- toYaml . | nindent 12 }}
+            {{- end }}
+          {{- end }}
           {{- with .ports }}
           ports:
             {{- toYaml . | nindent 12 }}

@@ -44,6 +44,7 @@ from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
 from fairlead.live.runtime.outbox import Outbox, together
 from fairlead.live.runtime.pages import Page
+from fairlead.live.runtime.spans import object_spans
 from fairlead.model.faults import way_to
 
 GATHER = 0.02
@@ -81,6 +82,7 @@ class Fleet(ElectedComponent):
         client = self._client = instance.client
         self._recorder = instance.recorder
         self._now = instance.monotonic
+        self._spans = object_spans(instance.tracer, "binding", "write")
         self._turns = BindingTurns(instance.monotonic, client.jitter)
         self._estimators = None if options.estimator is None else Estimators(options.estimator)
         self._groups = GroupMembers()
@@ -219,6 +221,7 @@ class Fleet(ElectedComponent):
 
     def _decide(self, bindings: Sequence[ResourceBinding], estimates: Mapping[Key, Mapping[str, int]]) -> None:
         began = self._now()
+        self._spans.round()
 
         def told(binding: ResourceBinding) -> Mapping[str, int]:
             return estimates.get((binding.metadata.namespace, binding.metadata.name), {})
@@ -242,6 +245,7 @@ class Fleet(ElectedComponent):
             log.error("a defect", binding="/".join(verdict.key), what=verdict.message, way=way_to(verdict.defect))
         field = self.writer.field(verdict.binding)
         if report.spec_patch(verdict, field=field) is None and report.status_is_right(verdict, field=field):
+            self._spans.settled(verdict.binding.metadata.uid)
             return
         if self.options.shadow:
             if known is None or (known.reason, known.counts) != (verdict.reason, verdict.counts):
@@ -250,10 +254,12 @@ class Fleet(ElectedComponent):
             return
         self.measures.decisions.labels(verdict.reason).inc()
         self._turns.writing(verdict.key)
+        self._spans.decided(verdict.binding.metadata.uid, lambda: report.attributes(verdict))
         self.writer.outbox.put(verdict)
 
     def _written(self, verdict: BindingVerdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
         key = verdict.key
+        self._spans.written(verdict.binding.metadata.uid, "" if newest is not None else str(error or "given up"))
         if newest is not None:
             self._own[key] = (newest, self._now() + HELD)
             self._say(verdict)
@@ -310,6 +316,7 @@ class Fleet(ElectedComponent):
         meta = change.object.metadata
         key = (meta.namespace, meta.name)
         if change.kind == "deleted":
+            self._spans.gone(meta.uid)
             self.verdicts.pop(key, None)
             self._own.pop(key, None)
             self._turns.add(self._groups.members(change.object))
@@ -324,6 +331,7 @@ class Fleet(ElectedComponent):
         if self.options.shadow and self._ours(change.object):
             self._seen.append(change.object)
         self._turns.changed(key, meta.generation)
+        self._spans.came(meta.uid)
         self._rounds.wake()
 
     def _on_cluster(self, change: Change[KarmadaCluster]) -> None:

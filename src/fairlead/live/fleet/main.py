@@ -2,8 +2,9 @@
 
 from fairlead.kube.config import load
 from fairlead.live.fleet.component import Fleet, FleetOptions
-from fairlead.live.runtime.elected import run_elected
+from fairlead.live.runtime.elected import Instance, run_elected
 from fairlead.live.runtime.process import Process
+from fairlead.live.runtime.telemetry import telemetry
 
 
 async def run(
@@ -12,4 +13,9 @@ async def run(
     """Serve until a signal says stop. `pages` is the address of `/decisions` and `/differences`."""
     connection = load(kubeconfig_path=kubeconfig, context=context)
     reporter = f"{options.name}-fleet" if events and not options.shadow else ""
-    await run_elected(process, connection, lambda instance: Fleet(instance, options), reporter=reporter, pages=pages)
+
+    def make(instance: Instance) -> Fleet:
+        return Fleet(instance, options)
+
+    async with telemetry("fleet") as tracer:
+        await run_elected(process, connection, make, reporter=reporter, pages=pages, tracer=tracer)

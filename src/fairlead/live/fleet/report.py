@@ -120,3 +120,15 @@ def as_found(binding: ResourceBinding) -> Raw:
         "metadata": {"uid": meta.uid, "resourceVersion": meta.resource_version, "generation": meta.generation},
         "status": {"conditions": conditions},
     }
+
+
+def attributes(verdict: BindingVerdict) -> dict[str, str | list[str]]:
+    """A verdict as a span has it."""
+    namespace, name = verdict.key
+    clusters = [f"{cluster}={count}" for cluster, count in (verdict.counts or {}).items()]
+    return {
+        "k8s.namespace.name": namespace,
+        "fairlead.binding": name,
+        "fairlead.reason": verdict.reason,
+        "fairlead.clusters": clusters,
+    }

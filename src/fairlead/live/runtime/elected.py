@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from prometheus_client import CollectorRegistry
 
@@ -20,12 +20,15 @@ from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import Rounds, Work
 from fairlead.live.runtime.watch_metrics import WatchCollector
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
 
 class Instance:
     """What one instance of a component works with: the API, Events, whether it leads, clocks in seconds, the pulse.
 
     `monotonic` never goes back. Without a `recorder` no Events are recorded. Events do not pass the fence of the lease:
-    they tell what this instance did and decide nothing.
+    they tell what this instance did and decide nothing. Without a `tracer` there are no spans.
     """
 
     def __init__(
@@ -37,6 +40,7 @@ class Instance:
         monotonic: Callable[[], float] = time.monotonic,
         wall: Callable[[], float] = time.time,
         pulse: Pulse | None = None,
+        tracer: "Tracer | None" = None,
     ) -> None:
         self.client = client
         self.recorder = recorder
@@ -44,6 +48,7 @@ class Instance:
         self.monotonic = monotonic
         self.wall = wall
         self.pulse = pulse or Pulse(monotonic)
+        self.tracer = tracer
 
 
 class ElectedComponent:
@@ -140,9 +145,10 @@ async def run_elected(
     *,
     reporter: str,
     pages: str,
+    tracer: "Tracer | None" = None,
 ) -> None:
     """Serve until a signal says stop. `reporter` is who Events are from (empty: there are none), `pages` the address
-    of the component's pages.
+    of the component's pages. Without a `tracer` there are no spans.
     """
     client = connect(connection)
     try:
@@ -151,7 +157,9 @@ async def run_elected(
         if recorder is not None:
             recorder.on_progress = partial(pulse.beat, "events", CALL_SECONDS)
         leadership = Leadership(client, process, pulse)
-        component = make(Instance(client.fenced(leadership.fence), recorder=recorder, leads=leadership, pulse=pulse))
+        component = make(
+            Instance(client.fenced(leadership.fence), recorder=recorder, leads=leadership, pulse=pulse, tracer=tracer)
+        )
         leadership.on_won, leadership.on_lost = component.nudge, component.lost
         # In the order of their end: what writes stops before the lease that lets it write is released.
         work = [*component.work, leadership.run, *([recorder.run] if recorder is not None else ())]

@@ -9,7 +9,7 @@ import asyncio
 import gc
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
@@ -38,8 +38,12 @@ from fairlead.live.scheduler.notifier import PodNotifier
 from fairlead.live.scheduler.options import Options as Options
 from fairlead.live.scheduler.parking import Parking
 from fairlead.live.scheduler.pending import Pending
+from fairlead.live.scheduler.spans import Spans
 from fairlead.live.scheduler.stores import Stores
 from fairlead.live.scheduler.watches import Watches
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
 
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
@@ -123,6 +127,7 @@ class Scheduler(ElectedComponent):
             ),
             notifier=self._notifier,
             aside=self.aside,
+            spans=self._spans(instance.tracer),
         )
         self.events = Events(
             stores,
@@ -222,6 +227,13 @@ class Scheduler(ElectedComponent):
     def _explained(self, query: Mapping[str, str]) -> Callable[[], bytes]:
         namespace, _, name = query.get("pod", "").partition("/")
         return partial(msgspec.json.encode, self.explain(namespace, name))
+
+    def _spans(self, tracer: "Tracer | None") -> Spans:
+        if tracer is None:
+            return Spans()
+        from fairlead.live.scheduler.otel_spans import RecordedSpans
+
+        return RecordedSpans(tracer, self.books.job_of)
 
     def _happened(self, what: Wake, about: About = None) -> None:
         self.events.happened(what, about)

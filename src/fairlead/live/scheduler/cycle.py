@@ -67,6 +67,7 @@ class Cycle:
     async def run(self) -> list[PodSetOutcome]:
         """The phases of the module's docstring; what became of every group that was looked at."""
         began, self.rest = self._now(), 0.0
+        self._stores.spans.cycle()
         # 1. events: gangs that an earlier leader recorded are followed from here on
         self._stores.gangs.check()
         # 2. due
@@ -77,11 +78,13 @@ class Cycle:
         groups = [] if contested else grouped(due)
         # 4. place or share
         outcomes, short = await self._place(groups)
-        if contested or short:
+        shared = contested or short
+        if shared:
             outcomes += self._share(self._stores.pending.due(waiting, inf))
             self.rest = min(REST * (self._now() - began), LONGEST_REST)
         self._measures.cycles.inc()
         self._measures.seconds.labels("decide").observe(self._now() - began)
+        self._stores.spans.over(outcomes, shared=shared)
         return outcomes
 
     def _ours(self, now: float) -> list[PodRecord]:
@@ -120,6 +123,7 @@ class Cycle:
         outcomes: list[PodSetOutcome] = []
         with self._stores.assembly.collect() as starting:
             for batch in batches(groups):
+                self._stores.spans.deciding()
                 decided = self._decide(batch)
                 if not batch[0].alone and any(outcome.waiting and outcome.defect is None for outcome in decided):
                     return outcomes, True
@@ -135,6 +139,7 @@ class Cycle:
     def _share(self, awake: Sequence[PodRecord]) -> list[PodSetOutcome]:
         """One turn of the queue level, applied here and nowhere else: reservation, grants, intents; then `on_turn`."""
         stores, acts = self._stores, not self._options.shadow
+        stores.spans.deciding()
         turn, outcomes = take_turn(
             stores.promises, self.site(), {stores.jobs.job_of(pod) for pod in awake}, self._wall()
         )
@@ -175,6 +180,7 @@ class Cycle:
         first = reference(outcome.group.pods[0])
         with self._stores.aside.around(first, WRITING):
             self._stores.notifier.decided(outcome)
+            self._stores.spans.decided(outcome)
             self._stores.aside.tell(first, outcome.defect, DECIDING)
             gang = False
             for place in outcome.placed:
@@ -208,4 +214,5 @@ class Cycle:
         gang = starting.takes(pod, node, outcome.volumes)
         self._stores.cache.assume(pod.key, node)
         self._stores.jobs.see(pod, node)
+        self._stores.spans.placed(pod, node)
         return gang

@@ -47,11 +47,13 @@ class Events:
         event, pod = self._stores.on_pod(change), change.object
         if event.deleted:
             self._stores.aside.tell(reference(pod), None, DECIDING)
+            self._stores.spans.pods.gone(pod.metadata.uid)
             return
         if pod.broken and pod.holds_room:
             check_held(pod)
         ours = pod.waits and not event.assumed and pod.scheduler == self._name
         if ours and self._stores.pending.changed(pod):
+            self._stores.spans.pods.came(pod.metadata.uid)
             self._wake()
 
     def on_node(self, change: Change[Node]) -> None:
@@ -80,12 +82,14 @@ class Events:
     def bound(self, pod: PodRecord, node: str) -> None:
         """The server took the bind."""
         self._measures.bound.inc()
+        self._stores.spans.pods.written(pod.metadata.uid)
         self._stores.notifier.bound(pod, node)
 
     def refused(self, pod: PodRecord, why: str) -> None:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
         stores = self._stores
         self._measures.failed.inc()
+        stores.spans.pods.written(pod.metadata.uid, why)
         log.warning("not bound", pod="/".join(pod.key), why=why)
         if stores.delivery.binder.sends(pod) or not stores.forget(pod):
             return  # its bind is under way, or it is gone and its room with it
@@ -101,6 +105,7 @@ class Events:
         """Members of a gang that does not start: they wait again."""
         for pod, _ in places:
             self._stores.forget(pod)
+            self._stores.spans.pods.written(pod.metadata.uid, "its gang does not start")
         for outcome in unstarted(job, [pod for pod, _ in places if self._stores.still_waits(pod)]):
             self._stores.parking.park(outcome)
         self.happened(Wake.POD_LEFT)

@@ -10,6 +10,7 @@ import structlog
 from fairlead.kube.config import load
 from fairlead.live.runtime.elected import Instance, run_elected
 from fairlead.live.runtime.process import Process
+from fairlead.live.runtime.telemetry import telemetry
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import DEFAULTS, Configuration
@@ -39,7 +40,8 @@ async def run(
 
     connection = load(kubeconfig_path=kubeconfig, context=context)
     reporter = f"{options.name}-scheduler" if events and not options.shadow else ""
-    await run_elected(process, connection, make, reporter=reporter, pages=pages)
+    async with telemetry("scheduler") as tracer:
+        await run_elected(process, connection, make, reporter=reporter, pages=pages, tracer=tracer)
 
 
 def _write(file: Path, render: Callable[[], bytes]) -> None:

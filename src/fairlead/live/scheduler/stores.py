@@ -14,6 +14,7 @@ from fairlead.live.scheduler.delivery import Delivery
 from fairlead.live.scheduler.notifier import PodNotifier
 from fairlead.live.scheduler.parking import Parking
 from fairlead.live.scheduler.pending import Pending
+from fairlead.live.scheduler.spans import Spans
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -38,6 +39,7 @@ class Stores:
     """Gangs that are recorded and not yet bound to the last pod."""
     notifier: PodNotifier
     aside: Aside
+    spans: Spans
 
     def on_pod(self, change: Change[PodRecord]) -> PodEvent:
         """A pod came, changed or went: first the cache, then everything else that knows pods."""

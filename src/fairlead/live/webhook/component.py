@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import structlog
 
@@ -51,6 +51,9 @@ from fairlead.live.webhook.tls import Certificate, Files, SelfMade
 from fairlead.model.errors import FairleadError
 from fairlead.settings import Configuration
 
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
+
 COUNT_RETRY = Retry(attempts=3, backoff=Backoff(first=0.05, cap=0.5), patience=1.0)
 COUNT_TIMEOUT = 4.0
 """A consistent list may wait three seconds inside the API server."""
@@ -60,9 +63,9 @@ log = structlog.get_logger("webhook")
 
 
 class Webhook:
-    """One replica. `run` serves until a signal says stop, then drains."""
+    """One replica. `run` serves until a signal says stop, then drains. Without a `tracer` there are no spans."""
 
-    def __init__(self, client: Client, configuration: Configuration) -> None:
+    def __init__(self, client: Client, configuration: Configuration, tracer: "Tracer | None" = None) -> None:
         settings, tiers = configuration.webhook, LiveTiers(configuration.tier.choice())
         self.settings = settings
         self.measures = WebhookMetrics()
@@ -143,7 +146,11 @@ class Webhook:
         self._repairs = configuration.evictions.allowed
         endpoints = {"/mutate": mutator.answer, "/validate": _validated}
         self._server = AdmissionServer(
-            endpoints, self.measures, budget=settings.budget_seconds, clients=settings.client_names
+            endpoints,
+            self.measures,
+            budget=settings.budget_seconds,
+            clients=settings.client_names,
+            tracer=tracer,
         )
         self._certificate = Certificate(self._source(), settings.client_authority)
         self._gated = gated

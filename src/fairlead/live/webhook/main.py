@@ -8,6 +8,7 @@ import uvloop
 
 from fairlead.kube.config import load
 from fairlead.kube.wire.http import connect
+from fairlead.live.runtime.telemetry import telemetry
 from fairlead.live.webhook.component import Webhook
 from fairlead.settings import Configuration
 
@@ -25,7 +26,8 @@ def start(configuration: Configuration, kubeconfig: str, context: str) -> None:
 async def _serve(configuration: Configuration, kubeconfig: str, context: str) -> None:
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
-        await Webhook(client, configuration).run(_say)
+        async with telemetry("webhook") as tracer:
+            await Webhook(client, configuration, tracer).run(_say)
     finally:
         await client.close()
 

@@ -6,24 +6,27 @@ with `Connection: close` to be left.
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Mapping
+from collections.abc import AsyncIterator, Collection, Mapping
 from contextlib import asynccontextmanager
 from ssl import SSLContext
-from typing import Any
+from typing import TYPE_CHECKING
 
 import msgspec
 import structlog
 from aiohttp import web
 
-from fairlead.kube.admission.review import Review, ReviewRequest, decode
+from fairlead.kube.admission.review import Review, decode
 from fairlead.live.webhook.metrics import WebhookMetrics
+from fairlead.live.webhook.spans import Answer, continued, spanned
 from fairlead.model.errors import FairleadError, InputError
 from fairlead.model.faults import fault, way_to
+
+if TYPE_CHECKING:
+    from opentelemetry.trace import Tracer
 
 MOST_BYTES = 8 * 2**20
 """Reviews carry an object twice at most, and the API server stores none above 1.5 MiB."""
 
-Answer = Callable[[ReviewRequest], Awaitable[dict[str, Any]]]
 
 log = structlog.get_logger("webhook")
 
@@ -31,7 +34,8 @@ log = structlog.get_logger("webhook")
 class AdmissionServer:
     """Serves the endpoints. `budget` bounds the seconds of one request, its body included.
 
-    With `clients` only those are answered whose certificate has one of these names.
+    With `clients` only those are answered whose certificate has one of these names. Without a `tracer` there are no
+    spans.
     """
 
     def __init__(
@@ -41,8 +45,12 @@ class AdmissionServer:
         *,
         budget: float,
         clients: Collection[str] = (),
+        tracer: "Tracer | None" = None,
     ) -> None:
-        self._endpoints = endpoints
+        self._endpoints = (
+            endpoints if tracer is None else {path: spanned(tracer, path, answer) for path, answer in endpoints.items()}
+        )
+        self._middlewares = () if tracer is None else (continued,)
         self._measures = measures
         self._budget = budget
         self._clients = frozenset(clients)
@@ -50,7 +58,7 @@ class AdmissionServer:
 
     def app(self) -> web.Application:
         """The application, for a server of one's own."""
-        app = web.Application(client_max_size=MOST_BYTES)
+        app = web.Application(client_max_size=MOST_BYTES, middlewares=self._middlewares)
         for path in self._endpoints:
             app.router.add_post(path, self._serve)
         return app
