@@ -303,8 +303,8 @@ def mistakes(raw: bytes, source: str) -> list[InputError]:
         if not found:
             return [InputError(place, f"is not a mapping; expected a {KIND} of {API_VERSION}")]
     lines = lines_of(raw)
-    told = [InputError(f"{source}:{lines.at(each.path, each.message)}: {each.path}", each.message) for each in found]
-    return sorted(told, key=lambda each: int(each.path[len(source) + 1 :].partition(":")[0]))
+    placed = [InputError(f"{source}:{lines.at(each.path, each.message)}: {each.path}", each.message) for each in found]
+    return sorted(placed, key=lambda each: int(each.path[len(source) + 1 :].partition(":")[0]))
 
 
 def _without(value: dict[str, Any], error: InputError) -> Any:

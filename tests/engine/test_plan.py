@@ -207,15 +207,15 @@ def test_plan_of_an_empty_snapshot_is_empty() -> None:
 
 def test_ground_undo_restores_the_nodes() -> None:
     """After an undo the next group sees what was there before."""
-    ground = WorkingNodes(node_state(nodes(s1=4)), Population())
+    working = WorkingNodes(node_state(nodes(s1=4)), Population())
     zeros, ones = np.zeros(1, np.int64), np.ones(1, np.int64)
     shape = Shape(request=(("cpu", CPU),))
-    mark = ground.mark()
-    assert ground.place(shape, 3, (zeros, ones)).counts.tolist() == [3]
-    assert len(ground.population.rows) == 3
-    ground.undo(mark)
-    assert ground.place(shape, 9, None).counts.tolist() == [4]
-    assert len(ground.population.residents) == 1
+    mark = working.mark()
+    assert working.place(shape, 3, (zeros, ones)).counts.tolist() == [3]
+    assert len(working.population.rows) == 3
+    working.undo(mark)
+    assert working.place(shape, 9, None).counts.tolist() == [4]
+    assert len(working.population.residents) == 1
 
 
 workloads = st.lists(

@@ -173,7 +173,7 @@ def test_too_many_waiting_are_dropped_and_counted() -> None:
         for number in range(1000):
             say(recorder, about=ObjectReference(name=f"n{number}", uid=str(number)))
         assert recorder.dropped == 900
-        assert len(recorder._told) == 100
+        assert len(recorder._recorded) == 100
 
     virtual.run(main())
 
@@ -187,7 +187,7 @@ def test_memory_of_what_was_written_is_bounded() -> None:
             for number in range(200):
                 say(recorder, about=ObjectReference(name=f"n{number}", uid=str(number)))
                 await asyncio.sleep(0.1)
-            assert len(recorder._told) <= 21
+            assert len(recorder._recorded) <= 21
         assert len(stored(api)) == 200
 
     virtual.run(main())

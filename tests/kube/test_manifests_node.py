@@ -6,7 +6,7 @@ import pytest
 
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue, catalogue
 from fairlead.kube.manifests.load import Manifest
-from fairlead.kube.manifests.node import ground
+from fairlead.kube.manifests.node import place_manifests
 from fairlead.model.errors import InputError
 
 
@@ -58,7 +58,7 @@ def deployment(name: str, replicas: int, *, namespace: str = "shop", cpu: str = 
 
 def used(made: Catalogue, **options: Any) -> dict[str, int]:
     """Thousandths of a core that are used, by node."""
-    state = ground(made, **options).state
+    state = place_manifests(made, **options).state
     column = state.column("cpu")
     assert column is not None
     return dict(zip(state.names, state.used[:, column].tolist(), strict=True))
@@ -75,7 +75,7 @@ def test_pods_that_run_are_used_and_finished_ones_are_not() -> None:
 
 def test_a_request_given_apart_is_the_shape_and_needs_a_pod() -> None:
     """Amounts in order; a replica is one pod."""
-    made = ground(found(node("n1")), **ONE)
+    made = place_manifests(found(node("n1")), **ONE)
     assert made.shape.request == (("cpu", 500), ("pods", 1))
     assert (made.running, made.need) == ({}, 0)
 
@@ -94,13 +94,13 @@ def test_a_request_given_apart_is_the_shape_and_needs_a_pod() -> None:
 )
 def test_a_node_that_is_cordoned_or_not_ready_takes_nothing(given: dict[str, Any], closed: bool) -> None:
     """A manifest written by hand says nothing of its state, and is taken to be ready."""
-    assert ground(found(given), **ONE).state.unschedulable.tolist() == [closed]
+    assert place_manifests(found(given), **ONE).state.unschedulable.tolist() == [closed]
 
 
 def test_what_runs_of_the_workload_is_known_and_the_rest_is_needed() -> None:
     """Five are asked for, two run on one node and one on another."""
     pods = [pod("a", "n1", of="web"), pod("b", "n1", of="web"), pod("c", "n2", of="web"), pod("d", "n2", of="")]
-    made = ground(found(node("n1"), node("n2"), *deployment("web", 5), *pods))
+    made = place_manifests(found(node("n1"), node("n2"), *deployment("web", 5), *pods))
     assert (dict(made.running), made.need) == ({"n1": 2, "n2": 1}, 2)
     assert dict(made.shape.request)["cpu"] == 500
 
@@ -108,20 +108,20 @@ def test_what_runs_of_the_workload_is_known_and_the_rest_is_needed() -> None:
 def test_more_running_than_asked_for_needs_nothing() -> None:
     """Scaling down is not this command's work."""
     pods = [pod(name, "n1", of="web") for name in "abc"]
-    assert ground(found(node("n1"), *deployment("web", 2), *pods)).need == 0
+    assert place_manifests(found(node("n1"), *deployment("web", 2), *pods)).need == 0
 
 
 def test_a_workload_is_meant_by_name_or_with_its_namespace() -> None:
     """Two of one name in two namespaces need the longer one."""
     both = found(node("n1"), *deployment("web", 5), *deployment("db", 2), *deployment("db", 3, namespace="lab"))
-    assert ground(both, workload="web").need == 5
-    assert ground(both, workload="lab/db").need == 3
+    assert place_manifests(both, workload="web").need == 5
+    assert place_manifests(both, workload="lab/db").need == 3
     with pytest.raises(InputError, match="2 workloads among the manifests"):
-        ground(both, workload="db")
+        place_manifests(both, workload="db")
     with pytest.raises(InputError, match=r"3 workloads among the manifests .*choose one with --workload"):
-        ground(both)
+        place_manifests(both)
     with pytest.raises(InputError, match="no workload 'cart'"):
-        ground(both, workload="cart")
+        place_manifests(both, workload="cart")
 
 
 def test_only_pods_of_the_cluster_of_the_nodes_count() -> None:
@@ -133,6 +133,6 @@ def test_only_pods_of_the_cluster_of_the_nodes_count() -> None:
 def test_nodes_of_no_cluster_or_of_several_are_refused() -> None:
     """One question is about one cluster."""
     with pytest.raises(InputError, match="there is no Node"):
-        ground(found(pod("a", "n1")), **ONE)
+        place_manifests(found(pod("a", "n1")), **ONE)
     with pytest.raises(InputError, match=r"several clusters \(east, west\); use fairlead plan"):
-        ground(found(node("n1", "west"), node("n2", "east")), **ONE)
+        place_manifests(found(node("n1", "west"), node("n2", "east")), **ONE)

@@ -17,7 +17,7 @@ from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobSource
 from fairlead.live.cluster.pod_sets import pod_set_key
 from fairlead.live.cluster.records import PodRecord, Records
-from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, LiveJob, LiveRole, Place, Promise
+from fairlead.live.cluster.turn_types import EvictionOrder, LiveJob, LiveRole, Place, Promise, QueueTurn
 from fairlead.problems import share
 from fairlead.text.documents import strict
 
@@ -55,7 +55,7 @@ class Held:
         """Jobs whose pods wait no longer."""
 
     @property
-    def promises(self) -> Mapping[str, Promise]:
+    def by_job(self) -> Mapping[str, Promise]:
         return self.made
 
     def promise(self, promise: Promise) -> None:
@@ -98,7 +98,7 @@ class Place4:
     def there(self) -> list[str]:
         return [name for _, name in self.pods if self.api.find(PODS, name, namespace="ml") is not None]
 
-    def turn(self, victims: Mapping[str, str], *, better: bool = True, at: float = 0.0) -> FairTurn:
+    def turn(self, victims: Mapping[str, str], *, better: bool = True, at: float = 0.0) -> QueueTurn:
         """A turn in which each victim (name → beneficiary) makes room for one pod of the beneficiary."""
         promises: dict[str, dict[Key, str]] = {}
         for number, job in enumerate(victims.values()):
@@ -107,7 +107,7 @@ class Place4:
             EvictionOrder(pod=self.pods["ml", name], node="n1", beneficiary=job, action="preempt")
             for name, job in victims.items()
         )
-        return FairTurn(
+        return QueueTurn(
             sharing=sharing(dict.fromkeys(promises, (0, 1 if better else 0))),
             jobs=(),
             grants=(),

@@ -23,7 +23,7 @@ from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
-from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.node_fits import TurnSite
@@ -42,15 +42,15 @@ class World:
         self.served = {QUEUES, POD_GROUPS, NATIVE_POD_GROUPS}
         self.changes = 0
         self.clock = NOW
-        self.books = JobCache(
+        self.job_cache = JobCache(
             self.cache.rules,
             on_change=self._changed,
             served=lambda resource: resource in self.served,
             clock=lambda: self.clock,
         )
         rules = self.cache.rules
-        self.fair = Promises(self.books, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
-        self.sinks = dict(self.books.watched()) | dict(rules.watched())
+        self.promises = Promises(self.job_cache, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
+        self.sinks = dict(self.job_cache.watched()) | dict(rules.watched())
         self.records = Records()
         for number, cpu in enumerate(cpus, start=1):
             self.node(f"n{number}", cpu)
@@ -114,7 +114,7 @@ class World:
             body["schedulingGroup"] = {"podGroupName": native}
         record = self.records.record(msgspec.convert({"metadata": meta, "spec": body, "status": {"phase": phase}}, Pod))
         self.cache.on_pod(Change("added", record))
-        self.books.see(record, self.cache.assumed.get(record.key, ""))
+        self.job_cache.see(record, self.cache.assumed.get(record.key, ""))
         return record
 
     def pods(self, count: int, prefix: str, **like: Any) -> list[PodRecord]:
@@ -124,7 +124,7 @@ class World:
     def gone(self, record: PodRecord) -> None:
         """A pod is no more."""
         self.cache.on_pod(Change("deleted", record))
-        self.books.gone(record.key)
+        self.job_cache.gone(record.key)
 
     def group(
         self,
@@ -169,7 +169,7 @@ class World:
         """A PriorityClass."""
         body = {"metadata": {"name": name}, "value": value, "preemptionPolicy": policy}
         self._put(PRIORITY_CLASSES, msgspec.convert(body, PriorityClass))
-        self.books.rules_changed()
+        self.job_cache.rules_changed()
 
     def budget(self, app: str, allowed: int) -> None:
         """A disruption budget over the pods of an app."""
@@ -179,7 +179,7 @@ class World:
             "status": {"disruptionsAllowed": allowed},
         }
         self._put(DISRUPTION_BUDGETS, msgspec.convert(body, PodDisruptionBudget))
-        self.books.rules_changed()
+        self.job_cache.rules_changed()
 
     def drop(self, resource: Resource[Any], name: str, namespace: str = "") -> None:
         """An object is deleted."""
@@ -189,17 +189,17 @@ class World:
     def _put(self, resource: Resource[Any], found: Any) -> None:
         deliver(self.sinks[resource], Change("modified", found))
 
-    def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[FairTurn, list[PodSetOutcome]]:
+    def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[QueueTurn, list[PodSetOutcome]]:
         """One turn; what is granted is assumed."""
         site = TurnSite(view=self.cache.view(), per_node=self.cache.per_node, demand=self.cache.storage.demand)
-        turn, outcomes = take_turn(self.fair, site, awake, now)
-        self.fair.took_turn(turn)
+        turn, outcomes = take_turn(self.promises, site, awake, now)
+        self.promises.took_turn(turn)
         for grant in turn.grants:
             for pod, node in grant.places:
                 self.cache.assume(pod.key, node)
-                self.books.see(pod, node)
+                self.job_cache.see(pod, node)
         return turn, outcomes
 
     def held(self) -> dict[str, int]:
         """Pods on nodes, by job."""
-        return {job.key: job.running for job in self.books.jobs() if job.running}
+        return {job.key: job.running for job in self.job_cache.jobs() if job.running}

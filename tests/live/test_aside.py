@@ -166,10 +166,10 @@ def test_group_that_cannot_be_decided_waits_beside_others(monkeypatch: pytest.Mo
     """Its pod is told of the defect; the pods before and after it are placed as if it were not there."""
     place = decide._place
 
-    def failing(ground: Any, view: Any, group: Any, *rest: Any) -> Any:
+    def failing(working: Any, view: Any, group: Any, *rest: Any) -> Any:
         if group.pods[0].metadata.name == "bad":
             raise ZeroDivisionError("no good")
-        return place(ground, view, group, *rest)
+        return place(working, view, group, *rest)
 
     monkeypatch.setattr(decide, "_place", failing)
     town = played(pod("bad"), pod("good", {"cpu": "1"}))
@@ -321,7 +321,7 @@ def test_self_check_goes_on_beside_an_object_that_cannot_be_read() -> None:
         town.put(queue("fine"))
         await asyncio.sleep(10)
         assert town.holds(Told("event", "odd", "cannot be read"))
-        assert await differences(Client(town.api), town.scheduler.cache, town.scheduler.books) == []
+        assert await differences(Client(town.api), town.scheduler.cache, town.scheduler.job_cache) == []
         await town.stop()
 
     run(main())
@@ -332,7 +332,7 @@ def test_job_that_cannot_be_put_together_is_set_aside(monkeypatch: pytest.Monkey
     make = JobEntry._make
 
     def failing(entry: JobEntry, *rest: Any) -> Any:
-        if entry.name == "bad" and "mended" not in entry.waiting[0].marks.task:
+        if entry.name == "bad" and "mended" not in entry.waiting[0].queue_fields.task:
             raise ZeroDivisionError("no good")
         return make(entry, *rest)
 

@@ -10,7 +10,7 @@ from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
 from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS
-from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Promise
+from fairlead.live.cluster.turn_types import EvictionOrder, Promise, QueueTurn
 from fairlead.live.queue import evictor
 from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
 from fairlead.live.queue.metrics import QueueMetrics
@@ -65,11 +65,11 @@ def test_victims_go_and_the_beneficiary_is_nominated() -> None:
 
     async def story(scene: Scene) -> None:
         scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
-        assert list(scene.holds.promises) == ["high"]
+        assert list(scene.holds.by_job) == ["high"]
         await asyncio.sleep(1)
         assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
         assert scene.stored("high-0")["status"]["nominatedNodeName"] == "n1"
-        assert list(scene.holds.promises) == ["high"]
+        assert list(scene.holds.by_job) == ["high"]
         assert [line.split()[1] for line in scene.spent()] == ["2"]
         assert scene.measures.evicted.labels("preempt")._value.get() == 2
         assert scene.measures.skipped._value.get() == 0
@@ -112,7 +112,7 @@ def test_a_pod_under_a_disruption_budget_is_left_out_of_the_next_choice() -> Non
         await asyncio.sleep(1)
         assert len(scene.there) == 6
         assert scene.holds.spared == {"uid-low-0"}
-        assert scene.holds.promises == {}
+        assert scene.holds.by_job == {}
         assert scene.refusals(Refusal.PROTECTED) == 1
         assert scene.spent() == []
         assert scene.nudges == 1
@@ -184,10 +184,10 @@ def test_a_spent_budget_drops_the_rest_of_the_turn() -> None:
 
     async def story(scene: Scene) -> None:
         scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
-        assert list(scene.holds.promises) == ["high", "higher"]
+        assert list(scene.holds.by_job) == ["high", "higher"]
         await asyncio.sleep(1)
         assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
-        assert list(scene.holds.promises) == ["high"]
+        assert list(scene.holds.by_job) == ["high"]
         assert scene.refusals(Refusal.BUDGET) == 1
 
     play(story, per_minute=1)
@@ -215,7 +215,7 @@ def test_nobody_goes_for_a_job_that_has_found_room_meanwhile() -> None:
         await asyncio.sleep(1)
         assert len(scene.there) == 6
         assert scene.spent() == []
-        assert scene.holds.promises == {}
+        assert scene.holds.by_job == {}
         assert scene.holds.barred == set()
 
     play(story)
@@ -244,13 +244,13 @@ def test_who_gets_what_others_leave_is_promised_it_and_evicts_nobody() -> None:
         scene.evictor.took_turn(turn)
         await asyncio.sleep(1)
         assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
-        assert list(scene.holds.promises) == ["high", "other"]
+        assert list(scene.holds.by_job) == ["high", "other"]
         assert scene.stored("high-1")["status"]["nominatedNodeName"] == "n1"
         scene.api.fail(429, method="POST", path="low-0/eviction")
         scene.put("low-0", node="n1")
         scene.evictor.took_turn(turn)
         await asyncio.sleep(1)
-        assert scene.holds.promises == {}
+        assert scene.holds.by_job == {}
 
     play(story)
 
@@ -279,7 +279,7 @@ def test_in_shadow_nothing_is_promised_and_nobody_goes() -> None:
             scene.evictor.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
-        assert scene.holds.promises == {}
+        assert scene.holds.by_job == {}
         assert not any(method in ("POST", "PATCH", "PUT") for method, _ in scene.api.calls)
 
     play(story, shadow=True)
@@ -308,7 +308,7 @@ def test_members_of_a_gang_that_is_released_go_one_by_one() -> None:
             EvictionOrder(pod=scene.pods["ml", f"low-{number}"], node="n1", beneficiary="", action="release")
             for number in range(2)
         )
-        turn = FairTurn(sharing=sharing({}), jobs=(), grants=(), evictions=members)
+        turn = QueueTurn(sharing=sharing({}), jobs=(), grants=(), evictions=members)
         scene.evictor.took_turn(turn)
         scene.evictor.took_turn(turn)
         await asyncio.sleep(1)
@@ -326,6 +326,6 @@ def test_a_server_that_cannot_be_asked_costs_the_job_a_rest() -> None:
         scene.evictor.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(60)
         assert len(scene.there) == 6
-        assert scene.holds.promises == {}
+        assert scene.holds.by_job == {}
 
     play(story)

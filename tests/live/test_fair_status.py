@@ -15,7 +15,7 @@ from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue import reasons
 from fairlead.live.cluster.identity import JobSource
-from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
+from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
 from fairlead.live.queue import status_loop
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gate import Asking
@@ -203,10 +203,10 @@ class Office(Place4):
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
         measures = self.measures = QueueMetrics(CollectorRegistry())
-        marks = self.marks = PodStatusWriter(client, None, self.pods.get, clock)
+        pod_status = self.pod_status = PodStatusWriter(client, None, self.pods.get, clock)
         evictions = Evictions(client, namespace="f", switch="s", allowed=True, per_minute=1, clock=clock)
-        evictor = Evictor(self.holds, evictions, marks, measures, clock=clock, nudge=self.nudge)
-        self.upkeep = StatusLoop(
+        evictor = Evictor(self.holds, evictions, pod_status, measures, clock=clock, nudge=self.nudge)
+        self.status_loop = StatusLoop(
             client,
             self.holds,
             Sight(
@@ -222,7 +222,7 @@ class Office(Place4):
                 nominated=lambda: [key for key, pod in self.pods.items() if pod.nominated],
             ),
             evictor,
-            marks,
+            pod_status,
             measures,
             wall=clock,
             monotonic=lambda: clock() + self._spent,
@@ -248,7 +248,7 @@ class Office(Place4):
         jobs = [replace(live_job(min_member=1), namespace=key[0], name=key[1], queue="q") for key in podless]
         return {"/".join((job.namespace, job.name)): (job, None) for job in jobs}
 
-    def _look(self) -> FairTurn:
+    def _look(self) -> QueueTurn:
         self.looks += 1
         self._spent += self.seconds_a_look
         jobs = [
@@ -256,7 +256,7 @@ class Office(Place4):
             for job in self.jobs.values()
         ]
         problem = {"total": {"cpu": 8}, "queues": [{"name": "q"}], "jobs": jobs}
-        return FairTurn(sharing=share.solve(strict(problem, share.PROBLEM)), jobs=tuple(self.jobs.values()), grants=())
+        return QueueTurn(sharing=share.solve(strict(problem, share.PROBLEM)), jobs=tuple(self.jobs.values()), grants=())
 
 
 def test_room_that_will_not_come_is_no_longer_kept() -> None:
@@ -268,17 +268,17 @@ def test_room_that_will_not_come_is_no_longer_kept() -> None:
         office.holds.promise(Promise(job="high", places=places, at=asyncio.get_running_loop().time()))
         office.leaving = 1
         for _ in range(20):
-            await office.upkeep.round()
+            await office.status_loop.round()
             await asyncio.sleep(2)
-        assert list(office.holds.promises) == ["high"]
+        assert list(office.holds.by_job) == ["high"]
         office.leaving = 0
-        await office.upkeep.round()
+        await office.status_loop.round()
         await asyncio.sleep(status_loop.LOST - 1)
-        await office.upkeep.round()
-        assert list(office.holds.promises) == ["high"]
+        await office.status_loop.round()
+        assert list(office.holds.by_job) == ["high"]
         await asyncio.sleep(2)
-        await office.upkeep.round()
-        assert office.holds.promises == {}
+        await office.status_loop.round()
+        assert office.holds.by_job == {}
         assert office.holds.barred == set()
 
     run(story())
@@ -290,11 +290,11 @@ def test_looks_that_take_long_are_rare() -> None:
     async def story() -> None:
         office = Office({})
         office.seconds_a_look = 1.0
-        await office.upkeep.round()
+        await office.status_loop.round()
         for pause, looks in ((0, 1), (49, 1), (2, 2)):
             await asyncio.sleep(pause)
             office.generation += 1
-            await office.upkeep.round()
+            await office.status_loop.round()
             assert office.looks == looks
 
     run(story())
@@ -308,7 +308,7 @@ def test_status_is_written_once_and_again_when_something_changes() -> None:
         office.api.put(POD_GROUPS, {"metadata": {"name": "train", "namespace": "ml"}, "spec": {"queue": "q"}})
         office.api.put(POD_GROUPS, {"metadata": {"name": "empty", "namespace": "ml"}, "spec": {"queue": "q"}})
         office.api.put(QUEUES, {"metadata": {"name": "q"}, "spec": {}})
-        await office.upkeep.round()
+        await office.status_loop.round()
         found = office.api.find(POD_GROUPS, "train", namespace="ml")
         assert found is not None
         assert found["status"]["phase"] == "Inqueue"
@@ -317,16 +317,16 @@ def test_status_is_written_once_and_again_when_something_changes() -> None:
         assert queue["status"]["inqueue"] == 2
         writes = len([call for call in office.api.calls if call[0] == "PATCH"])
         office.generation += 1
-        await office.upkeep.round()
+        await office.status_loop.round()
         assert len([call for call in office.api.calls if call[0] == "PATCH"]) == writes == 3
         office.jobs["train"] = live_job(running=4, min_member=4)
         office.generation += 1
-        await office.upkeep.round()
+        await office.status_loop.round()
         found = office.api.find(POD_GROUPS, "train", namespace="ml")
         assert found is not None
         assert (found["status"]["phase"], found["status"]["running"]) == ("Running", 4)
         looks = office.looks
-        await office.upkeep.round()
+        await office.status_loop.round()
         assert office.looks == looks
 
     run(story())
@@ -340,7 +340,7 @@ def test_status_of_native_groups_is_written_where_our_pods_are() -> None:
         office = Office({"train": job})
         for name in ("train", "theirs"):
             office.api.put(NATIVE_POD_GROUPS, {"metadata": {"name": name, "namespace": "ml"}, "spec": {}})
-        await office.upkeep.round()
+        await office.status_loop.round()
         path = f"{NATIVE_POD_GROUPS.root}/namespaces/ml/podgroups/train/status"
         assert [call for call in office.api.calls if call[0] == "PATCH"] == [("PATCH", path)]
         found = office.api.find(NATIVE_POD_GROUPS, "train", namespace="ml")
@@ -360,7 +360,7 @@ def test_status_is_written_at_a_bounded_rate(monkeypatch: pytest.MonkeyPatch) ->
             office.api.put(POD_GROUPS, {"metadata": {"name": f"g{number}", "namespace": "ml"}, "spec": {}})
         written = []
         for _ in range(4):
-            await office.upkeep.round()
+            await office.status_loop.round()
             written.append(len([call for call in office.api.calls if call[0] == "PATCH"]))
         assert written == [2, 4, 5, 5]
 
@@ -373,7 +373,7 @@ def test_in_shadow_no_status_is_written() -> None:
     async def story() -> None:
         office = Office({"train": live_job(waiting=4)}, writes=False)
         office.api.put(POD_GROUPS, {"metadata": {"name": "train", "namespace": "ml"}, "spec": {}})
-        await office.upkeep.round()
+        await office.status_loop.round()
         assert not any(method == "PATCH" for method, _ in office.api.calls)
         assert office.measures.asked.labels("q", "cpu")._value.get() == 9
 
@@ -388,13 +388,13 @@ def test_room_that_does_not_come_in_time_is_given_up() -> None:
         loop = asyncio.get_running_loop()
         promise = Promise(job="high", places={("ml", "high-0"): "n1"}, at=loop.time())
         office.holds.promise(promise)
-        await office.marks.nominate(promise.places)
+        await office.pod_status.nominate(promise.places)
         await asyncio.sleep(299)
-        await office.upkeep.round()
+        await office.status_loop.round()
         assert office.measures.held._value.get() == 1
         assert office.stored("high-0")["status"]["nominatedNodeName"] == "n1"
         await asyncio.sleep(2)
-        await office.upkeep.round()
+        await office.status_loop.round()
         assert office.holds.withdrawn == ["high"]
         assert office.holds.barred == {"high"}
         assert office.nudges == 1
@@ -411,8 +411,8 @@ def test_a_promise_ends_with_its_pods() -> None:
         at = asyncio.get_running_loop().time()
         office.holds.promise(Promise(job="bound", places={("ml", "low-0"): "n1", ("ml", "no"): "n1"}, at=at))
         office.holds.promise(Promise(job="begun", places={("ml", "low-1"): "n1"}, at=at, begun=True))
-        await office.upkeep.round()
-        assert list(office.holds.promises) == ["begun"]
+        await office.status_loop.round()
+        assert list(office.holds.by_job) == ["begun"]
         assert office.measures.held._value.get() == 0
 
     run(story())

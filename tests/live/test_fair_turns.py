@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.cluster.turn_types import QueueTurn
 from tests.live.queue_world import World
 
 PREEMPT = SharePolicy(preempt=True)
 
 
-def begin(world: World, turn: FairTurn, *, at_once: bool) -> None:
+def begin(world: World, turn: QueueTurn, *, at_once: bool) -> None:
     """Evict as the turn says: victims are gone and created anew at once, or are leaving for a while."""
     for number, wanted in enumerate(turn.evictions):
         pod = wanted.pod
         like: dict[str, Any] = {
-            "group": pod.marks.group,
+            "group": pod.queue_fields.group,
             "cpu": f"{dict(pod.request)['cpu']}m",
             "priority": pod.priority,
         }
@@ -27,14 +27,14 @@ def begin(world: World, turn: FairTurn, *, at_once: bool) -> None:
         else:
             world.pod(pod.metadata.name, on=wanted.node, leaving=True, **like)
     for promise in turn.promises:
-        world.fair.promise(promise)
+        world.promises.promise(promise)
 
 
 def settle(world: World) -> None:
     """Promises whose pods have their places are over."""
-    for job, promise in list(world.fair.promises.items()):
+    for job, promise in list(world.promises.by_job.items()):
         if not any(key in world.cache.waiting for key in promise.places):
-            world.fair.withdraw(job)
+            world.promises.withdraw(job)
 
 
 def test_queues_keep_their_rights_while_pods_are_leaving() -> None:

@@ -34,7 +34,7 @@ class Gate:
     def look(self) -> dict[str, str]:
         """One look: the phase of every group without pods, written down."""
         nodes = self.world.cache.view().nodes
-        found = at_the_gate(self.world.fair, nodes, self.groups, NOW, gated=self.gated)
+        found = at_the_gate(self.world.promises, nodes, self.groups, NOW, gated=self.gated)
         for job, finding in found.values():
             self._phase(job.name, job.namespace, phase(job, finding))
         return {job.name: self.groups[job.namespace, job.name].status.phase for job, _ in found.values()}
@@ -43,8 +43,10 @@ class Gate:
         """What the job controller does: one pod of 1 cpu for each that a group was let in with; then they start."""
         for (namespace, name), group in list(self.groups.items()):
             job = f"PodGroup/{namespace}/{name}"
-            if group.status.phase == "Inqueue" and job not in self.world.books.entries:
-                spec = self.world.books.groups[next(key for key in self.world.books.groups if "/".join(key) == job)]
+            if group.status.phase == "Inqueue" and job not in self.world.job_cache.entries:
+                spec = self.world.job_cache.groups[
+                    next(key for key in self.world.job_cache.groups if "/".join(key) == job)
+                ]
                 self.world.pods(spec.min_member, name, group=name, namespace=namespace)
         self.world.turn()
 
@@ -57,7 +59,7 @@ def test_group_in_a_closed_or_unknown_queue_is_never_let_in() -> None:
         gate.job("a", 1, "shut")
         gate.job("b", 1, "nowhere")
         assert gate.look() == {"a": "Pending", "b": "Pending"}
-        asking = at_the_gate(gate.world.fair, gate.world.cache.view().nodes, gate.groups, NOW, gated=gated)
+        asking = at_the_gate(gate.world.promises, gate.world.cache.view().nodes, gate.groups, NOW, gated=gated)
         patch = group_patch(gate.groups["ns", "a"], *asking["PodGroup/ns/a"], "now")
         assert patch is not None
         assert patch["status"]["conditions"][0]["message"] == "queue shut is not open (QueueClosed)"
@@ -119,4 +121,4 @@ def test_namespace_tables_come_out_exactly_by_what_is_let_in(table: Table) -> No
     for row in table.rows:
         mine = [name for namespace, name in held if namespace == row.namespace and name.startswith(f"{row.queue}-")]
         assert len(mine) == row.assigned
-    assert len(gate.world.books.entries) == len(held)
+    assert len(gate.world.job_cache.entries) == len(held)

@@ -10,7 +10,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import EVENTS, NODES, POD_GROUPS, PODS
-from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
@@ -72,7 +72,7 @@ def intent(api: FakeApi) -> str:
 
 def follow(
     api: FakeApi, until: Callable[[], bool], options: Options | None = None, leads: bool = True
-) -> tuple[Scheduler, list[FairTurn]]:
+) -> tuple[Scheduler, list[QueueTurn]]:
     """Run the scheduler until something holds; AssertionError after an hour of its clock."""
 
     async def holds() -> None:
@@ -82,14 +82,14 @@ def follow(
             await asyncio.sleep(0.1)
         raise AssertionError("it never held")
 
-    async def main() -> tuple[Scheduler, list[FairTurn]]:
+    async def main() -> tuple[Scheduler, list[QueueTurn]]:
         clock = asyncio.get_running_loop().time
         client = Client(api)
         recorder = Recorder(client, component="fairlead", instance="me")
         made = Scheduler(
             Instance(client, recorder=recorder, monotonic=clock, wall=clock, leads=lambda: leads), options or Options()
         )
-        turns: list[FairTurn] = []
+        turns: list[QueueTurn] = []
         made.cycle.on_turn = turns.append
         tasks = [asyncio.create_task(made.run()), asyncio.create_task(recorder.run())]
         try:

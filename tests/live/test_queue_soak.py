@@ -105,12 +105,12 @@ class Soak:
 
     async def differences(self, scheduler: Scheduler) -> list[str]:
         """What its self-check finds."""
-        return await differences(Client(self.api), scheduler.cache, scheduler.books)
+        return await differences(Client(self.api), scheduler.cache, scheduler.job_cache)
 
 
 @pytest.mark.parametrize("seed", range(3))
 def test_gangs_at_random_are_whole_at_every_quiet_point(seed: int) -> None:
-    """Arrivals, ends, kills in the middle of things: at every quiet point gangs are whole and the books true."""
+    """Arrivals, ends, kills in the middle of things: at every quiet point gangs are whole and the cache true."""
     soak = Soak(seed)
 
     async def main() -> int:
@@ -143,12 +143,12 @@ def test_gangs_at_random_are_whole_at_every_quiet_point(seed: int) -> None:
 def _dropped(resource: Resource[Any], name: str, namespace: str = "") -> Callable[[JobCache], None]:
     """A deletion that did not happen."""
     found = msgspec.convert({"metadata": {"name": name, "namespace": namespace}}, resource.shape)
-    return lambda books: dict(books.watched())[resource](Change("deleted", found))
+    return lambda cache: dict(cache.watched())[resource](Change("deleted", found))
 
 
-def _stale(books: JobCache) -> None:
+def _stale(job_cache: JobCache) -> None:
     """A job that was not put together again when it should have been."""
-    entry = books.entries["PodGroup/ns9/big"]
+    entry = job_cache.entries["PodGroup/ns9/big"]
     assert entry._live is not None
     entry._live = replace(entry._live, priority=7)
 
@@ -160,7 +160,7 @@ FALSE: dict[str, tuple[Callable[[JobCache], None], set[str]]] = {
         _dropped(POD_GROUPS, "big", "ns9"),
         {"group PodGroup/ns9/big", "job PodGroup/ns9/big"},
     ),
-    "a pod is missing": (lambda books: books.gone(("ns9", "big-1")), {"pod ns9/big-1"}),
+    "a pod is missing": (lambda cache: cache.gone(("ns9", "big-1")), {"pod ns9/big-1"}),
     "a job is as it was": (_stale, {"job PodGroup/ns9/big"}),
 }
 
@@ -178,7 +178,7 @@ def test_self_check_finds_what_is_wrong_in_the_books(tamper: Callable[[JobCache]
         scheduler, task = soak.begin()
         await asyncio.sleep(10)
         assert await soak.differences(scheduler) == []
-        tamper(scheduler.books)
+        tamper(scheduler.job_cache)
         found = await soak.differences(scheduler)
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
@@ -196,5 +196,5 @@ def test_self_check_tells_only_what_differs_at_every_look(stays: bool) -> None:
     api.put(NODES, {"metadata": {"name": "n1"}})
     later: list[Callable[[], None]] = [lambda: None, lambda: None if stays else api.remove(NODES, "n1")]
     api.before(lambda: later.pop(0)(), method="GET", path="/api/v1/nodes", times=2)
-    found = run(differences(Client(api), world.cache, world.books))
+    found = run(differences(Client(api), world.cache, world.job_cache))
     assert any("node n1" in line for line in found) is stays

@@ -154,7 +154,7 @@ def test_who_sleeps_gets_nothing_but_counts() -> None:
         "q1": 2000,
         "q2": 2000,
     }
-    assert {outcome.group.pods[0].marks.group for outcome in outcomes} == {"a"}
+    assert {outcome.group.pods[0].queue_fields.group for outcome in outcomes} == {"a"}
 
 
 def test_constraints_of_the_node_level_hold_inside_a_gang() -> None:
@@ -221,7 +221,7 @@ def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> N
     world.clock += 61
     world.pod("a-0", group="g", owner="rs", on="n1")
     world.pod("a-1", group="g", on="n1")
-    assert world.fair.overdue(world.clock)
+    assert world.promises.overdue(world.clock)
     turn, _ = world.turn()
     assert [(each.pod.metadata.name, each.action, each.beneficiary) for each in turn.evictions] == [
         ("a-0", "release", "")
@@ -229,7 +229,7 @@ def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> N
     assert [job.key for job in turn.released] == ["PodGroup/ns/g"]
     early = World(2, deadline=62.0)
     early.group("g", 3, intent=intended((owned, "n1")))
-    assert not early.fair.overdue(early.clock + 61)
+    assert not early.promises.overdue(early.clock + 61)
 
 
 def test_a_promise_keeps_its_places_until_all_fit() -> None:
@@ -238,8 +238,8 @@ def test_a_promise_keeps_its_places_until_all_fit() -> None:
     low = world.pods(2, "low", on="n1", owner="low")
     mine = world.pods(2, "high", group="g", priority=10)
     world.group("g", 2)
-    world.fair.promise(Promise(job="PodGroup/ns/g", places={pod.key: "n1" for pod in mine}, at=NOW))
-    assert not world.fair.calm(mine, parked=False)
+    world.promises.promise(Promise(job="PodGroup/ns/g", places={pod.key: "n1" for pod in mine}, at=NOW))
+    assert not world.promises.calm(mine, parked=False)
     world.gone(low[0])
     world.pod("late")
     turn, outcomes = world.turn()
@@ -250,8 +250,8 @@ def test_a_promise_keeps_its_places_until_all_fit() -> None:
     world.gone(low[1])
     world.turn()
     assert world.held() == {"PodGroup/ns/g": 2}
-    world.fair.withdraw("PodGroup/ns/g")
-    assert world.fair.promises == {}
+    world.promises.withdraw("PodGroup/ns/g")
+    assert world.promises.by_job == {}
 
 
 def test_preemption_names_pods_and_promises_their_places() -> None:
@@ -291,13 +291,13 @@ def test_room_that_an_eviction_leaves_over_is_not_bound_before_it_is_free() -> N
         "PodGroup/ns/second": {"n1"},
     }
     for promise in turn.promises:
-        world.fair.promise(promise)
-        assert world.fair.waits(promise)
+        world.promises.promise(promise)
+        assert world.promises.waits(promise)
     for pod in low:
         world.gone(pod)
     world.turn()
     assert world.held() == {"ReplicaSet/ns/other": 1, "PodGroup/ns/first": 2, "PodGroup/ns/second": 1}
-    assert not any(map(world.fair.waits, turn.promises))
+    assert not any(map(world.promises.waits, turn.promises))
 
 
 def test_what_is_above_a_gang_waits_until_the_gang_has_started() -> None:
@@ -306,7 +306,7 @@ def test_what_is_above_a_gang_waits_until_the_gang_has_started() -> None:
     low = world.pods(2, "low", on="n1", owner="low")
     mine = world.pods(3, "high", group="g", priority=10)
     world.group("g", 2)
-    world.fair.promise(Promise(job="PodGroup/ns/g", places={pod.key: "n1" for pod in mine[:2]}, at=NOW))
+    world.promises.promise(Promise(job="PodGroup/ns/g", places={pod.key: "n1" for pod in mine[:2]}, at=NOW))
     turn, _ = world.turn()
     assert turn.grants == ()
     for pod in low:
@@ -320,7 +320,7 @@ def test_a_gang_that_is_being_evicted_gets_nobody_new() -> None:
     world = World(6)
     world.group("g", 3)
     members = world.pods(3, "old", group="g", on="n1", owner="g")
-    world.fair.yielding = {pod.key for pod in members}
+    world.promises.yielding = {pod.key for pod in members}
     world.gone(members[0])
     world.pods(1, "new", group="g", owner="g")
     turn, _ = world.turn()
@@ -340,9 +340,9 @@ def test_nobody_is_evicted_against_a_rule(guard: str) -> None:
     if guard == "budget":
         world.budget("low", 0)
     elif guard == "barred":
-        world.fair.barred.add("PodGroup/ns/g")
+        world.promises.barred.add("PodGroup/ns/g")
     elif guard == "spared":
-        world.fair.spared.add(low.metadata.uid)
+        world.promises.spared.add(low.metadata.uid)
     else:
         world.gone(low)
         world.pod("kept", owner="low", on="n1", namespace="kube-system")
@@ -358,7 +358,7 @@ def test_a_look_grants_nothing() -> None:
     world = World(4)
     world.group("g", 2)
     world.pods(3, "a", group="g")
-    turn = world.fair.look(world.cache.view().nodes, NOW)
+    turn = world.promises.look(world.cache.view().nodes, NOW)
     assert (turn.grants, turn.sharing.jobs[0].admitted) == ((), 3)
     assert world.held() == {}
 
@@ -413,10 +413,10 @@ def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
     elif case == "bounded queue":
         world.queue("q", capability={"cpu": "1"})
     elif case == "reserved":
-        world.fair.reserved = "PodGroup/ns/other"
+        world.promises.reserved = "PodGroup/ns/other"
     elif case == "reservation and others wait":
-        world.fair.policy = SharePolicy(reserve_after=10)
-    assert world.fair.calm(due, parked=True) is want
+        world.promises.policy = SharePolicy(reserve_after=10)
+    assert world.promises.calm(due, parked=True) is want
 
 
 def test_a_what_if_leaves_reservation_and_policy_as_they_are() -> None:
@@ -425,13 +425,13 @@ def test_a_what_if_leaves_reservation_and_policy_as_they_are() -> None:
     world.pod("old", cpu="2", on="n1", owner="web")
     world.group("g", 3)
     world.pods(3, "a", group="g")
-    site, before = TurnSite(view=world.cache.view(), per_node=world.cache.per_node), world.fair.policy
-    tried, _ = take_turn(world.fair, site, None, NOW + 60, SharePolicy(reserve_after=0, preempt=True))
-    assert (tried.reserved, world.fair.reserved, world.fair.policy) == ("PodGroup/ns/g", "", before)
+    site, before = TurnSite(view=world.cache.view(), per_node=world.cache.per_node), world.promises.policy
+    tried, _ = take_turn(world.promises, site, None, NOW + 60, SharePolicy(reserve_after=0, preempt=True))
+    assert (tried.reserved, world.promises.reserved, world.promises.policy) == ("PodGroup/ns/g", "", before)
     world.turn(now=NOW + 60)
-    assert world.fair.reserved == "PodGroup/ns/g"
-    assert take_turn(world.fair, site, None, NOW + 60, SharePolicy())[0].reserved == ""
-    assert world.fair.reserved == "PodGroup/ns/g"
+    assert world.promises.reserved == "PodGroup/ns/g"
+    assert take_turn(world.promises, site, None, NOW + 60, SharePolicy())[0].reserved == ""
+    assert world.promises.reserved == "PodGroup/ns/g"
 
 
 HOST = {"topologyKey": "kubernetes.io/hostname", "labelSelector": {}}

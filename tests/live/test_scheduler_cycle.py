@@ -14,7 +14,7 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.live.cluster.cache import ClusterView
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
-from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler import cycle
 from fairlead.live.scheduler.component import Options, Scheduler
@@ -41,7 +41,7 @@ async def test_what_happens_during_a_cycle_counts(monkeypatch: pytest.MonkeyPatc
     first, gone, old, last = (pod(app, f"{app}-uid") for app in "abcd")
     for each in (first, gone, old, last):
         scheduler.events.on_pod(Change("added", each))
-    scheduler.books.served = lambda resource: False
+    scheduler.job_cache.served = lambda resource: False
     running = asyncio.create_task(scheduler.cycle.run())
     await asyncio.sleep(0)
     assert list(scheduler.cache.assumed) == [first.key]
@@ -77,7 +77,7 @@ async def test_a_turn_decides_pods_with_bound_cores_once(monkeypatch: pytest.Mon
     monkeypatch.setattr(cycle, "decide", counting)
     clock = asyncio.get_running_loop().time
     scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
-    scheduler.books.served = lambda resource: False
+    scheduler.job_cache.served = lambda resource: False
     for name in ("n1", "n2"):
         status = {"capacity": {"cpu": "2"}, "allocatable": {"cpu": "2", "pods": "9"}}
         found = msgspec.convert({"metadata": {"name": name}, "status": status}, Node)
@@ -85,7 +85,7 @@ async def test_a_turn_decides_pods_with_bound_cores_once(monkeypatch: pytest.Mon
     pods = [bound_to_cores(name) for name in ("a", "b")]
     for each in pods:
         scheduler.events.on_pod(Change("added", each))
-    turns: list[FairTurn] = []
+    turns: list[QueueTurn] = []
     scheduler.cycle.on_turn = turns.append
     await scheduler.cycle.run()
     granted = {pod.key: node for turn in turns for grant in turn.grants for pod, node in grant.places}
@@ -142,7 +142,7 @@ async def test_replicas_that_may_run_elsewhere_do_not_wait_for_their_siblings(bo
     """One core on demand for three replicas that must be there: one of them runs, and so do all that need not."""
     clock = asyncio.get_running_loop().time
     scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
-    scheduler.books.served = lambda resource: False
+    scheduler.job_cache.served = lambda resource: False
     for name, cpu in (("on-demand", "1"), ("spot", "9")):
         found = {"metadata": {"name": name, "labels": {"kind": name}}}
         offer = {**found, "status": {"allocatable": {"cpu": cpu, "pods": "9"}}}

@@ -1,4 +1,4 @@
-"""The cache and the books of the queue level at full size, in at most 1.5 GiB, in a process of its own."""
+"""The cache and the job cache at full size, in at most 1.5 GiB, in a process of its own."""
 
 import subprocess
 import sys
@@ -18,7 +18,7 @@ from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.records import Records
 
 cache, records = Cache(), Records()
-books = JobCache(cache.rules)
+job_cache = JobCache(cache.rules)
 for number in range({nodes}):
     node = {{"metadata": {{"name": f"node-{{number}}", "labels": {{"kubernetes.io/hostname": f"node-{{number}}",
             "topology.kubernetes.io/zone": "abc"[number % 3]}}}},
@@ -39,7 +39,7 @@ for number in range({pods}):
     record = records.record(decoder.decode(text))
     kept[record.key] = record
     cache.on_pod(Change("added", record))
-    books.see(record, "")
+    job_cache.see(record, "")
 cache.view()
 took = (time.process_time() - start) / {pods} * 1e6
 # Not what getrusage says: that begins with the size of the process which started this one.
@@ -72,7 +72,7 @@ def test_cache_at_full_size() -> None:
         page.write_text("# The live scheduler, proven\n\nWritten by `make proof`.\n\n")
     with page.open("a") as file:
         file.write(
-            f"- Cache and queue books of 5,000 nodes and 100,000 pods: peak {peak:.0f} MiB, "
+            f"- Cache and job cache of 5,000 nodes and 100,000 pods: peak {peak:.0f} MiB, "
             f"{each:.0f} µs of CPU a pod to read.\n"
         )
     assert peak < 1536

@@ -16,22 +16,22 @@ def evicting(budget: int = FIRST) -> tuple[World, SearchBudget]:
     for number in range(3):
         world.group(f"waits-{number}", 2, queue="b")
         world.pods(2, f"waits-{number}", group=f"waits-{number}")
-    return world, SearchBudget(world.fair, lambda: world.books.generation)
+    return world, SearchBudget(world.promises, lambda: world.job_cache.generation)
 
 
 def test_budget_follows_the_length_of_turns() -> None:
     """Longer than wanted: less; shorter and unfinished: more; within bounds."""
     world, search = evicting()
     search.took_turn(frozenset("a"), 2 * TURN)
-    assert world.fair.policy.budget == FIRST // 2
+    assert world.promises.policy.budget == FIRST // 2
     search.took_turn(frozenset("a"), TURN / 2)
-    assert world.fair.policy.budget == FIRST
+    assert world.promises.policy.budget == FIRST
     search.took_turn(frozenset(), TURN / 2)
-    assert world.fair.policy.budget == FIRST
+    assert world.promises.policy.budget == FIRST
     for seconds, end in ((100.0, LEAST), (0.0, MOST)):
         for _ in range(20):
             search.took_turn(frozenset("a"), seconds)
-        assert world.fair.policy.budget == end
+        assert world.promises.policy.budget == end
 
 
 def test_unfinished_search_asks_for_another_turn_until_all_were_tried() -> None:
@@ -42,7 +42,7 @@ def test_unfinished_search_asks_for_another_turn_until_all_were_tried() -> None:
         turns += 1
         assert turns < 10
     assert turns > 1
-    assert world.fair.tried == frozenset()
+    assert world.promises.tried == frozenset()
 
 
 def test_change_during_a_search_begins_it_once_more() -> None:
@@ -57,6 +57,6 @@ def test_change_during_a_search_begins_it_once_more() -> None:
 def test_without_preemption_nothing_goes_on() -> None:
     """No search, no cursor."""
     world, search = evicting()
-    world.fair.policy = SharePolicy()
+    world.promises.policy = SharePolicy()
     assert not search.took_turn(frozenset(), 10 * TURN)
-    assert world.fair.policy.budget is None
+    assert world.promises.policy.budget is None

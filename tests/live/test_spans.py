@@ -54,7 +54,7 @@ def scheduler_of(collected: Collected, cpu: str) -> tuple[Scheduler, FakeApi]:
     found = Scheduler(Instance(Client(api), monotonic=clock, wall=clock, tracer=collected.tracer), Options())
     offer = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": cpu, "pods": "9"}}}
     found.cache.on_node(Change("added", msgspec.convert(offer, Node)))
-    found.books.served = lambda resource: False
+    found.job_cache.served = lambda resource: False
     return found, api
 
 
@@ -83,7 +83,7 @@ async def test_way_of_a_pod_leads_from_its_event_to_its_bind(collected: Collecte
         "k8s.pod.uid": "uid-web",
         "k8s.node.name": "n1",
         "fairlead.controller": one.controller,
-        "fairlead.job": scheduler.books.job_of(one),
+        "fairlead.job": scheduler.job_cache.job_of(one),
     }
     counted = {"fairlead.groups": 1, "fairlead.placed": 1, "fairlead.waiting": 0, "fairlead.queue_turn": False}
     assert dict(cycle.attributes or {}) == counted

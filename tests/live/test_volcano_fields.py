@@ -73,9 +73,9 @@ def test_gang_with_a_hard_topology_does_not_start_on_the_easy_way() -> None:
     world = World(8)
     world.group("g", 2, networkTopology={"mode": "hard"})
     pods = world.pods(2, "a", group="g")
-    assert not world.fair.calm(pods, parked=False)
+    assert not world.promises.calm(pods, parked=False)
     world.group("g", 2, networkTopology={"mode": "soft"})
-    assert world.fair.calm(pods, parked=False)
+    assert world.promises.calm(pods, parked=False)
 
 
 def test_fields_that_are_not_obeyed_are_named_in_a_condition() -> None:
@@ -91,7 +91,7 @@ def test_fields_that_are_not_obeyed_are_named_in_a_condition() -> None:
     world = World(4)
     world.group("g", 1, queue="default")
     world.pods(1, "a", group="g")
-    (job,) = world.books.jobs()
+    (job,) = world.job_cache.jobs()
     patch = group_patch(asked, job, None, "now", queue)
     assert patch is not None
     (told,) = (each for each in patch["status"]["conditions"] if each["type"] == NOT_OBEYED)

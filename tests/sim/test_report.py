@@ -57,7 +57,7 @@ def test_events_are_told_in_order_of_time() -> None:
         scales=(Scale(at_ms=2000, title="x/a", replicas=3),),
         outages=(Outage(at_ms=1000, rows=(0, 1), back_ms=3000), Outage(at_ms=end, rows=(2,))),
     )
-    assert changed.marks() == [
+    assert changed.labels() == [
         (1000, "2 nodes go"),
         (2000, "x/a has 3 replicas"),
         (3000, "2 nodes are back"),

@@ -57,12 +57,12 @@ def command(sources: tuple[str, ...], keep_going: bool, output: str | None, expl
     from fairlead.engine.explain_disk import lines
     from fairlead.problems import balance
 
-    told = lines if explain else None
+    explanation = lines if explain else None
     asked = given(sources)
     if not asked.are_manifests:
         if any(options.values()) or options["max_moves"] == 0:
             raise InputError(asked.name, "is a problem, which says all that itself; the options are for manifests")
-        return run(balance, asked.texts, output, picture, told)
+        return run(balance, asked.texts, output, picture, explanation)
     from fairlead.cli import balance_manifests as manifests
 
     found = catalogue_of(asked)
@@ -77,7 +77,7 @@ def command(sources: tuple[str, ...], keep_going: bool, output: str | None, expl
         most=options["max_bytes"],
         evacuate=options["evacuate"],
     )
-    return max(report(manifests, [problem], output, picture, told), exit_code(found, keep_going))
+    return max(report(manifests, [problem], output, picture, explanation), exit_code(found, keep_going))
 
 
 def picture(screen: "Console", problem: Any, decision: "Balance | Rebalance") -> None:

@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.given import told
+from fairlead.cli.given import print_errors
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -79,7 +79,7 @@ def asked_for(
         by_maximum=by_maximum,
     )
     left_out = (*given.errors, *given.left_out)
-    told(left_out)
+    print_errors(left_out)
     given = replace(given, errors=(*found.errors, *left_out))
     share = _fraction("--alpha", alpha, 1) if alpha is not None else Fraction(1)
     given = replace(given, policy=replace(given.policy, alpha=share, everywhere=everywhere))

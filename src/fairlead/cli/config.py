@@ -3,7 +3,7 @@
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.given import told
+from fairlead.cli.given import print_errors
 from fairlead.cli.output import json_text, yaml_text
 
 
@@ -39,7 +39,7 @@ def check(sources: tuple[str, ...], output: str | None) -> None:
     for source in sources:
         raw = verb.read(source)
         wrong = mistakes(raw, source)
-        told(wrong[:-1])
+        print_errors(wrong[:-1])
         for last in wrong[-1:]:
             raise last
         configuration = read_configuration(raw, source)

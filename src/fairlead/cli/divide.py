@@ -38,12 +38,12 @@ def command(sources: tuple[str, ...], keep_going: bool, output: str | None, expl
     from fairlead.engine.explain_fleet import lines
     from fairlead.problems import divide
 
-    told = lines if explain else None
+    explanation = lines if explain else None
     asked = given(sources)
     if not asked.are_manifests:
-        return run(divide, asked.texts, output, picture, told)
+        return run(divide, asked.texts, output, picture, explanation)
     found = catalogue_of(asked)
-    code = report(manifests, manifests.asked_for(found, asked.name), output, picture, told)
+    code = report(manifests, manifests.asked_for(found, asked.name), output, picture, explanation)
     return max(code, exit_code(found, keep_going))
 
 

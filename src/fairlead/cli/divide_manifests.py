@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairlead.cli.given import told
+from fairlead.cli.given import print_errors
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -49,7 +49,7 @@ def asked_for(found: "Catalogue", source: str) -> list["DivisionAsk | InputError
     if not found.of(KarmadaCluster):
         raise InputError(source, "has no Cluster of cluster.karmada.io; expected at least one")
     asks = [*_bindings(found), *_workloads(found)]
-    told([*unreadable_clusters(found), *found.errors[found.unread :]])
+    print_errors([*unreadable_clusters(found), *found.errors[found.unread :]])
     if not asks:
         raise InputError(source, "has no ResourceBinding and no workload that a PropagationPolicy selects")
     return asks

@@ -47,11 +47,11 @@ def catalogue_of(asked: Given) -> "Catalogue":
     from fairlead.kube.manifests.view import read_catalogue
 
     found = read_catalogue(asked.sources, texts=asked.texts)
-    told(found.errors)
+    print_errors(found.errors)
     return found
 
 
-def told(errors: Sequence[InputError]) -> None:
+def print_errors(errors: Sequence[InputError]) -> None:
     """A line on standard error for each."""
     for error in errors:
         click.echo(f"fairlead: {error}", err=True)

@@ -30,8 +30,8 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 def pages_option(paths: str, port: int) -> Callable[..., Any]:
     """The option for the address of the pages that people read."""
-    told = f"Address of {paths}, which tell what is known of the cluster."
-    return click.option("--pages", default=f"127.0.0.1:{port}", show_default=True, metavar="HOST:PORT", help=told)
+    purpose = f"Address of {paths}, which tell what is known of the cluster."
+    return click.option("--pages", default=f"127.0.0.1:{port}", show_default=True, metavar="HOST:PORT", help=purpose)
 
 
 member_option = click.option(
@@ -50,13 +50,13 @@ def collected(kubeconfig: str, context: str, *, host: bool = True, members: tupl
     from fairlead.kube.wire.http import connect
 
     async def read(name: str, file: str, own_context: str) -> "list[Manifest]":
-        def told(kind: str, count: int) -> None:
+        def purpose(kind: str, count: int) -> None:
             if sys.stderr.isatty() and count:
                 click.echo(f"read {count} {kind}" + (f" of {name}" if name else ""), err=True)
 
         client = connect(load(kubeconfig_path=file, context=own_context))
         try:
-            return await collect(client, told, member=name)
+            return await collect(client, purpose, member=name)
         finally:
             await client.close()
 
@@ -71,9 +71,9 @@ def _members(given: tuple[str, ...], kubeconfig: str) -> list[tuple[str, str, st
     """Name, file and context of each member; without a file the context is one of the host's kubeconfig."""
     found: dict[str, tuple[str, str, str]] = {}
     for text in given:
-        name, told, where = text.partition("=")
+        name, purpose, where = text.partition("=")
         file, _, context = where.partition("@")
-        if not (name and told and where):
+        if not (name and purpose and where):
             raise click.UsageError(f"--member {text!r}: expected NAME=FILE, NAME=FILE@CONTEXT or NAME=@CONTEXT")
         if name in found:
             raise click.UsageError(f"--member {name}: given twice")

@@ -75,14 +75,14 @@ def command(
     from fairlead.engine.explain_node import lines
     from fairlead.problems import place
 
-    told = lines if explain else None
+    explanation = lines if explain else None
     asked = given((*sources, *pods))
     if not asked.are_manifests:
         if (workload, cpu, memory, count, strategy, nodes_limit, partial) != ("", None, None, None, None, 0, False):
             raise InputError(
                 asked.name, "is a problem, which says how many and how itself; the options are for manifests"
             )
-        return run(place, asked.texts, output, picture, told)
+        return run(place, asked.texts, output, picture, explanation)
     found = catalogue_of(asked)
     problem = problem_of(
         found,
@@ -93,7 +93,7 @@ def command(
         limit=nodes_limit,
         partial=partial,
     )
-    return max(report(place, [problem], output, picture, told), exit_code(found, keep_going))
+    return max(report(place, [problem], output, picture, explanation), exit_code(found, keep_going))
 
 
 def _request(cpu: str | None, memory: str | None) -> dict[str, int] | None:

@@ -28,11 +28,11 @@ def problem_of(
 
     Without `count` as many replicas are placed as the workload still lacks.
     """
-    from fairlead.kube.manifests.node import ground
+    from fairlead.kube.manifests.node import place_manifests
     from fairlead.problems.place import PlaceProblem
     from fairlead.problems.rooms import RequestSpec
 
-    given = ground(found, workload=workload, request=request)
+    given = place_manifests(found, workload=workload, request=request)
     asked = {name: value for name, value in given.shape.request if name != "pods"}
     wanted = count if count is not None else given.need
     if not wanted:

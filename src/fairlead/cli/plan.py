@@ -193,8 +193,8 @@ def _manifests(found: "Catalogue", decided: "Plan") -> int:
     without = unwritten(found, decided)
     if without:
         some = ", ".join(without[:3]) + (", …" if len(without) > 3 else "")
-        told = f"{many(len(without), 'workload')} ({some}) have no pods that wait yet, so there is nothing to bind"
-        click.echo(f"fairlead: written are ResourceBindings, Bindings of pods and Replicas; {told}", err=True)
+        note = f"{many(len(without), 'workload')} ({some}) have no pods that wait yet, so there is nothing to bind"
+        click.echo(f"fairlead: written are ResourceBindings, Bindings of pods and Replicas; {note}", err=True)
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
@@ -231,7 +231,7 @@ def _upgrade(view: "Snapshot", now: "Plan", form: str) -> int:
                 click.echo(f"  {each.sentence}")
         click.echo(f"now {now.unplaced} wait, at worst {worst} while a zone is away.")
     else:
-        told = {zone: steps_record(found) for zone, found in stopped.items() if found}
-        record = {"now": now.unplaced, "zones": steps, "worst": worst, **({"budgets": told} if told else {})}
+        note = {zone: steps_record(found) for zone, found in stopped.items() if found}
+        record = {"now": now.unplaced, "zones": steps, "worst": worst, **({"budgets": note} if note else {})}
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if worst else EXIT_OK

@@ -23,7 +23,7 @@ def progress() -> Iterator[OnProgress]:
         return
     bar = _Bar()
     try:
-        yield bar.told
+        yield bar.update
     finally:
         bar.stop()
 
@@ -35,7 +35,7 @@ class _Bar:
         self._start = monotonic()
         self._drawn: tuple[Progress, TaskID] | None = None
 
-    def told(self, what: str, done: int, of: int | None) -> None:
+    def update(self, what: str, done: int, of: int | None) -> None:
         """Draw, once it is worth it. A single step of unknown length is worth it at once: nothing may follow soon."""
         if self._drawn is not None:
             bar, task = self._drawn

@@ -226,10 +226,10 @@ def _reasons(screen: "Console", found: Iterable[tuple[str, str]]) -> None:
     for who, sentence in found:
         said.setdefault(sentence, []).append(who)
     for sentence, names in said.items():
-        screen.print(f"  [yellow]![/yellow] {escape(_people(names))}: {escape(sentence)}")
+        screen.print(f"  [yellow]![/yellow] {escape(_names(names))}: {escape(sentence)}")
 
 
-def _people(names: list[str]) -> str:
+def _names(names: list[str]) -> str:
     more = f" and {len(names) - MOST_SPOTS} more" if len(names) > MOST_SPOTS else ""
     return ", ".join(f"{stem}{','.join(ends)}" for stem, ends in _stems(names[:MOST_SPOTS]).items()) + more
 

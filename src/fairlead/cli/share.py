@@ -62,17 +62,17 @@ def command(
     from fairlead.engine.explain_queue import lines
     from fairlead.problems import share
 
-    told = lines if explain else None
+    explanation = lines if explain else None
     asked = given(sources)
     if not asked.are_manifests:
         if preempt or reserve_after is not None:
             raise InputError(asked.name, "is a problem, which says all that itself; the options are for manifests")
-        return run(share, asked.texts, output, picture, told)
+        return run(share, asked.texts, output, picture, explanation)
     from fairlead.cli import share_manifests as manifests
 
     found = catalogue_of(asked)
     problem = manifests.problem_of(found, asked.name, preempt, reserve_after, planned=True)
-    return max(report(manifests, [problem], output, picture, told), exit_code(found, keep_going))
+    return max(report(manifests, [problem], output, picture, explanation), exit_code(found, keep_going))
 
 
 def picture(screen: "Console", problem: Any, decision: "Sharing") -> None:

@@ -62,21 +62,21 @@ def command(
     from fairlead.sim.film import Film
     from fairlead.sim.run import run
 
-    told = story_of(scenario, trace, seed, until, config)
+    timeline = story_of(scenario, trace, seed, until, config)
     chosen_policies = policies_of(policies)
     runs: list[Run] = []
-    films = {policy.name: Film(told) for policy in chosen_policies} if html else {}
+    films = {policy.name: Film(timeline) for policy in chosen_policies} if html else {}
     for policy in chosen_policies:
         with progress() as drawn:
-            told_so_far = partial(follow, drawn, policy.name, told.until_ms)
-            runs.append(run(told, policy, told_so_far, film=films.get(policy.name)))
+            on_progress = partial(follow, drawn, policy.name, timeline.until_ms)
+            runs.append(run(timeline, policy, on_progress, film=films.get(policy.name)))
         if runs[-1].interrupted:
             break
-    _print(told, runs, chosen(output))
+    _print(timeline, runs, chosen(output))
     if html:
         from fairlead.web.saved import simulation_file
 
-        write_file(html, simulation_file(told, runs, films))
+        write_file(html, simulation_file(timeline, runs, films))
     if runs[-1].interrupted:
         click.echo("fairlead: interrupted; the numbers end where the simulation was", err=True)
         return EXIT_INTERRUPTED
@@ -176,13 +176,13 @@ def policies_of(names: tuple[str, ...]) -> "list[SimPolicy]":
     return result
 
 
-def _print(told: "Timeline", runs: "list[Run]", form: str) -> None:
+def _print(timeline: "Timeline", runs: "list[Run]", form: str) -> None:
     from fairlead.sim.report import record
 
     if form == "table":
         from fairlead.cli.simulation import draw
 
-        draw(console(), told, runs)
+        draw(console(), timeline, runs)
     else:
-        result = record(told, runs)
+        result = record(timeline, runs)
         click.echo(json_text(result) if form == "json" else yaml_text(result))

@@ -18,15 +18,15 @@ MOST_NAMESPACES = 6
 """Of more namespaces than this the waits are not told one by one."""
 
 
-def draw(screen: "Console", told: "Timeline", runs: "Sequence[Run]") -> None:
+def draw(screen: "Console", timeline: "Timeline", runs: "Sequence[Run]") -> None:
     """Print the comparison."""
-    outages = sum(len(outage.rows) for outage in told.outages if outage.at_ms < told.until_ms)
+    outages = sum(len(outage.rows) for outage in timeline.outages if outage.at_ms < timeline.until_ms)
     screen.print(
-        f"{told.name or 'Simulation'}: {span_text(told.until_ms)}, {len(told.nodes.names)} nodes, "
-        f"{len(told.arrivals)} arrivals, {outages} nodes lost on the way, seed {told.seed}",
+        f"{timeline.name or 'Simulation'}: {span_text(timeline.until_ms)}, {len(timeline.nodes.names)} nodes, "
+        f"{len(timeline.arrivals)} arrivals, {outages} nodes lost on the way, seed {timeline.seed}",
         markup=False,
     )
-    screen.print(told.tiers.sentence(tier_names(told.nodes, told.tiers)), markup=False)
+    screen.print(timeline.tiers.sentence(tier_names(timeline.nodes, timeline.tiers)), markup=False)
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     for each in runs:

@@ -40,9 +40,9 @@ def command(
 
     choice = configuration(config).tier.choice()
     objects = asyncio.run(_objects(kubeconfig, context, namespace))
-    tiers, told = tiers_of(objects, choice)
+    tiers, tier_record = tiers_of(objects, choice)
     standings = [each for each in census(objects, tiers) if everything or each.target is not None]
-    record = {"tiers": told, **report(standings)}
+    record = {"tiers": tier_record, **report(standings)}
     form = chosen(output)
     if form == "table":
         _table(record)

@@ -44,14 +44,16 @@ def disruptions(snapshot: Snapshot, nodes: frozenset[str]) -> tuple[Disruption, 
 
 
 def _of_site(site: Site, gone: Bool) -> Iterator[Disruption]:
-    people = site.population
-    moves = gone[people.rows] & (np.arange(len(people.rows)) >= site.fixed)
+    population = site.population
+    moves = gone[population.rows] & (np.arange(len(population.rows)) >= site.fixed)
     for budget in site.budgets:
-        mine = np.array([_selects(budget, each.namespace, dict(each.labels)) for each in people.residents], dtype=bool)
-        selected = mine[people.codes] if len(mine) else np.zeros(len(people.rows), dtype=np.bool_)
+        mine = np.array(
+            [_selects(budget, each.namespace, dict(each.labels)) for each in population.residents], dtype=bool
+        )
+        selected = mine[population.codes] if len(mine) else np.zeros(len(population.rows), dtype=np.bool_)
         evicted = int((selected & moves).sum())
         if evicted:
-            healthy = int((selected & ~people.leaving).sum())
+            healthy = int((selected & ~population.leaving).sum())
             yield Disruption(budget=budget, evicted=evicted, allowed=budget.allows(healthy))
 
 

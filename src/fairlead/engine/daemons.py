@@ -22,25 +22,25 @@ def settled(site: Site) -> tuple[Site, tuple[Path, ...]]:
     """The site with every daemon on the nodes that have room for it, and the decision about each."""
     if not site.daemons:
         return site, ()
-    ground = WorkingNodes(site.nodes, site.population)
-    paths = tuple(_place(site, ground, each) for each in _in_turn(site.daemons))
-    added = ground.state.used - site.nodes.used
+    working = WorkingNodes(site.nodes, site.population)
+    paths = tuple(_place(site, working, each) for each in _in_turn(site.daemons))
+    added = working.state.used - site.nodes.used
     held = added if site.fixed_used is None else site.fixed_used + added
-    return replace(site, nodes=ground.state, population=ground.population, fixed_used=ints(held)), paths
+    return replace(site, nodes=working.state, population=working.population, fixed_used=ints(held)), paths
 
 
 def _in_turn(daemons: Iterable[Daemon]) -> Iterator[Daemon]:
     yield from sorted(daemons, key=lambda each: (-each.workload.priority, natural_key(each.workload.key)))
 
 
-def _place(site: Site, ground: WorkingNodes, daemon: Daemon) -> Path:
+def _place(site: Site, working: WorkingNodes, daemon: Daemon) -> Path:
     """One replica on each node that lacks its own. Being cordoned does not keep it away: `wanted` has judged that."""
     workload = daemon.workload
     missing = daemon.wanted & (daemon.running == 0)
-    open_nodes = replace(ground.state, unschedulable=flags(np.zeros(len(missing), dtype=np.bool_)))
-    codes = Constraints(open_nodes, workload.shape, ground.population).codes()
+    open_nodes = replace(working.state, unschedulable=flags(np.zeros(len(missing), dtype=np.bool_)))
+    codes = Constraints(open_nodes, workload.shape, working.population).codes()
     counts = (missing & (codes == 0)).astype(np.int64)
-    ground.shift(workload.shape, sparse(counts), 1)
+    working.shift(workload.shape, sparse(counts), 1)
     running, need = int(daemon.running.sum()), int(missing.sum())
     part = TierPart(workload=workload, tier="", shape=workload.shape, running=running, need=need)
     refused = missing & (codes != 0)

@@ -216,11 +216,11 @@ def _scores(site: SitePlan, part: PartPath, rows: Int, preference: Int) -> Itera
     order = sorted(rows.tolist(), key=lambda row: (-preference[row], -part.counts[row], after[row], rank[row]))
     what = "the lowest use" if by_use else "the fewest replicas of the workload"
     first = "the preferred nodes, then " if preference[rows].any() else ""
-    told = ", ".join(
+    parts = ", ".join(
         f"{site.before.names[row]} {_level(before[row], by_use)} → {_level(after[row], by_use)}" for row in order[:BEST]
     )
     more = f", … of {len(rows)}" if len(rows) > BEST else ""
-    yield f"    first {first}{what}: {told}{more}"
+    yield f"    first {first}{what}: {parts}{more}"
 
 
 def _level(value: int, by_use: bool) -> str:

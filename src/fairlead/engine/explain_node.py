@@ -68,7 +68,7 @@ def _capacity(decision: NodePlacement, row: int) -> str:
     fit = decision.fit
     if fit is None or not fit.limits:
         return "room for any number" if capacity == UNLIMITED else f"room for {capacity}"
-    told = [
+    parts = [
         f"{name} {int(column[row])}"
         for name, column in fit.limits.items()
         if column[row] != UNLIMITED and name == _resource(name)
@@ -80,7 +80,9 @@ def _capacity(decision: NodePlacement, row: int) -> str:
         return f"no room: {reason_of(binding).sentence} ({reason_of(binding).code})"
     if binding == "given":
         return f"room for {capacity}, as given"
-    return f"room for {capacity}, bound by {binding}" + (f" (by resource: {', '.join(told)})" if len(told) > 1 else "")
+    return f"room for {capacity}, bound by {binding}" + (
+        f" (by resource: {', '.join(parts)})" if len(parts) > 1 else ""
+    )
 
 
 def _resource(name: str) -> str:

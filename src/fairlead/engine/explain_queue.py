@@ -38,8 +38,8 @@ def _whole(decision: Sharing) -> Iterator[str]:
 
 def _queues(decision: Sharing) -> Iterator[str]:
     for queue in decision.queues:
-        told = f"queue {queue.name} deserves {_amounts(queue.deserved)}, asks for {_amounts(queue.requested)}"
-        yield f"{told} and has {_amounts(queue.allocated)}{_off(float(queue.distance))}."
+        text = f"queue {queue.name} deserves {_amounts(queue.deserved)}, asks for {_amounts(queue.requested)}"
+        yield f"{text} and has {_amounts(queue.allocated)}{_off(float(queue.distance))}."
         if queue.finding is not None:
             yield f"queue {queue.name}: {queue.finding.sentence} ({queue.finding.code})."
         for row in decision.namespaces:

@@ -44,8 +44,8 @@ def _why(paths: Sequence[PartPath]) -> str:
             counts[rejection.reason.code] = max(counts.get(rejection.reason.code, 0), rejection.count)
     ordered = sorted(counts.items(), key=lambda entry: (-entry[1], entry[0]))
     short = {NO_ROOM.code: next((f" ({path.short})" for path in paths if path.short), "")}
-    told = (f"{'1 node' if count == 1 else f'{count} nodes'} {code}{short.get(code, '')}" for code, count in ordered)
-    return ", ".join(told) or "there are no nodes"
+    parts = (f"{'1 node' if count == 1 else f'{count} nodes'} {code}{short.get(code, '')}" for code, count in ordered)
+    return ", ".join(parts) or "there are no nodes"
 
 
 def shortage(shape: Shape, state: NodeState, codes: Codes) -> str:

@@ -89,12 +89,12 @@ def _share_and_place(
             for split, own in zip(splits, limits, strict=True)
         ]
         sharing = share_site(_shared(site), jobs, site.queues, site.weights)
-        ground = WorkingNodes(site.nodes, site.population)
+        working = WorkingNodes(site.nodes, site.population)
         placed: dict[int, _Placed] = {}
         for done, row in enumerate(turns):
             if done % 50 == 0:
                 on_progress("placing again" if last else "placing", done, len(turns))
-            placed[row] = _place(site, ground, splits[row], jobs[row][1], sharing.jobs[row])
+            placed[row] = _place(site, working, splits[row], jobs[row][1], sharing.jobs[row])
         broken = gangs.broken({row: own.parts for row, own in placed.items()}, sharing.jobs)
         refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None} | broken
         if not refused or (last >= ROUNDS - 1 and not broken):
@@ -103,7 +103,7 @@ def _share_and_place(
             cut_short.setdefault(row, finding)
             limits[row] = [0 if row in broken else path.placed for path in placed[row].parts]
     kept = [_Placed(placed[row].parts, placed[row].refusal or cut_short.get(row)) for row in range(len(splits))]
-    return sharing, kept, ground.state
+    return sharing, kept, working.state
 
 
 def _shared(site: Site) -> NodeState:
@@ -135,20 +135,20 @@ def _turn(split: TierSplit) -> tuple[int, bool, int, object]:
     return -workload.priority, not split.target, -workload.least_together, natural_key(workload.key)
 
 
-def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence[TierPart], job: JobRow) -> _Placed:
+def _place(site: Site, working: WorkingNodes, split: TierSplit, limited: Sequence[TierPart], job: JobRow) -> _Placed:
     """Place what the queue grants, what must be on demand first; all of the gang's minimum or nothing."""
     granted = job.admitted - job.running
-    mark = ground.mark()
+    mark = working.mark()
     paths: list[PartPath] = []
     for whole, part in zip(split.parts, limited, strict=True):
         share = min(part.need, granted)
         granted -= share
-        paths.append(_place_part(site, ground, whole, share, sum(path.granted for path in paths)))
+        paths.append(_place_part(site, working, whole, share, sum(path.granted for path in paths)))
     least = split.parts[0].workload.least_together
     there = sum(path.part.running + path.placed for path in paths)
     asked = sum(path.granted for path in paths)
     if asked and least > 1 and there < least:
-        ground.undo(mark)
+        working.undo(mark)
         why = gang_does_not_fit(paths, there, least)
         nothing = np.zeros(len(site.nodes.names), dtype=np.int64)
         return _Placed(tuple(replace(path, counts=nothing) for path in paths), why)
@@ -158,32 +158,32 @@ def _place(site: Site, ground: WorkingNodes, split: TierSplit, limited: Sequence
     return _Placed(tuple(paths), None)
 
 
-def _place_part(site: Site, ground: WorkingNodes, part: TierPart, share: int, before: int) -> PartPath:
+def _place_part(site: Site, working: WorkingNodes, part: TierPart, share: int, before: int) -> PartPath:
     """Place `share` replicas of the part, after those that `before` were granted to other parts."""
     if not share:
         return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
     claims = site.claims.get(part.workload.key)
     if claims is not None:
-        return _place_claimed(site, ground, part, claims.waiting(before + share)[before:])
+        return _place_claimed(site, working, part, claims.waiting(before + share)[before:])
     there = site.present.get(part.workload.key)
-    grouping = ground.place(part.shape, share, heights(part, there, ground.current))
+    grouping = working.place(part.shape, share, heights(part, there, working.current))
     if not grouping.unplaced:
         return PartPath(part=part, granted=share, counts=grouping.counts)
-    short = shortage(part.shape, ground.state, grouping.codes)
+    short = shortage(part.shape, working.state, grouping.codes)
     return PartPath(
         part=part, granted=share, counts=grouping.counts, rejected=grouping.rejected(site.nodes), short=short
     )
 
 
-def _place_claimed(site: Site, ground: WorkingNodes, part: TierPart, demands: Sequence[ClaimDemand]) -> PartPath:
+def _place_claimed(site: Site, working: WorkingNodes, part: TierPart, demands: Sequence[ClaimDemand]) -> PartPath:
     """Place replicas whose volumes are somewhere already, those of one demand together."""
     counts = np.zeros(len(site.nodes.names), dtype=np.int64)
     there = site.present.get(part.workload.key, counts)
     rejected: tuple[Rejection, ...] = ()
     for demand in dict.fromkeys(demands):
         also = reach(site.nodes, demand).passing
-        level = heights(part, there + counts, ground.current)
-        grouping = ground.place(part.shape, demands.count(demand), level, also)
+        level = heights(part, there + counts, working.current)
+        grouping = working.place(part.shape, demands.count(demand), level, also)
         counts = counts + grouping.counts
         rejected = rejected or (grouping.rejected(site.nodes) if grouping.unplaced else ())
     return PartPath(part=part, granted=len(demands), counts=counts, rejected=rejected)

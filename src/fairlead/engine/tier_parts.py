@@ -74,10 +74,10 @@ def parts(workload: Workload, replicas: int, running: int, required: int, tiers:
 
 def preferring(shape: Shape, tiers: Tiers) -> Shape:
     """The shape with the wish for spot, and leave to use spot nodes, each added once."""
-    wishes = (Preference(tiers.weight, Term((each,))) for each in tiers.spot)
+    preferences = (Preference(tiers.weight, Term((each,))) for each in tiers.spot)
     return replace(
         shape,
-        preferred=tuple(dict.fromkeys((*shape.preferred, *wishes))),
+        preferred=tuple(dict.fromkeys((*shape.preferred, *preferences))),
         tolerations=tuple(dict.fromkeys((*shape.tolerations, *tiers.tolerations))),
     )
 

@@ -161,9 +161,9 @@ def _without_all(
 
 def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
     """The site with nothing on the chosen nodes, which take nothing new; where fixed ones stay, with these alone."""
-    nodes, people = site.nodes, site.population
+    nodes, population = site.nodes, site.population
     held = np.zeros_like(nodes.used) if site.fixed_used is None else site.fixed_used
-    stays = ~mask[people.rows]
+    stays = ~mask[population.rows]
     stays[: site.fixed] |= fixed_stay
     daemons = site.daemons if fixed_stay else tuple(_daemon_without(each, mask) for each in site.daemons)
     return replace(
@@ -174,11 +174,11 @@ def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
             unschedulable=flags(nodes.unschedulable | mask),
         ),
         population=Population(
-            residents=people.residents,
-            codes=ints(people.codes[stays]),
-            rows=ints(people.rows[stays]),
-            leaving=flags(people.leaving[stays]),
-            namespaces=people.namespaces,
+            residents=population.residents,
+            codes=ints(population.codes[stays]),
+            rows=ints(population.rows[stays]),
+            leaving=flags(population.leaving[stays]),
+            namespaces=population.namespaces,
         ),
         present=_masked(site.present, mask) | {each.workload.key: each.running for each in daemons},
         required=_masked(site.required, mask),

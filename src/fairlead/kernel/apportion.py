@@ -114,15 +114,15 @@ class _Times:
     def __init__(self, weights: Ints, seats: Ints, room: Ints) -> None:
         self.weights, self.seats, self.room = weights.astype(float), seats, room
         self.stop = seats + room
-        self.moments = np.empty_like(self.weights)
+        self.times = np.empty_like(self.weights)
         self.numbers = np.empty_like(seats)
 
     def taken(self, moment: float) -> Ints:
         """New seats of each row before `moment`."""
-        np.multiply(self.weights, moment / 2, out=self.moments)
-        self.moments += 0.5
-        np.minimum(self.moments, 2.0**62, out=self.moments)
-        np.copyto(self.numbers, self.moments, casting="unsafe")
+        np.multiply(self.weights, moment / 2, out=self.times)
+        self.times += 0.5
+        np.minimum(self.times, 2.0**62, out=self.times)
+        np.copyto(self.numbers, self.times, casting="unsafe")
         np.clip(self.numbers, self.seats, self.stop, out=self.numbers)
         self.numbers -= self.seats
         return self.numbers

@@ -54,8 +54,8 @@ def _near(pace: Floats, seats: Ints, stop: Ints, units: int) -> Ints | None:
 def _with(pace: Floats, taken: Ints, stop: Ints, units: int, rank: Ints) -> Ints | None:
     """The next `units` seats too."""
     numbers = taken + np.arange(_SPARE)[:, None]
-    moments = np.where(numbers < stop, (2 * numbers + 1) / pace, np.inf)
-    rows = _first(moments.ravel(), numbers.ravel(), rank, units)
+    times = np.where(numbers < stop, (2 * numbers + 1) / pace, np.inf)
+    rows = _first(times.ravel(), numbers.ravel(), rank, units)
     return None if rows is None else taken + np.bincount(rows, minlength=len(pace))
 
 
@@ -64,19 +64,19 @@ def _without(pace: Floats, taken: Ints, seats: Ints, units: int, rank: Ints) -> 
     if not units:
         return taken
     numbers = taken - 1 - np.arange(_SPARE)[:, None]
-    moments = np.where(numbers >= seats, (2 * numbers + 1) / -pace, np.inf)
-    rows = _first(moments.ravel(), -numbers.ravel(), len(rank) - 1 - rank, units)
+    times = np.where(numbers >= seats, (2 * numbers + 1) / -pace, np.inf)
+    rows = _first(times.ravel(), -numbers.ravel(), len(rank) - 1 - rank, units)
     return None if rows is None else taken - np.bincount(rows, minlength=len(pace))
 
 
-def _first(moments: Floats, numbers: Ints, rank: Ints, units: int) -> Ints | None:
+def _first(times: Floats, numbers: Ints, rank: Ints, units: int) -> Ints | None:
     """The rows of the first `units`; None where fewer are at hand."""
-    if units > len(moments):
+    if units > len(times):
         return None
-    edge = np.partition(moments, units - 1)[units - 1]
+    edge = np.partition(times, units - 1)[units - 1]
     if edge == np.inf:
         return None
-    before, equal = np.flatnonzero(moments < edge), np.flatnonzero(moments == edge)
+    before, equal = np.flatnonzero(times < edge), np.flatnonzero(times == edge)
     left = units - len(before)
     if len(equal) > left:
         order = numbers[equal] * len(rank) + rank[equal % len(rank)]

@@ -176,22 +176,22 @@ def _plugin(spec: Exec, place: str, cluster: ClusterEntry, ca: str) -> ExecPlugi
         args=tuple(spec.args or ()),
         env={each.name: each.value for each in spec.env or ()},
         hint=spec.install_hint.strip(),
-        cluster=_told(cluster, ca) if spec.provide_cluster_info else None,
+        cluster=_cluster_info(cluster, ca) if spec.provide_cluster_info else None,
     )
 
 
-def _told(cluster: ClusterEntry, ca: str) -> dict[str, Any]:
+def _cluster_info(cluster: ClusterEntry, ca: str) -> dict[str, Any]:
     """What a plugin is told about the cluster, where it asked for that."""
-    told: dict[str, Any] = {"server": cluster.server}
+    info: dict[str, Any] = {"server": cluster.server}
     if cluster.tls_server_name:
-        told["tls-server-name"] = cluster.tls_server_name
+        info["tls-server-name"] = cluster.tls_server_name
     if cluster.insecure:
-        told["insecure-skip-tls-verify"] = True
+        info["insecure-skip-tls-verify"] = True
     if cluster.proxy_url:
-        told["proxy-url"] = cluster.proxy_url
+        info["proxy-url"] = cluster.proxy_url
     if ca:
-        told["certificate-authority-data"] = base64.b64encode(ca.encode()).decode()
-    return told
+        info["certificate-authority-data"] = base64.b64encode(ca.encode()).decode()
+    return info
 
 
 def _pem(inline: str, file: str, place: str, what: str) -> str:

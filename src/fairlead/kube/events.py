@@ -100,7 +100,7 @@ class Recorder:
         self._rate = rate
         self._clock = clock
         self._now = now
-        self._told: OrderedDict[Key, RecordedEvent] = OrderedDict()
+        self._recorded: OrderedDict[Key, RecordedEvent] = OrderedDict()
         self._waiting: OrderedDict[Key, None] = OrderedDict()
         self._news = asyncio.Event()
         self.on_progress: Callable[[], None] = lambda: None
@@ -130,18 +130,18 @@ class Recorder:
             related.uid if related else "",
         )
         moment = self._clock()
-        told = self._told.get(key)
-        if told is not None and moment - told.last <= self._rate.series:
-            told.count += 1
-            told.last = moment
-            told.note = clip(note)
-            self._told.move_to_end(key)
+        event = self._recorded.get(key)
+        if event is not None and moment - event.last <= self._rate.series:
+            event.count += 1
+            event.last = moment
+            event.note = clip(note)
+            self._recorded.move_to_end(key)
         elif len(self._waiting) >= self._rate.kept:
             self.dropped += 1
             return
         else:
             body = self._body(regarding, related, reason=reason, action=action, note=note, kind=kind)
-            self._told[key] = RecordedEvent(body=body, note=body["note"], last=moment)
+            self._recorded[key] = RecordedEvent(body=body, note=body["note"], last=moment)
         if key not in self._waiting:
             self._waiting[key] = None
             self._news.set()
@@ -177,11 +177,11 @@ class Recorder:
 
     def _forget(self) -> None:
         """Drop the oldest that are written; what waits is kept."""
-        while len(self._told) > 2 * self._rate.kept:
-            key = next((each for each in self._told if each not in self._waiting), None)
+        while len(self._recorded) > 2 * self._rate.kept:
+            key = next((each for each in self._recorded if each not in self._waiting), None)
             if key is None:
                 return
-            del self._told[key]
+            del self._recorded[key]
 
     async def run(self) -> NoReturn:
         """Write what was recorded until cancelled."""
@@ -203,7 +203,7 @@ class Recorder:
         """Write what may be written now. Seconds until there may be more, None if nothing waits."""
         soonest: float | None = None
         for key in list(self._waiting):
-            due = self._due(self._told[key])
+            due = self._due(self._recorded[key])
             if due <= 0.0:
                 delay = self._take_token()
                 if delay > 0.0:
@@ -214,11 +214,11 @@ class Recorder:
                 soonest = due if soonest is None else min(soonest, due)
         return soonest
 
-    def _due(self, told: RecordedEvent) -> float:
+    def _due(self, event: RecordedEvent) -> float:
         """Seconds until this may be written: the first time and the first repetition at once, then now and then."""
-        if told.written == 0 or (told.written == 1 and not told.reworded):
+        if event.written == 0 or (event.written == 1 and not event.reworded):
             return 0.0
-        return told.written_at + self._rate.refresh - self._clock()
+        return event.written_at + self._rate.refresh - self._clock()
 
     def _take_token(self) -> float:
         moment = self._clock()
@@ -232,42 +232,42 @@ class Recorder:
 
     async def _write(self, key: Key) -> None:
         """One event or one series to the server. What cannot be written is given up: events are not worth a jam."""
-        told = self._told[key]
+        event = self._recorded[key]
         self._waiting.pop(key, None)
-        if told.stored and told.reworded:
-            told.anew()
+        if event.stored and event.reworded:
+            event.anew()
         try:
-            if told.stored:
-                await self._extend(told)
+            if event.stored:
+                await self._extend(event)
             else:
-                await self._create(told)
+                await self._create(event)
         except KubeError as error:
-            log.warning("event %s was not written: %s", told.body["reason"], error)
-        told.written_at = self._clock()
+            log.warning("event %s was not written: %s", event.body["reason"], error)
+        event.written_at = self._clock()
 
-    async def _create(self, told: RecordedEvent) -> None:
-        count, body = told.count, dict(told.body)
+    async def _create(self, event: RecordedEvent) -> None:
+        count, body = event.count, dict(event.body)
         if count > 1:
-            body["series"] = self._series(told, count)
-        told.written = count
+            body["series"] = self._series(event, count)
+        event.written = count
         await self._client.create(EVENTS, body, namespace=body["metadata"]["namespace"])
-        told.stored = True
+        event.stored = True
 
-    async def _extend(self, told: RecordedEvent) -> None:
-        count, metadata = told.count, told.body["metadata"]
-        patch = {"series": self._series(told, count)}
+    async def _extend(self, event: RecordedEvent) -> None:
+        count, metadata = event.count, event.body["metadata"]
+        patch = {"series": self._series(event, count)}
         try:
             await self._client.patch(EVENTS, metadata["name"], patch, namespace=metadata["namespace"])
-            told.written = count
+            event.written = count
         except ApiError as error:
             if not error.not_found:
                 raise
             # The server forgets events after an hour: say it anew, under a new name.
-            told.anew()
-            await self._create(told)
+            event.anew()
+            await self._create(event)
 
-    def _series(self, told: RecordedEvent, count: int) -> Raw:
-        ago = self._clock() - told.last
+    def _series(self, event: RecordedEvent, count: int) -> Raw:
+        ago = self._clock() - event.last
         return {"count": count, "lastObservedTime": timestamps.micro(self._now() - ago)}
 
 

@@ -58,7 +58,7 @@ class ContestedTurn:
     grants: tuple[SimGrant, ...]
 
 
-class Contest:
+class ContestedTurns:
     """Asks the queue level. `eligible` nodes of a shape are worked out once, as labels and taints do not change."""
 
     def __init__(self, turns: SimTurns, policy: SimPolicy) -> None:

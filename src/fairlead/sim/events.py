@@ -58,7 +58,7 @@ class Timeline:
     outages: tuple[Outage, ...] = ()
     tiers: Tiers = Tiers()
 
-    def marks(self) -> list[tuple[int, str]]:
+    def labels(self) -> list[tuple[int, str]]:
         """What happens from outside, apart from arrivals, in a few words, by time."""
         found: list[tuple[int, str]] = []
         for outage in self.outages:

@@ -8,17 +8,17 @@ from fairlead.sim.measure import Series
 from fairlead.sim.run import Run
 
 
-def record(told: Timeline, runs: Sequence[Run]) -> dict[str, Any]:
+def record(timeline: Timeline, runs: Sequence[Run]) -> dict[str, Any]:
     """The scenario in a few numbers, and each policy with its measures and samples."""
     return {
-        "scenario": told.name,
-        "seed": told.seed,
-        "seconds": told.until_ms / 1000,
-        "nodes": len(told.nodes.names),
-        "arrivals": len(told.arrivals),
-        "outages": sum(len(outage.rows) for outage in told.outages if outage.at_ms < told.until_ms),
+        "scenario": timeline.name,
+        "seed": timeline.seed,
+        "seconds": timeline.until_ms / 1000,
+        "nodes": len(timeline.nodes.names),
+        "arrivals": len(timeline.arrivals),
+        "outages": sum(len(outage.rows) for outage in timeline.outages if outage.at_ms < timeline.until_ms),
         "interrupted": any(each.interrupted for each in runs),
-        "events": [{"at": at_ms / 1000, "label": label} for at_ms, label in told.marks()],
+        "events": [{"at": at_ms / 1000, "label": label} for at_ms, label in timeline.labels()],
         "policies": [{**each.record, "series": _series(each)} for each in runs],
     }
 

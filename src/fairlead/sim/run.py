@@ -13,7 +13,7 @@ from fairlead.engine.shape_columns import minds_neighbours, needs_like, sparse
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.sim.cluster import Batch, SimCluster
-from fairlead.sim.contested import Contest, SimEviction, SimGrant, counts_of
+from fairlead.sim.contested import ContestedTurns, SimEviction, SimGrant, counts_of
 from fairlead.sim.events import Arrival, Outage, Scale, Timeline
 from fairlead.sim.film import Film
 from fairlead.sim.jobs import SimJob
@@ -67,7 +67,7 @@ class _Loop:
         neighbourly = any(map(minds_neighbours, shapes)) or bool(story.population.wary)
         self.cluster = SimCluster(story.nodes, story.population, policy, story.tiers, neighbourly=neighbourly)
         self.turns = SimTurns(story.nodes.resources, story.queues, story.weights)
-        self.contest = Contest(self.turns, policy)
+        self.contested = ContestedTurns(self.turns, policy)
         self.measures = SimMeasures(story.until_ms, shared=film is not None)
         self.jobs: dict[str, SimJob] = {}
         self.waiting = Waiting()
@@ -262,7 +262,7 @@ class _Loop:
         """All that wait: by fair share in rounds, or first come, first served."""
         full: set[Shape] = set()
         if self.policy.contested:
-            self._contest(now)
+            self._contested(now)
         elif enough or not self.policy.fair:
             tried: set[str] = set()
             while found := self.waiting.first(TOGETHER, tried, full):
@@ -282,14 +282,14 @@ class _Loop:
                 rounds += bool(more)
         self._tried = self._freed
 
-    def _contest(self, now: int) -> None:
+    def _contested(self, now: int) -> None:
         """By fair share on nodes, round by round as long as somebody starts."""
         for _ in range(ROUNDS):
             found = self.waiting.first(WINDOW, (), ())
             waiting = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
             shown = {job.key for job in waiting}
             running = [job for job in self.jobs.values() if job.running and job.key not in shown]
-            answer = self.contest.ask(self.cluster.state, waiting, running, now)
+            answer = self.contested.ask(self.cluster.state, waiting, running, now)
             for eviction in answer.evictions:
                 self._evict(now, eviction)
             started = [self._granted(grant, now) for grant in answer.grants]

@@ -164,13 +164,15 @@ def _events(
     for row, event in enumerate(written):
         path = f"$.events[{row}]"
         at = milliseconds(event.at, f"{path}.at")
-        told = [name for name in ("interrupt", "fail", "scale", "finish") if getattr(event, name) is not None]
-        if len(told) != 1:
+        named = [name for name in ("interrupt", "fail", "scale", "finish") if getattr(event, name) is not None]
+        if len(named) != 1:
             raise InputError(path, "expected exactly one of interrupt, fail, scale and finish")
         title = event.scale or event.finish
         if title is not None:
             if title not in known:
-                raise InputError(f"{path}.{told[0]}", f"{title!r} never arrives; expected NAMESPACE/NAME of a workload")
+                raise InputError(
+                    f"{path}.{named[0]}", f"{title!r} never arrives; expected NAMESPACE/NAME of a workload"
+                )
             if event.scale is not None and event.replicas is None:
                 raise InputError(f"{path}.replicas", "is missing; expected how many there are to be")
             scales.append(Scale(at_ms=at, title=title, replicas=event.replicas or 0))

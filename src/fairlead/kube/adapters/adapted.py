@@ -59,16 +59,16 @@ def roles_of(
         }
         made.append({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
                      "metadata": {"name": gang, "namespace": meta.get("namespace", "")}, "spec": spec})  # fmt: skip
-    marks = {**({GROUP_NAME: gang} if least is not None else {}), **({QUEUE_NAME: queue} if queue else {})}
-    made += [_controller(value, each, marks) for each in asked]
+    extra = {**({GROUP_NAME: gang} if least is not None else {}), **({QUEUE_NAME: queue} if queue else {})}
+    made += [_controller(value, each, extra) for each in asked]
     return tuple(made)
 
 
-def _controller(value: Value, role: PodRole, marks: Mapping[str, str]) -> Value:
+def _controller(value: Value, role: PodRole, extra: Mapping[str, str]) -> Value:
     meta = value.get("metadata") or {}
     inner = role.template.get("metadata") or {}
-    task = {"volcano.sh/task-spec": role.name} if GROUP_NAME in marks else {}
-    annotations = {**(inner.get("annotations") or {}), **marks, **task}
+    task = {"volcano.sh/task-spec": role.name} if GROUP_NAME in extra else {}
+    annotations = {**(inner.get("annotations") or {}), **extra, **task}
     name = f"{meta.get('name', '')}-{role.name}" if role.name else str(meta.get("name", ""))
     return {
         "apiVersion": "fairlead.io/adapted",

@@ -143,8 +143,8 @@ def answer(
 def refusal(replica_set: TieredController) -> str:
     """Why pods of the ReplicaSet could not be created, as its controller reports; empty where that is our own 429."""
     failed = (each.message for each in replica_set.status.conditions if each.type == "ReplicaFailure")
-    _, reported, told = next(failed, "").rpartition(REPORTS)
-    return "" if not reported and _ASK_AGAIN in told else told[:MOST_REFUSAL]
+    _, reported, message = next(failed, "").rpartition(REPORTS)
+    return "" if not reported and _ASK_AGAIN in message else message[:MOST_REFUSAL]
 
 
 def audit(decision: Split) -> dict[str, str]:

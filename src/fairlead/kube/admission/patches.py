@@ -27,10 +27,12 @@ def on_demand(pod: Raw, tiers: Tiers, *, slot: str | None, selector: bool) -> Pa
     With a slot it also gets the deletion cost that keeps it longest when a ReplicaSet shrinks, unless it has its
     own. `selector` asks for a node selector instead of an affinity term, where the rule can be written as one.
     """
-    marks = {} if slot is None else {SLOT: slot}
+    annotations = {} if slot is None else {SLOT: slot}
     if slot is not None and DELETION_COST not in _at(pod, "metadata", "annotations"):
-        marks[DELETION_COST] = COST
-    patch = _set(pod, ("metadata", "labels"), {MARKER: "on-demand"}) + _set(pod, ("metadata", "annotations"), marks)
+        annotations[DELETION_COST] = COST
+    patch = _set(pod, ("metadata", "labels"), {MARKER: "on-demand"}) + _set(
+        pod, ("metadata", "annotations"), annotations
+    )
     entry = _selector(pod, tiers.on_demand) if selector else None
     return patch + (require(pod, tiers.on_demand) if entry is None else _set(pod, ("spec", "nodeSelector"), entry))
 

@@ -1,4 +1,4 @@
-"""The marks of the tier level on objects, and what a pod's own node rules say about the tiers."""
+"""Labels and annotations of the tier level, and what a pod's own node rules say about the tiers."""
 
 from collections.abc import Callable, Iterable, Mapping
 

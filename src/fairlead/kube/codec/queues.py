@@ -1,4 +1,4 @@
-"""Queues, gangs and weights as people write them: Volcano's objects, marks on pods, quotas; one reading for all."""
+"""Queues, gangs and weights from Volcano's objects, from labels and annotations of pods, and from quotas."""
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterable, Mapping, Sequence
@@ -39,8 +39,8 @@ Like = tuple[str, int, bool, bool, int]
 """What running pods may differ in: node, priority, whether they may go, part of the system, the budget over them."""
 
 
-class PodMarks(msgspec.Struct, frozen=True, gc=False):
-    """What a pod says of its place among others."""
+class QueueFields(msgspec.Struct, frozen=True, gc=False):
+    """What a pod says of its queue and gang, in labels, annotations and spec."""
 
     group: str = ""
     """The PodGroup of scheduling.volcano.sh that it names."""
@@ -56,14 +56,14 @@ class PodMarks(msgspec.Struct, frozen=True, gc=False):
     """Seconds since 1970 until which it is not evicted; 0: it may be at any time."""
 
 
-def marks_of(pod: Pod) -> PodMarks:
-    """The marks of a pod."""
+def queue_fields(pod: Pod) -> QueueFields:
+    """What labels, annotations and spec of a pod say of queue and gang."""
     meta, spec = pod.metadata, pod.spec
     labels, annotations = meta.labels, meta.annotations
     protected = meta.namespace == SYSTEM_NAMESPACE or spec.priority_class_name in SYSTEM
     native = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else ""
     both = {**labels, **annotations}
-    return PodMarks(
+    return QueueFields(
         group=named(annotations, GROUPS),
         native=native,
         task=annotations.get(TASK, ""),
@@ -74,23 +74,23 @@ def marks_of(pod: Pod) -> PodMarks:
     )
 
 
-def _cools_until(pod: Pod, marks: Mapping[str, str]) -> float:
+def _cools_until(pod: Pod, annotations: Mapping[str, str]) -> float:
     """When the time after which a pod may be evicted is over: it runs from the moment it was scheduled."""
-    moments = [
+    scheduled = [
         each.last_transition_time
         for each in pod.status.conditions
         if (each.type, each.status) == ("PodScheduled", "True") and each.last_transition_time
     ]
-    lasts = cooldown(marks)
+    lasts = cooldown(annotations)
     try:
-        return seconds(moments[0] if moments else pod.metadata.creation_timestamp or "") + lasts if lasts else 0.0
+        return seconds(scheduled[0] if scheduled else pod.metadata.creation_timestamp or "") + lasts if lasts else 0.0
     except InputError:
         return 0.0
 
 
-def named(marks: Mapping[str, str], keys: Iterable[str]) -> str:
+def named(annotations: Mapping[str, str], keys: Iterable[str]) -> str:
     """The first of the keys that is there and not empty; empty where none is."""
-    return next((marks[key] for key in keys if marks.get(key)), "")
+    return next((annotations[key] for key in keys if annotations.get(key)), "")
 
 
 def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> tuple[dict[K, int], dict[str, int]]:

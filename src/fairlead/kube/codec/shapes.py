@@ -22,10 +22,10 @@ def shape(namespace: str, labels: Mapping[str, str], spec: PodSpec) -> Shape:
 
     Of its volumes only the disks that it names itself are part of it: claims have to be looked up elsewhere.
     """
-    wishes = spec.affinity or api.Affinity()
-    node = wishes.node_affinity or api.NodeAffinity()
-    near = wishes.pod_affinity or api.PodAffinity()
-    far = wishes.pod_anti_affinity or api.PodAffinity()
+    affinity = spec.affinity or api.Affinity()
+    node = affinity.node_affinity or api.NodeAffinity()
+    near = affinity.pod_affinity or api.PodAffinity()
+    far = affinity.pod_anti_affinity or api.PodAffinity()
     return Shape(
         namespace=namespace,
         labels=pairs(labels),

@@ -88,9 +88,9 @@ def _spread(spread: Spread) -> Spec:
     }
 
 
-def _neighbours(wishes: Iterable[Neighbour]) -> Spec:
+def _neighbours(neighbours: Iterable[Neighbour]) -> Spec:
     found: Spec = {REQUIRED: [], PREFERRED: []}
-    for each in wishes:
+    for each in neighbours:
         term = {
             "topologyKey": each.key,
             "labelSelector": _selector(each.selector),

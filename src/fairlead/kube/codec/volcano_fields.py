@@ -35,15 +35,15 @@ def duration(text: str, place: str) -> Fraction:
     )
 
 
-def may_wait(marks: Mapping[str, str]) -> int | None:
+def may_wait(annotations: Mapping[str, str]) -> int | None:
     """Whole seconds that a PodGroup may wait by its annotation; None without one, or with one that cannot be read."""
-    seconds = _seconds(marks.get(SLA))
+    seconds = _seconds(annotations.get(SLA))
     return None if seconds is None else int(seconds)
 
 
-def cooldown(marks: Mapping[str, str]) -> float:
+def cooldown(annotations: Mapping[str, str]) -> float:
     """Seconds for which a pod is not evicted after it was scheduled; 0 for none."""
-    return float(_seconds(marks.get(COOLDOWN)) or 0)
+    return float(_seconds(annotations.get(COOLDOWN)) or 0)
 
 
 def _seconds(text: str | None) -> Fraction | None:

@@ -106,7 +106,7 @@ class FakeApi:
 
     async def stream(self, path: str, query: Query) -> AsyncGenerator[bytes, None]:
         self.calls.append(("WATCH", path))
-        marks = self._bookmarks
+        bookmarks = self._bookmarks
         await asyncio.sleep(self.faults.seconds)
         caught = self.faults.meet("WATCH", path, after=False)
         if caught is not None:
@@ -116,10 +116,10 @@ class FakeApi:
         except RefusalError as refusal:
             raise errors.from_answer(refusal.status, msgspec.json.encode(refusal.body())) from refusal
         yield b""
-        async for line in self._follow(route, query, marks):
+        async for line in self._follow(route, query, bookmarks):
             yield line
 
-    async def _follow(self, route: Route, query: Query, marks: int) -> AsyncGenerator[bytes, None]:
+    async def _follow(self, route: Route, query: Query, bookmarks: int) -> AsyncGenerator[bytes, None]:
         labels, fields = query.get("labelSelector", ""), query.get("fieldSelector", "")
         version, epoch = int(query.get("resourceVersion") or 0), self._epoch
         loop = asyncio.get_running_loop()
@@ -135,9 +135,9 @@ class FakeApi:
                 seen = record.seen_through(labels, fields)
                 if seen is not None and route.namespace in ("", record.new["metadata"].get("namespace")):
                     yield _line(*seen)
-            if self._bookmarks != marks or loop.time() >= bookmark:
+            if self._bookmarks != bookmarks or loop.time() >= bookmark:
                 bookmark = loop.time() + BOOKMARK_SECONDS
-                marks, version = self._bookmarks, self.store.version
+                bookmarks, version = self._bookmarks, self.store.version
                 yield _line("BOOKMARK", {"metadata": {"resourceVersion": str(version)}, "spec": None})
             try:
                 async with asyncio.timeout_at(min(end, bookmark)):

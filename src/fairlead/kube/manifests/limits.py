@@ -39,8 +39,8 @@ class LimitRanges:
         """The first bound that a container of the spec breaks, as a sentence; empty where it breaks none."""
         for name, item in self._items.get(namespace, ()):
             for container in spec.containers:
-                for told in _beyond(container, item):
-                    return f"LimitRange {name}: {told}"
+                for message in _beyond(container, item):
+                    return f"LimitRange {name}: {message}"
         return ""
 
 

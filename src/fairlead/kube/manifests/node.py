@@ -31,7 +31,9 @@ class PlaceManifests:
     strategy: str = COMMUNISM
 
 
-def ground(found: Catalogue, *, workload: str = "", request: Mapping[str, int] | None = None) -> PlaceManifests:
+def place_manifests(
+    found: Catalogue, *, workload: str = "", request: Mapping[str, int] | None = None
+) -> PlaceManifests:
     """What the manifests say. The replica is that of `request`, of the workload named, or of the only one there is.
 
     Where the nodes are marked as read from one cluster, its pods are counted, and workloads of that cluster and

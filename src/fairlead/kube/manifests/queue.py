@@ -12,9 +12,9 @@ from fairlead.kube.codec.queues import (
     Like,
     bounds_of,
     held_rows,
-    marks_of,
     minimums,
     namespace_weights,
+    queue_fields,
     queue_rows,
 )
 from fairlead.kube.codec.requests import request_of_pod
@@ -27,8 +27,7 @@ from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, PriorityClass, ResourceQuota
-from fairlead.kube.objects.volcano import PodGroup
-from fairlead.kube.objects.volcano import VolcanoQueue
+from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.errors import InputError
@@ -111,7 +110,7 @@ class _Reader:
         for pod in pods:
             asked = tuple(sorted(request_of_pod(pod).items()))
             formed = self.shape(pod) if self.minds_neighbours else None
-            kinds[_Kind(marks_of(pod).task, asked, self.nodes_of(pod), formed)].append(pod)
+            kinds[_Kind(queue_fields(pod).task, asked, self.nodes_of(pod), formed)].append(pod)
         least, short = minimums(tasks, [(kind, kind.task, len(alike)) for kind, alike in kinds.items()])
         roles = [
             Role(
@@ -130,9 +129,9 @@ class _Reader:
         return tuple(roles)
 
     def _running(self, pod: Pod) -> tuple[str, str, Like]:
-        meta, marks = pod.metadata, marks_of(pod)
-        free_to_go = marks.preemptable and meta.deletion_timestamp is None and marks.cools_until <= self.newest
-        like = pod.spec.node_name, self.priority(pod), free_to_go, marks.protected, self.budget(pod)
+        meta, fields = pod.metadata, queue_fields(pod)
+        free_to_go = fields.preemptable and meta.deletion_timestamp is None and fields.cools_until <= self.newest
+        like = pod.spec.node_name, self.priority(pod), free_to_go, fields.protected, self.budget(pod)
         return f"{meta.namespace}/{meta.name}", meta.creation_timestamp or "", like
 
 
@@ -225,13 +224,13 @@ def _clusters(found: Catalogue) -> list[str]:
 
 
 def _group_of(pod: Pod) -> str:
-    marks = marks_of(pod)
-    return marks.group or marks.native
+    fields = queue_fields(pod)
+    return fields.group or fields.native
 
 
 def _ours(pod: Pod) -> bool:
     """Whether a pod without a group waits for the queues, or runs by them."""
-    return bool(_group_of(pod) or marks_of(pod).queue) or pod.spec.scheduler_name in SCHEDULERS
+    return bool(_group_of(pod) or queue_fields(pod).queue) or pod.spec.scheduler_name in SCHEDULERS
 
 
 def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
@@ -239,7 +238,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
     alive = [pod for pod in pods if pod.spec.node_name or not pod.spec.scheduling_gates]
     return QueuedJob(
         name=f"{meta.namespace}/{meta.name}",
-        queue=spec.queue or next((queue for pod in pods if (queue := marks_of(pod).queue)), DEFAULT),
+        queue=spec.queue or next((queue for pod in pods if (queue := queue_fields(pod).queue)), DEFAULT),
         namespace=meta.namespace,
         roles=reader.roles(alive, spec.min_task_member),
         min_member=1 if spec.min_member is None else spec.min_member,
@@ -256,7 +255,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
 def _single(reader: _Reader, pod: Pod, count: int) -> QueuedJob:
     return QueuedJob(
         name=f"{pod.metadata.namespace}/{pod.metadata.name}",
-        queue=marks_of(pod).queue or DEFAULT,
+        queue=queue_fields(pod).queue or DEFAULT,
         namespace=pod.metadata.namespace,
         roles=reader.roles([pod] * count, {}),
         priority=reader.priority(pod),

@@ -37,14 +37,14 @@ def explain_answer(found: Catalogue, decided: Plan, what: str, why_not: str = ""
 
     With `why_not`, why it gets no (more) replicas on that node, cluster or NODE/DISK.
     """
-    told: tuple[str, ...] = ()
+    about_pod: tuple[str, ...] = ()
     if what.startswith("pod/"):
-        told, what = pod_lines(found, decided, what.removeprefix("pod/"))
+        about_pod, what = pod_lines(found, decided, what.removeprefix("pod/"))
     if why_not:
-        return (*told, *why_not_lines(decided, what, why_not))
+        return (*about_pod, *why_not_lines(decided, what, why_not))
     if what.startswith("node/"):
         return explain.node_lines(decided, what.removeprefix("node/"))
     volume = explain.volume_name(decided, what)
     if volume is not None:
         return explain.volume_lines(decided, volume)
-    return (*told, *explain.workload_lines(decided, what))
+    return (*about_pod, *explain.workload_lines(decided, what))

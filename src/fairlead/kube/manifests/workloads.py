@@ -96,10 +96,10 @@ class Reader:
     ) -> Iterator[Workload]:
         """One workload, or none where its template cannot be read: the error is recorded."""
         namespace = meta.namespace
-        marks = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
-        group = self._groups.get((namespace, named(marks, GROUPS)))
+        annotations = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
+        group = self._groups.get((namespace, named(annotations, GROUPS)))
         spec = template.spec if kind == "Pod" else self._limits.applied(namespace, template.spec)
-        self._not_counted.update(f"{kind} with {each}" for each in TOPOLOGY if each in marks)
+        self._not_counted.update(f"{kind} with {each}" for each in TOPOLOGY if each in annotations)
         try:
             formed = shape(namespace, template.metadata.labels, spec)
             held = held_back(spec) or _unmet(group) or self._limits.broken(namespace, spec)
@@ -118,18 +118,18 @@ class Reader:
             first_ordinal=first_ordinal,
             held=held,
             exempt=exempt(template.spec.priority_class_name, template.metadata.labels, meta.labels),
-            queue=self._queue(namespace, group, marks, meta),
+            queue=self._queue(namespace, group, annotations, meta),
             gang=f"{namespace}/{group.metadata.name}" if group else "",
             priority=self._priority(template, group),
             least_together=max(group.spec.min_member or 1, 1) if group else 1,
             created=meta.creation_timestamp or "",
-            strategy=strategy_named(marks.get(STRATEGY, self._strategy)),
+            strategy=strategy_named(annotations.get(STRATEGY, self._strategy)),
         )
 
-    def _queue(self, namespace: str, group: PodGroup | None, marks: Mapping[str, str], meta: ObjectMeta) -> str:
+    def _queue(self, namespace: str, group: PodGroup | None, annotations: Mapping[str, str], meta: ObjectMeta) -> str:
         """That of its gang, that it names itself, or that its LocalQueue leads to."""
-        wanted = group.spec.queue if group else named(marks, QUEUES)
-        return wanted or self._local.get((namespace, {**marks, **meta.labels}.get(LOCAL_QUEUE, "")), "")
+        wanted = group.spec.queue if group else named(annotations, QUEUES)
+        return wanted or self._local.get((namespace, {**annotations, **meta.labels}.get(LOCAL_QUEUE, "")), "")
 
     def _priority(self, template: PodTemplate, group: PodGroup | None) -> int:
         if template.spec.priority is not None:

@@ -28,7 +28,7 @@ class MarkedStatus(ApiShape, frozen=True):
 
 
 class MarkedPod(ApiShape, frozen=True):
-    """A stored pod that carries the marks of a tier."""
+    """A stored pod that carries labels and annotations of the tier level."""
 
     metadata: ObjectMeta = ObjectMeta()
     status: MarkedStatus = MarkedStatus()

@@ -66,7 +66,7 @@ class MarkedSpec(ApiShape, frozen=True):
 
 
 class Announcer(ApiShape, frozen=True):
-    """An owner of pods, read for its marks and those of its template alone."""
+    """An owner of pods, read for its annotations and those of its template alone."""
 
     metadata: ObjectMeta = ObjectMeta()
     spec: MarkedSpec = MarkedSpec()

@@ -312,8 +312,8 @@ def _finding(outcomes: Sequence[VolumeOutcome], unplaced: int) -> Finding | None
 
 def _trace(run: _Run, lost: Sequence[str]) -> Trace:
     rejected: list[Rejection] = []
-    told = next((outcome for outcome in run.outcomes if outcome.finding), None)
-    for outcome in [told] if told else run.outcomes[:1]:
+    found = next((outcome for outcome in run.outcomes if outcome.finding), None)
+    for outcome in [found] if found else run.outcomes[:1]:
         rows = np.flatnonzero(outcome.codes != 0)
         numbers = outcome.codes[rows]
         for number in np.flatnonzero(np.bincount(numbers)).tolist():

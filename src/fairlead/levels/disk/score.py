@@ -26,17 +26,17 @@ _FEW = 64
 class Field:
     """The candidates of one stage: usable and total bytes in natural order of names (row order decides last ties).
 
-    `totals` is not read where `alpha` is 1. `crowd` tells of all candidates where the columns hold only some of them.
+    `totals` is not read where `alpha` is 1. `stats` are of all candidates where the columns hold only some of them.
     """
 
     def __init__(
-        self, usable: Wide, totals: Wide, alpha: Fraction, size_bytes: int, crowd: ScoreStats | None = None
+        self, usable: Wide, totals: Wide, alpha: Fraction, size_bytes: int, stats: ScoreStats | None = None
     ) -> None:
         self.usable = usable
         self.totals = totals
         self.alpha = alpha
         self.size = size_bytes
-        self._crowd: ScoreStats = crowd or Columns(usable, totals)
+        self._stats: ScoreStats = stats or Columns(usable, totals)
 
     def best(self, rows: Wide) -> int:
         """Of `rows` (ascending) the one whose placement has the lowest key.
@@ -70,25 +70,25 @@ class Field:
     def absolute(self, row: int) -> Fraction:
         """The score of usable bytes after placing on `row`."""
         before = int(self.usable[row])
-        crowd = self._crowd
-        return _range_over_mean(crowd.usable_extremes, before, before - self.size, crowd.rows, crowd.usable_sum)
+        stats = self._stats
+        return _range_over_mean(stats.usable_extremes, before, before - self.size, stats.rows, stats.usable_sum)
 
     def ratio(self, row: int) -> Fraction:
         """The score of usable/total after placing on `row`."""
         total = int(self.totals[row])
         before = Fraction(int(self.usable[row]), total)
         after = before - Fraction(self.size, total)
-        return _range_over_mean(self._crowd.ratio_extremes, before, after, self._crowd.rows, self._crowd.ratio_sums[0])
+        return _range_over_mean(self._stats.ratio_extremes, before, after, self._stats.rows, self._stats.ratio_sums[0])
 
     def _unevenness(self, row: int) -> Fraction:
         """α·Σu²/(Σu)² + (1 − α)·Σr²/(Σr)² after placing: orders as the variance does where the means are equal."""
-        before, crowd = int(self.usable[row]), self._crowd
+        before, stats = int(self.usable[row]), self._stats
         after = before - self.size
-        mixed = self.alpha * _concentration(crowd.usable_squares - before**2 + after**2, crowd.usable_sum - self.size)
+        mixed = self.alpha * _concentration(stats.usable_squares - before**2 + after**2, stats.usable_sum - self.size)
         if self.alpha == 1:
             return mixed
         total = int(self.totals[row])
-        plain, squares = crowd.ratio_sums
+        plain, squares = stats.ratio_sums
         squares += Fraction(after**2 - before**2, total**2)
         return mixed + (1 - self.alpha) * _concentration(squares, plain - Fraction(self.size, total))
 
@@ -115,12 +115,12 @@ class Field:
         """Scores in floating point, and max/mean, which their error grows with."""
         usable = self.usable[rows].astype(float)
         steps = np.full(len(rows), float(self.size))
-        scores, error = _float_scores(usable, steps, self._crowd.rounded_usable(), self._crowd.rows)
+        scores, error = _float_scores(usable, steps, self._stats.rounded_usable(), self._stats.rows)
         if self.alpha == 1:
             return scores, error
         totals = self.totals[rows].astype(float)
-        rounded = self._crowd.rounded_ratios()
-        ratios, ratio_error = _float_scores(usable / totals, steps / totals, rounded, self._crowd.rows)
+        rounded = self._stats.rounded_ratios()
+        ratios, ratio_error = _float_scores(usable / totals, steps / totals, rounded, self._stats.rows)
         mix = float(self.alpha)
         return mix * scores + (1 - mix) * ratios, error + ratio_error
 
@@ -147,17 +147,17 @@ def _range_over_mean(extremes: Extremes, before: Number, after: Number, rows: in
     return (max(others, after) - min(low, after)) / mean
 
 
-def _float_scores(before: Wide, steps: Wide, crowd: Rounded, rows: int) -> tuple[Wide, float]:
+def _float_scores(before: Wide, steps: Wide, stats: Rounded, rows: int) -> tuple[Wide, float]:
     """The same in floating point for each of `before`, and max/mean, which its error grows with."""
     if rows == 1:
         return np.zeros(len(before)), 0.0
     after = before - steps
-    others = np.where(before == crowd.first, crowd.second, crowd.first)
-    means = (crowd.sum - steps) / rows
-    ranges = np.maximum(others, after) - np.minimum(crowd.low, after)
+    others = np.where(before == stats.first, stats.second, stats.first)
+    means = (stats.sum - steps) / rows
+    ranges = np.maximum(others, after) - np.minimum(stats.low, after)
     scores = np.divide(ranges, means, out=np.zeros(len(before)), where=means > 0)
     least = float(means.min())
-    return scores, crowd.first / least if least > 0 else np.inf
+    return scores, stats.first / least if least > 0 else np.inf
 
 
 def _concentration(squares: Number, plain: Number) -> Fraction:

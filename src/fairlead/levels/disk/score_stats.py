@@ -58,7 +58,7 @@ class ScoreStats(Protocol):
 
 
 class Columns:
-    """A crowd given by columns of usable and total bytes. What is not asked for is not worked out."""
+    """Statistics of candidates given by columns of usable and total bytes. What is not asked for is not worked out."""
 
     def __init__(self, usable: Wide, totals: Wide) -> None:
         self.usable, self.totals = usable, totals
@@ -128,7 +128,7 @@ def group_of(total: int, values: Sequence[int]) -> ScoreGroup:
 
 
 class ScoreGroups:
-    """A crowd given by its groups of equal total; O(groups), however many candidates there are."""
+    """Statistics of candidates given by groups of equal total; O(groups), however many candidates there are."""
 
     def __init__(self, groups: Sequence[ScoreGroup]) -> None:
         self._groups = groups

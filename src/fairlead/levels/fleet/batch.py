@@ -10,7 +10,7 @@ from fairlead.levels.fleet.divide import Division, divide, record, standing
 from fairlead.levels.fleet.select import filtered
 from fairlead.levels.fleet.static import Rows
 from fairlead.levels.fleet.static_batch import PriorBatch, settle_many
-from fairlead.levels.fleet.static_one import told
+from fairlead.levels.fleet.static_one import shares_of
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.columns import Bool, Int
 from fairlead.model.division import NO_PRIOR, DividePolicy, DivisionAsk, Mode, Reschedule, Sticky
@@ -95,11 +95,11 @@ def _together(names: tuple[str, ...], asks: Sequence[DivisionAsk]) -> list[Divis
     divisions = []
     for row, (ask, order) in enumerate(zip(asks, orders, strict=True)):
         held = None if ask.prior is None else prior.counts[row]
-        shares = told(settled, row, ask.workload.uid, common, ask.prior, held)
+        shares = shares_of(settled, row, ask.workload.uid, common, ask.prior, held)
         back = np.argsort(order)
         own = replace(shares, counts=shares.counts[back], floors=settled.floors[row][back])
-        nobody = np.zeros(len(names), dtype=np.uint8)
-        divisions.append(record(ask, ask.clusters, nobody, own, None))
+        passed = np.zeros(len(names), dtype=np.uint8)
+        divisions.append(record(ask, ask.clusters, passed, own, None))
     return divisions
 
 

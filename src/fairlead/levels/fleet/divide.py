@@ -127,7 +127,7 @@ def _narrowed(
     ask: DivisionAsk, column: Codes, tiers: Int | None = None
 ) -> tuple[Codes, Finding | None, tuple[str, ...]]:
     """The reason column after the choice by spread constraints; why there is no choice, and what is to be noted."""
-    finding = _nobody(ask.clusters, column, ask.workload.replicas)
+    finding = _no_cluster(ask.clusters, column, ask.workload.replicas)
     if finding is not None or not ask.policy.spread:
         return column, finding, ()
     selection = choose(ask, np.flatnonzero(column == 0), tiers)
@@ -140,7 +140,7 @@ def replace_notes(shares: ClusterShares, before: tuple[str, ...]) -> ClusterShar
     return replace(shares, notes=before + shares.notes) if before else shares
 
 
-def _nobody(clusters: ClusterTable, column: Codes, replicas: int) -> Finding | None:
+def _no_cluster(clusters: ClusterTable, column: Codes, replicas: int) -> Finding | None:
     if not len(clusters):
         return because(reasons.NO_CLUSTERS, replicas=replicas)
     if column.all():

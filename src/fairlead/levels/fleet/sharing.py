@@ -27,8 +27,8 @@ def share_out(
     held = np.array([counts.get(name, 0) for name in chosen.names], dtype=np.int64) if counts else None
     weighs = policy.mode in (Mode.STATIC, Mode.WEBSTER)
     if weighs and workload.replicas and not np.count_nonzero(chosen.weights):
-        nobody = because(reasons.ZERO_WEIGHTS, clusters=len(chosen), replicas=workload.replicas)
-        return as_it_is(nobody, chosen, policy, counts, workload.replicas)
+        zero_weights = because(reasons.ZERO_WEIGHTS, clusters=len(chosen), replicas=workload.replicas)
+        return as_it_is(zero_weights, chosen, policy, counts, workload.replicas)
     bounds = bounds_of(chosen, policy, held, weighs=weighs)
     replicas = workload.replicas
     finding: Finding | None = None

@@ -155,18 +155,18 @@ def _drawn(rows: Rows, ask: _Ask, low: Int, residual: Int) -> Settled:
         every = bool(contested.all())
     if every:
         settled = Settled(ask.counts, low, residual, ask.rule, ask.drawing, None, ask.drawing, _NO_DRAW)
-        return _contest(rows, ask, settled, take, slice(None))
+        return _contended(rows, ask, settled, take, slice(None))
     won = ask.drawing & ((take > 0) & ~contested)[:, None]
     drawing = ask.drawing & contested[:, None]
     draws = np.zeros(len(take), dtype=np.uint64)
     settled = Settled(ask.counts + won, low, residual, ask.rule, drawing, None, won, draws)
-    return _contest(rows, ask, settled, take, np.flatnonzero(contested)) if contested.any() else settled
+    return _contended(rows, ask, settled, take, np.flatnonzero(contested)) if contested.any() else settled
 
 
 _NO_DRAW = np.zeros(1, dtype=np.uint64)
 
 
-def _contest(rows: Rows, ask: _Ask, settled: Settled, take: Int, pick: Any) -> Settled:
+def _contended(rows: Rows, ask: _Ask, settled: Settled, take: Int, pick: Any) -> Settled:
     """The rows in `pick` draw; the others are settled already."""
     drawing = settled.drawing[pick]
     weights = rows.weights[pick] * drawing

@@ -54,10 +54,10 @@ def divide_static(
             prior=None if prior is None else _prior_row(prior, chosen, held, bounds),
         )
     )
-    return told(settled, 0, uid, chosen, prior, held)
+    return shares_of(settled, 0, uid, chosen, prior, held)
 
 
-def told(
+def shares_of(
     settled: Settled, row: int, uid: str, chosen: ClusterTable, prior: PriorDivision | None, held: Int | None
 ) -> ClusterShares:
     """One row of a settled batch as shares."""

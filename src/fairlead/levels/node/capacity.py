@@ -76,9 +76,9 @@ def fit(rooms: Sequence[Room], request: NodeRequest, barred: Sequence[Reason | N
         limits[reason.code] = _column([0 if each is reason else UNLIMITED for each in barred])
     if any(room.capacity is not None for room in rooms):
         limits[GIVEN] = _column([UNLIMITED if room.capacity is None else room.capacity for room in rooms])
-    told = [room for room in rooms if not room.bare]
-    by_resource, upper = _by_resource(told, request)
-    if len(told) < len(rooms):
+    bounded = [room for room in rooms if not room.bare]
+    by_resource, upper = _by_resource(bounded, request)
+    if len(bounded) < len(rooms):
         # What a node does not tell about itself cannot be weighed: its given capacity stands.
         rows = np.flatnonzero([not room.bare for room in rooms])
         by_resource = {name: _spread(column, rows, len(rooms)) for name, column in by_resource.items()}

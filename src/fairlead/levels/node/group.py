@@ -106,9 +106,9 @@ def _walk(constraints: Constraints, group: NodeGroup, rank: Int) -> Int:
         if not len(rows):
             break
         rows = _lowest(rows, -constraints.preference)
-        crowd = constraints.crowd()
-        if crowd is not None:
-            rows = _lowest(rows, crowd)
+        skew = constraints.skew()
+        if skew is not None:
+            rows = _lowest(rows, skew)
         rows = _lowest(rows, group.base + group.step * (counts + 1))
         rows = _lowest(rows, -constraints.left)
         row = int(rows[np.argmin(rank[rows])])

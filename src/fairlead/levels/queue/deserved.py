@@ -74,11 +74,11 @@ def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: Q
     most = claims.capability[rows, resource]
     wanted = np.where(most == UNSET, wanted, np.minimum(wanted, most))
     own = queues.deserved[rows, resource]
-    told = active & (own != UNSET)
-    wanted = np.where(told, np.minimum(wanted, own), wanted)
+    stated = active & (own != UNSET)
+    wanted = np.where(stated, np.minimum(wanted, own), wanted)
     shares = [Fraction(floor) for floor in floors.tolist()]
     left = amount - int(floors.sum())
-    for group in (told, active & ~told):
+    for group in (stated, active & ~stated):
         places = np.flatnonzero(group)
         held = int(floors[places].sum())
         filled = _fill(left + held, queues.weight[rows[places]], wanted[places], floors[places])

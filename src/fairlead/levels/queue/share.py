@@ -21,7 +21,7 @@ from fairlead.levels.queue.grants.reservation import Reservation, overdue, relea
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.preemption.preempt import Eviction, Preemption
 from fairlead.levels.queue.preemption.victim_search import PATIENCE
-from fairlead.levels.queue.preemption.why_nobody import WhyNobody
+from fairlead.levels.queue.preemption.why_no_victims import WhyNoVictims
 from fairlead.levels.queue.result import ShareFindings, Sharing, sharing
 from fairlead.levels.queue.state import State, World
 from fairlead.levels.queue.tree import QueueTree, build
@@ -95,7 +95,7 @@ def share(
         started = preemption.run(blocks, tried)
         cursor = preemption.cursor
         evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
-        findings |= WhyNobody(preemption).findings(findings, started)
+        findings |= WhyNoVictims(preemption).findings(findings, started)
         findings = {job: found for job, found in findings.items() if job not in started or state.members.pending(job)}
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(

@@ -97,8 +97,8 @@ class Cores:
         if promised is None:
             return {}
         _, held, zone = promised
-        told = {CORES: ",".join(f"{core}={pieces}" for core, pieces in held)}
-        return {**told, NUMA_NODE: zone} if zone else told
+        annotations = {CORES: ",".join(f"{core}={pieces}" for core, pieces in held)}
+        return {**annotations, NUMA_NODE: zone} if zone else annotations
 
     def passing(self, pod: PodRecord, names: tuple[str, ...]) -> dict[Reason, Bool]:
         """Which of the nodes have cores for the pod; nothing where it asks for none."""

@@ -3,14 +3,14 @@
 from enum import Enum, StrEnum
 from typing import NewType
 
-from fairlead.kube.codec.queues import PodMarks
+from fairlead.kube.codec.queues import QueueFields
 
 Uid = NewType("Uid", str)
 """Which object it is: another one may have its name later (docs/decisions/0210)."""
 PodKey = NewType("PodKey", tuple[str, str])
 """Namespace and name of a pod."""
 JobKey = NewType("JobKey", str)
-"""The name of a job in the tables of the queue level, in messages and in marks: `PodGroup/ns/name`,
+"""The name of a job in the tables of the queue level, in messages and in annotations: `PodGroup/ns/name`,
 `NativePodGroup/ns/name`, or the key of a controller with `@queue` where its pods name a queue."""
 
 
@@ -41,11 +41,11 @@ class Wake(Enum):
     QUEUE = "a queue, a weight or a PodGroup was edited"
 
 
-def group_key(namespace: str, marks: PodMarks) -> GroupKey | None:
-    """The PodGroup that a pod with these marks names."""
-    if marks.group:
-        return JobSource.GROUP, namespace, marks.group
-    return (JobSource.NATIVE, namespace, marks.native) if marks.native else None
+def group_key(namespace: str, fields: QueueFields) -> GroupKey | None:
+    """The PodGroup that a pod with these fields names."""
+    if fields.group:
+        return JobSource.GROUP, namespace, fields.group
+    return (JobSource.NATIVE, namespace, fields.native) if fields.native else None
 
 
 def group_job(group: GroupKey) -> JobKey:
@@ -59,9 +59,9 @@ def group_of_job(job: JobKey) -> GroupKey | None:
     return (JobSource(kind), namespace, name) if kind in (JobSource.GROUP, JobSource.NATIVE) else None
 
 
-def pod_job(controller: str, namespace: str, marks: PodMarks) -> JobKey:
-    """The job of a pod with this controller and these marks."""
-    group = group_key(namespace, marks)
+def pod_job(controller: str, namespace: str, fields: QueueFields) -> JobKey:
+    """The job of a pod with this controller and these fields."""
+    group = group_key(namespace, fields)
     if group is not None:
         return group_job(group)
-    return JobKey(f"{controller}@{marks.queue}" if marks.queue else controller)
+    return JobKey(f"{controller}@{fields.queue}" if fields.queue else controller)

@@ -6,7 +6,7 @@ import msgspec
 
 from fairlead.kube.codec.disks import Attached, attached
 from fairlead.kube.codec.memo import Shapes
-from fairlead.kube.codec.queues import PodMarks, marks_of
+from fairlead.kube.codec.queues import QueueFields, queue_fields
 from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
 from fairlead.kube.objects.meta import ObjectReference, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec
@@ -78,7 +78,7 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """Bound cpu that it asks for, in pieces of a core."""
     cores: Pieces = ()
     """What it got of that, by its annotations."""
-    marks: PodMarks = PodMarks()
+    queue_fields: QueueFields = QueueFields()
     succeeded: bool = False
     nominated: str = ""
     """The node that its status says is being cleared for it."""
@@ -110,14 +110,14 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class Records:
-    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and marks are remembered."""
+    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and fields are remembered."""
 
     def __init__(self, most: int = MOST) -> None:
         self._shapes = Shapes()
         self._texts: Shared[str] = Shared(most)
         self._shared = self._texts.__getitem__
         self._owners: Shared[OwnerReference] = Shared(most)
-        self._known: Shared[PodMarks] = Shared(most)
+        self._known: Shared[QueueFields] = Shared(most)
 
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
@@ -156,7 +156,7 @@ class Records:
             owner=self._owner(meta.controller),
             pieces=pieces,
             cores=cores_of(meta.annotations.get(CORES, "")) if pieces and spec.node_name else (),
-            marks=self._known[marks_of(pod)],
+            queue_fields=self._known[queue_fields(pod)],
             succeeded=pod.status.phase == "Succeeded",
             nominated=self._shared(pod.status.nominated_node_name),
         )
@@ -247,11 +247,11 @@ def controller_of(pod: Pod) -> str:
     """The key of what the pod is a replica of: its controller, else the group it names, or itself."""
     controller = pod.metadata.controller
     if controller is None:
-        marks, namespace = marks_of(pod), pod.metadata.namespace
-        if marks.group:
-            return f"PodGroup/{namespace}/{marks.group}"
-        if marks.native:
-            return f"NativePodGroup/{namespace}/{marks.native}"
+        fields, namespace = queue_fields(pod), pod.metadata.namespace
+        if fields.group:
+            return f"PodGroup/{namespace}/{fields.group}"
+        if fields.native:
+            return f"NativePodGroup/{namespace}/{fields.native}"
         return f"Pod/{namespace}/{pod.metadata.name}"
     return f"{controller.kind}/{pod.metadata.namespace}/{controller.name}"
 

@@ -35,7 +35,7 @@ class DisruptionRules(WatchedObjects):
     def __init__(self, on_change: Callable[[], None] = lambda: None) -> None:
         self.classes: dict[Key, PriorityClass] = {}
         self.budgets: dict[Key, PodDisruptionBudget] = {}
-        self._told = on_change
+        self._on_change = on_change
         self._selectors: dict[Key, LabelSelector | None] | None = None
         self._covering: dict[Resident, tuple[Key, ...]] = {}
 
@@ -90,7 +90,7 @@ class DisruptionRules(WatchedObjects):
     def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
         self._selectors = None
         self._covering.clear()
-        self._told()
+        self._on_change()
         if resource is DISRUPTION_BUDGETS and now is not None:
             selector(now.spec.selector)
 

@@ -1,4 +1,4 @@
-"""What passes between those who keep the books, those who decide a turn and those who act on it."""
+"""What passes between the job cache, the decision of a turn and the actions on it."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -27,7 +27,7 @@ class LiveRole:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class LiveJob:
-    """A job as the books have it at one moment. `key` is its name in the tables of the queue level.
+    """A job as the cache has it at one moment. `key` is its name in the tables of the queue level.
 
     `created` and `since` (when it began to wait, UNSET while nothing waits) are seconds of the wall clock.
     """
@@ -108,7 +108,7 @@ class Grant:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class FairTurn:
+class QueueTurn:
     """One turn of the queue level. `jobs` are in the order of `sharing.jobs`."""
 
     sharing: Sharing

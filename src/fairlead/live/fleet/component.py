@@ -93,15 +93,15 @@ class Fleet(ElectedComponent):
         self._known: dict[str, KarmadaCluster] = {}
         """The clusters as they could last be read."""
         self.aside = Aside(self.measures.registry, None if options.shadow else instance.recorder)
-        told = self.aside.watched
-        self._clusters = Reflector[KarmadaCluster](client, CLUSTERS, self._on_cluster, aside=told)
+        aside = self.aside.watched
+        self._clusters = Reflector[KarmadaCluster](client, CLUSTERS, self._on_cluster, aside=aside)
         self._bindings = (
-            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding, aside=told),
-            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding, aside=told),
+            Reflector[ResourceBinding](client, RESOURCE_BINDINGS, self._on_binding, aside=aside),
+            Reflector[ResourceBinding](client, CLUSTER_RESOURCE_BINDINGS, self._on_binding, aside=aside),
         )
         self._policies = (
-            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
-            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=told),
+            Reflector[Bare](client, PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=aside),
+            Reflector[Bare](client, CLUSTER_PROPAGATION_POLICIES.of(Bare), self._on_policy, aside=aside),
         )
         reflectors = (self._clusters, *self._policies, *self._bindings)
         super().__init__(instance, self.measures.registry, reflectors, gather=GATHER)
@@ -223,7 +223,7 @@ class Fleet(ElectedComponent):
         began = self._now()
         self._spans.round()
 
-        def told(binding: ResourceBinding) -> Mapping[str, int]:
+        def held(binding: ResourceBinding) -> Mapping[str, int]:
             return estimates.get((binding.metadata.namespace, binding.metadata.name), {})
 
         clusters = self._fleet()
@@ -231,7 +231,7 @@ class Fleet(ElectedComponent):
         alone = [each for each in bindings if not any(groups_of(each))]
         # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
         for batch in (alone, *([each] for each in grouped)):
-            for verdict in decide(batch, clusters, self._knobs, self._groups.of, told):
+            for verdict in decide(batch, clusters, self._knobs, self._groups.of, held):
                 if verdict.counts is not None:
                     self._groups.put(verdict.binding, verdict.counts)
                 self._act(verdict)

@@ -107,8 +107,8 @@ def decide(
             waiting.append(opened)
     for each, division in zip(waiting, _divided([each.ask for each in waiting]), strict=True):
         binding = bindings[each.place]
-        told = _tried(_verdict, binding, each, division) if isinstance(division, Division) else division
-        verdicts[each.place] = told if isinstance(told, BindingVerdict) else _failed(binding, told)
+        verdict = _tried(_verdict, binding, each, division) if isinstance(division, Division) else division
+        verdicts[each.place] = verdict if isinstance(verdict, BindingVerdict) else _failed(binding, verdict)
     return [each for each in verdicts if each is not None]
 
 
@@ -199,8 +199,8 @@ def _counts(division: Division, ask: DivisionAsk, *, workload: bool) -> dict[str
 
 def _as_it_is(binding: ResourceBinding, counts: Mapping[str, int], written: str) -> bool:
     """Whether a decision changes nothing, neither the clusters nor what is recorded of it."""
-    told = all(each.components == components_of(binding) for each in binding.spec.clusters)
-    same = counts == running(binding) and told and is_applied(binding) and not wants_fresh(binding)
+    alike = all(each.components == components_of(binding) for each in binding.spec.clusters)
+    same = counts == running(binding) and alike and is_applied(binding) and not wants_fresh(binding)
     return same and written == binding.metadata.annotations.get(ANNOTATION, "")
 
 

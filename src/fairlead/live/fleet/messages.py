@@ -67,14 +67,14 @@ def message_of(finding: Finding | None, ask: DivisionAsk, division: Division) ->
 
 def no_cluster_fits(ask: DivisionAsk, division: Division) -> str:
     """Which filter took how many clusters. One that is being deleted counts, but no filter is named for it."""
-    told: Counter[str] = Counter()
+    refusals: Counter[str] = Counter()
     for name, reason in division.removed.items():
         if reason is reasons.TAINT_NOT_TOLERATED:
             taint = untolerated(ask.clusters.traits_of(ask.clusters.row[name]).taints, ask.policy.tolerations)
-            told[f"had untolerated taint {{{_taint(taint)}}}"] += 1
+            refusals[f"had untolerated taint {{{_taint(taint)}}}"] += 1
         elif reason in _FILTERS:
-            told[_FILTERS[reason]] += 1
-    parts = ", ".join(sorted(f"{count} cluster(s) {what}" for what, count in told.items()))
+            refusals[_FILTERS[reason]] += 1
+    parts = ", ".join(sorted(f"{count} cluster(s) {what}" for what, count in refusals.items()))
     return f"0/{len(ask.clusters)} clusters are available" + (f": {parts}." if parts else ".")
 
 

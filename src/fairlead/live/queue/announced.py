@@ -52,8 +52,8 @@ class Announcements:
 
     def awaits(self, pod: PodRecord) -> bool:
         """Whether the pod has to wait for a group that its owner announces, or for its owner to be known."""
-        marks, owner = pod.marks, pod.owner
-        if marks.group or marks.native or owner is None or owner.kind not in KINDS or not self._served(POD_GROUPS):
+        fields, owner = pod.queue_fields, pod.owner
+        if fields.group or fields.native or owner is None or owner.kind not in KINDS or not self._served(POD_GROUPS):
             return False
         known = self._owners.get(owner.uid)
         if known is None:
@@ -69,8 +69,8 @@ class Announcements:
             reasons.GROUP_AWAITED, kind=owner.kind, owner=owner.name, count=self._owners.get(owner.uid, 0) or 1
         )
 
-    def told(self, pod: PodRecord) -> Finding | None:
-        """What is to be said of a pod that awaits its group; None within the time in which it may well come."""
+    def why_late(self, pod: PodRecord) -> Finding | None:
+        """Why a pod still waits for its group; None within the time in which it may well come."""
         _, since = self._since.setdefault(pod.metadata.uid, (pod.owner.uid if pod.owner else "", self._clock()))
         return self.why(pod) if self._clock() - since >= QUIET else None
 
@@ -97,8 +97,8 @@ class Announcements:
 
 def minimum(owner: Announcer) -> int:
     """How many pods of the owner start together by its annotations or those of its template; 0 for none."""
-    for marks in (owner.metadata.annotations, owner.spec.template.metadata.annotations):
-        number = integer(marks.get(MIN_MEMBER, ""))
+    for annotations in (owner.metadata.annotations, owner.spec.template.metadata.annotations):
+        number = integer(annotations.get(MIN_MEMBER, ""))
         if number is not None and number > 0:
             return number
     return 0

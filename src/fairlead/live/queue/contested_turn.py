@@ -17,7 +17,7 @@ from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.cluster.identity import JobKey, PodKey
 from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Grant, LiveJob, LiveRole, Place, Promise
+from fairlead.live.cluster.turn_types import EvictionOrder, Grant, LiveJob, LiveRole, Place, Promise, QueueTurn
 from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, settled
@@ -28,34 +28,34 @@ Places = dict[PodKey, str]
 
 
 def take_turn(
-    fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy | None = None
-) -> tuple[FairTurn, list[PodSetOutcome]]:
+    promises: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy | None = None
+) -> tuple[QueueTurn, list[PodSetOutcome]]:
     """Decide; nothing is written. Only jobs of `awake` (None: all) get anything; `now` is in wall-clock seconds.
 
-    `policy` replaces that of `fair`, for a what-if. A job that makes the turn fail is left out of it and told so, and
+    `policy` replaces that of `promises`, for a what-if. A job that makes the turn fail is left out with a reason, and
     the turn is taken without it.
     """
-    turn, outcomes = fair.faulty.guarded(lambda: _Turn(fair, site, awake, now, policy or fair.policy).run())
-    return turn, [*outcomes, *fair.faulty.outcomes(awake, len(site.view.nodes.rows))]
+    turn, outcomes = promises.faulty.guarded(lambda: _Turn(promises, site, awake, now, policy or promises.policy).run())
+    return turn, [*outcomes, *promises.faulty.outcomes(awake, len(site.view.nodes.rows))]
 
 
 class _Turn:
     """The working copy of one turn; used once."""
 
     def __init__(
-        self, fair: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy
+        self, promises: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy
     ) -> None:
-        self.fair = fair
+        self.promises = promises
         self.policy = policy
         self.now = now
-        self.moment = fair.books.clock()
+        self.moment = promises.job_cache.clock()
         """The time that promises go by."""
         self.unbound: set[int] = set()
         """Jobs whose intent is recorded and of which nothing is bound: all of it goes, or nothing."""
         self.void: list[JobKey] = []
-        self.jobs = fair.faulty.jobs()
+        self.jobs = promises.faulty.jobs()
         self.nodes = site.view.nodes
-        self.real = [fair.row(job, None, ()) for job in self.jobs]
+        self.real = [promises.row(job, None, ()) for job in self.jobs]
         self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.real)]).tolist()
         """The row of each job's first role."""
         self.asleep = self._sleepers(awake)
@@ -66,21 +66,23 @@ class _Turn:
         self.kept: dict[int, Places] = {}
         """Promised pods whose places are only kept."""
 
-    def run(self) -> tuple[FairTurn, list[PodSetOutcome]]:
+    def run(self) -> tuple[QueueTurn, list[PodSetOutcome]]:
         """The phases of the module's docstring."""
-        fair = self.fair
+        store = self.promises
         released = [number for number, job in enumerate(self.jobs) if self._overdue(job)]
-        for number, promise in self._promises(released):
+        for number, promise in self._open_promises(released):
             self._keep(number, promise)
-        if fair.yielding:
+        if store.yielding:
             self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
-        budgets = Budgets(fair.cover, self.now) if self.policy.preempt else None
+        budgets = Budgets(store.cover, self.now) if self.policy.preempt else None
         jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
         rows = [
-            fair.row(job, budgets, self._fixed(number)) if budgets is not None or job is not self.jobs[number] else real
+            store.row(job, budgets, self._fixed(number))
+            if budgets is not None or job is not self.jobs[number]
+            else real
             for (number, job), real in zip(enumerate(jobs), self.real, strict=True)
         ]
-        state = fair.tables(rows, self.nodes, self.jobs, budgets)
+        state = store.tables(rows, self.nodes, self.jobs, budgets)
         shared = share(
             state.jobs,
             state.queues,
@@ -90,17 +92,17 @@ class _Turn:
             running=state.running if budgets is not None else None,
             policy=self.policy,
             now=int(self.now),
-            tried=fair.tried,
+            tried=store.tried,
         )
         evictions = list(self._victims(shared, jobs, state.running))
         # A job that starts in a turn with evictions may use room that is not free yet.
-        grants, promises = self._grants(shared, jobs, shared.gains.keys() if evictions else ())
-        turn = FairTurn(
+        grants, new_promises = self._grants(shared, jobs, shared.gains.keys() if evictions else ())
+        turn = QueueTurn(
             sharing=shared,
             jobs=tuple(self.jobs),
             grants=tuple(grants),
             evictions=(*evictions, *(each for number in released for each in _leavers(self.jobs[number]))),
-            promises=tuple(promises),
+            promises=tuple(new_promises),
             reserved=shared.reserved or "",
             released=tuple(self.jobs[number] for number in released),
             void=tuple(self.void),
@@ -125,18 +127,18 @@ class _Turn:
 
     def _overdue(self, job: LiveJob) -> bool:
         """Whether the gang was begun too long ago and is not complete."""
-        begun = self.fair.books.intents.get(job.key)
-        if begun is None or self.moment - begun.at < self.fair.deadline:
+        begun = self.promises.job_cache.intents.get(job.key)
+        if begun is None or self.moment - begun.at < self.promises.deadline:
             return False
         return job.waiting > 0 and job.running < job.min_member
 
     def _yields(self, job: LiveJob) -> bool:
         """Whether pods of the job are about to go."""
-        return any(pod.key in self.fair.yielding for pod, _ in _running(job))
+        return any(pod.key in self.promises.yielding for pod, _ in _running(job))
 
-    def _promises(self, released: Collection[int]) -> list[tuple[int, Promise]]:
+    def _open_promises(self, released: Collection[int]) -> list[tuple[int, Promise]]:
         """Promises whose pods still wait, the oldest first."""
-        promises = self.fair.promises
+        promises = self.promises.by_job
         found = [
             (number, promises[job.key])
             for number, job in enumerate(self.jobs)
@@ -176,7 +178,7 @@ class _Turn:
         """Uids of pods that stay: those promised a place, and those that may not be chosen."""
         places = self._settled(number)
         mine = {pod.metadata.uid for role in self.jobs[number].roles for pod in role.waiting if pod.key in places}
-        return mine | self.fair.spared
+        return mine | self.promises.spared
 
     def _victims(self, shared: Sharing, jobs: list[LiveJob], running: RunningTable) -> Iterator[EvictionOrder]:
         by_key: dict[str, LiveJob] = {job.key: job for job in jobs}
@@ -214,7 +216,7 @@ class _Turn:
                 grants.append(Grant(job=job, places=(*mine, *places)))
         return grants, promises
 
-    def _outcomes(self, turn: FairTurn) -> list[PodSetOutcome]:
+    def _outcomes(self, turn: QueueTurn) -> list[PodSetOutcome]:
         """What became of every group that was looked at; pods of one group are told the same.
 
         Pods with claims or bound cores are not among those placed: what they get is chosen one pod at a time.
@@ -227,7 +229,7 @@ class _Turn:
             if number in self.asleep and number not in self.going:
                 continue
             finding = because(reasons.NEXT_CYCLE) if job.key in coming else findings[job.key]
-            astray = self.fair.books.why_astray(job.key)
+            astray = self.promises.job_cache.why_astray(job.key)
             if astray is not None:
                 finding = astray
             for place, role in enumerate(job.roles):

@@ -17,7 +17,7 @@ from fairlead.kube.errors import KubeError
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey, PodKey, Uid
-from fairlead.live.cluster.turn_types import EvictionOrder, FairTurn, Promise
+from fairlead.live.cluster.turn_types import EvictionOrder, Promise, QueueTurn
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.runtime.evictions import Evictions, Refusal
@@ -51,7 +51,7 @@ class Holds(Protocol):
     """Pods about to be evicted; their jobs get nothing until they are gone: a gang is evicted as a whole."""
 
     @property
-    def promises(self) -> Mapping[JobKey, Promise]: ...
+    def by_job(self) -> Mapping[JobKey, Promise]: ...
 
     def promise(self, promise: Promise) -> None: ...
 
@@ -77,7 +77,7 @@ class Evictor:
         self,
         holds: Holds,
         evictions: Evictions,
-        marks: PodStatusWriter,
+        pod_status: PodStatusWriter,
         measures: QueueMetrics,
         *,
         clock: Callable[[], float],
@@ -88,7 +88,7 @@ class Evictor:
     ) -> None:
         self._holds = holds
         self._evictions = evictions
-        self._marks = marks
+        self._pod_status = pod_status
         self._measures = measures
         self._clock = clock
         self._nudge = nudge
@@ -99,9 +99,9 @@ class Evictor:
         self._queue: asyncio.Queue[list[Case] | EvictionOrder] = asyncio.Queue()
         self._busy = False
         self._rests: dict[tuple[str, str], float] = {}
-        self._told: dict[str, frozenset[str]] = {}
+        self._reported: dict[str, frozenset[str]] = {}
 
-    def took_turn(self, turn: FairTurn) -> None:
+    def took_turn(self, turn: QueueTurn) -> None:
         """Begin what the turn asks for. While an earlier one is being carried out the new one is let pass."""
         if self._shadow:
             self.would(turn)
@@ -117,18 +117,18 @@ class Evictor:
             self._holds.promise(case.promise)
         self._queue.put_nowait(cases)
 
-    def would(self, turn: FairTurn) -> None:
+    def would(self, turn: QueueTurn) -> None:
         """Log what would be evicted; once, until the victims change."""
         wanted: dict[str, list[EvictionOrder]] = defaultdict(list)
         for each in turn.evictions:
             wanted[each.beneficiary].append(each)
         for job, victims in wanted.items():
             uids = frozenset(each.pod.metadata.uid for each in victims)
-            if self._told.get(job) != uids:
+            if self._reported.get(job) != uids:
                 for each in victims:
                     log.info("would evict", **_facts(each, turn.sharing.gains.get(job)))
-            self._told[job] = uids
-        self._told = {job: uids for job, uids in self._told.items() if job in wanted}
+            self._reported[job] = uids
+        self._reported = {job: uids for job, uids in self._reported.items() if job in wanted}
 
     @property
     def idle(self) -> bool:
@@ -193,7 +193,7 @@ class Evictor:
             if not done:
                 for other in cases[number:]:
                     self._holds.withdraw(other.job)
-                await self._marks.unnominate(case.promise.places)
+                await self._pod_status.unnominate(case.promise.places)
                 return
 
     async def _carry_out(self, case: Case, cases: Sequence[Case]) -> bool:
@@ -203,7 +203,7 @@ class Evictor:
             self._rest("job", case.job, BARRED)
             return False
         if not case.victims:
-            await self._marks.nominate(case.promise.places)
+            await self._pod_status.nominate(case.promise.places)
             return True
         objections = await together(self._objection, case.victims, in_flight=IN_FLIGHT)
         for wanted, refusal in zip(case.victims, objections, strict=True):
@@ -217,7 +217,7 @@ class Evictor:
         if isinstance(spent, Refusal):
             self._refused(case, case.victims[0], spent)
             return False
-        await self._marks.nominate(case.promise.places)
+        await self._pod_status.nominate(case.promise.places)
         left = case.victims
         while left:
             now, left = left[:AT_ONCE], left[AT_ONCE:]
@@ -229,7 +229,7 @@ class Evictor:
             if vain:
                 await self._evictions.give_back(spent, vain)
             for wanted, why in refused:
-                await self._marks.pardon(wanted.pod)
+                await self._pod_status.pardon(wanted.pod)
                 self._refused(case, wanted, why)
             if refused:
                 return False
@@ -237,7 +237,7 @@ class Evictor:
 
     async def _evict(self, case: Case, wanted: EvictionOrder) -> Refusal | None:
         meta = wanted.pod.metadata
-        await self._marks.condemn(wanted.pod, case.job)
+        await self._pod_status.condemn(wanted.pod, case.job)
         refusal = await self._evictions.carry_out(meta.namespace, meta.name, meta.uid)
         if refusal is None:
             self._evicted(wanted, case.gain)
@@ -248,7 +248,7 @@ class Evictor:
         meta = wanted.pod.metadata
         return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
 
-    def _release(self, turn: FairTurn) -> None:
+    def _release(self, turn: QueueTurn) -> None:
         """Evict members of a gang that cannot be completed, one by one; no job gets their room."""
         for wanted in turn.evictions:
             uid = wanted.pod.metadata.uid
@@ -271,13 +271,13 @@ class Evictor:
 
     def _evicted(self, wanted: EvictionOrder, gain: Gain | None) -> None:
         self._measures.evicted.labels(wanted.action).inc()
-        self._marks.evicted(wanted)
+        self._pod_status.evicted(wanted)
         log.info("evicted", **_facts(wanted, gain))
 
     def _refused(self, case: Case, wanted: EvictionOrder, refusal: Refusal) -> None:
         self._measures.refused.labels(refusal.name).inc()
         log.info("not evicted", **_facts(wanted, case.gain), why=refusal.value)
-        self._marks.refused(case.promise.places, refusal.value)
+        self._pod_status.refused(case.promise.places, refusal.value)
         if refusal in REST:
             self._rest("all", "", REST[refusal])
         elif refusal is Refusal.TOO_MANY:
@@ -300,7 +300,7 @@ class Evictor:
             self._renew()
 
 
-def cases_of(turn: FairTurn) -> list[Case]:
+def cases_of(turn: QueueTurn) -> list[Case]:
     """The promises of a turn with the evictions that they need; last those that need none of their own."""
     victims: dict[JobKey, list[EvictionOrder]] = defaultdict(list)
     for wanted in turn.evictions:

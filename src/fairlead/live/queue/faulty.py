@@ -32,10 +32,10 @@ class _Queue:
 
 
 class FaultyJobs:
-    """What takes part in turns: all jobs and queues of the books but those that were found to fail them."""
+    """What takes part in turns: all jobs and queues of the cache but those that made a turn fail."""
 
-    def __init__(self, books: JobCache) -> None:
-        self._books = books
+    def __init__(self, job_cache: JobCache) -> None:
+        self._job_cache = job_cache
         self._jobs: dict[JobKey, _Job] = {}
         self._queues: dict[str, _Queue] = {}
         self.on_queue: Callable[[str, Exception | None], None] = lambda name, error: None
@@ -45,17 +45,17 @@ class FaultyJobs:
 
     def jobs(self) -> list[LiveJob]:
         """The jobs that take part; one that was left out takes part again after a change."""
-        entries = self._books.entries
+        entries = self._job_cache.entries
         self._jobs = {
             key: each for key, each in self._jobs.items() if key in entries and entries[key].changes == each.changes
         }
         if self._only_jobs is None:
-            return self._books.jobs(self._jobs.keys())
-        return self._books.jobs(entries.keys() - set(self._only_jobs))
+            return self._job_cache.jobs(self._jobs.keys())
+        return self._job_cache.jobs(entries.keys() - set(self._only_jobs))
 
     def queues(self) -> list[QueueEntry]:
         """The queues as rows; one that was left out is a queue that cannot be used, until it changes."""
-        rows = self._books.queues
+        rows = self._job_cache.queues
         known = {row.name: row for row in rows}
         for name in [name for name, each in self._queues.items() if known.get(name) != each.row]:
             del self._queues[name]
@@ -77,17 +77,17 @@ class FaultyJobs:
         """What becomes of the jobs that are left out, for those of them that are awake (None: all)."""
         for key, found in self._jobs.items():
             if awake is None or key in awake:
-                for group in grouped(self._books.entries[key].waiting):
+                for group in grouped(self._job_cache.entries[key].waiting):
                     yield set_aside(group, found.error, considered)
 
     def _leave_out(self, work: Callable[[], object]) -> bool:
         """Find one job, or one queue, that makes the work raise."""
-        keys = [key for key in self._books.entries if key not in self._jobs]
+        keys = [key for key in self._job_cache.entries if key not in self._jobs]
         job = culprit(keys, lambda some: self._tried(work, some, None))
         if job is not None:
-            self._jobs[job[0]] = _Job(self._books.entries[job[0]].changes, job[1])
+            self._jobs[job[0]] = _Job(self._job_cache.entries[job[0]].changes, job[1])
             return True
-        rows = {row.name: row for row in self._books.queues if row.name not in self._queues}
+        rows = {row.name: row for row in self._job_cache.queues if row.name not in self._queues}
         queue = culprit(list(rows), lambda some: self._tried(work, (), some))
         if queue is not None:
             self._queues[queue[0]] = _Queue(rows[queue[0]], queue[1])

@@ -34,14 +34,14 @@ class Gangs:
 
     def __init__(
         self,
-        books: JobCache,
+        job_cache: JobCache,
         intents: Intents,
         pod_of: Callable[[PodKey], PodRecord | None],
         recorder: Recorder | None = None,
         leads: Callable[[], bool] = lambda: True,
     ) -> None:
         self._leads = leads
-        self._books = books
+        self._job_cache = job_cache
         self._intents = intents
         self._pod_of = pod_of
         self._recorder = recorder
@@ -51,7 +51,7 @@ class Gangs:
         """Look at intents that are new to us, those of an earlier leader among them."""
         if not self._leads():
             return
-        intents = self._books.intents
+        intents = self._job_cache.intents
         for job, promise in list(intents.items()):
             if self._open.get(job, (None,))[0] is not promise:
                 self._open[job] = promise, {key for key in promise.places if self._misses(key)}
@@ -64,7 +64,7 @@ class Gangs:
         if not self._open or not self._leads():
             return
         pod = event.pod
-        job = self._books.job_of(pod)
+        job = self._job_cache.job_of(pod)
         if job in self._open and not self._misses(pod.key):
             self._open[job][1].discard(pod.key)
             self._close(job)
@@ -81,7 +81,7 @@ class Gangs:
     def expire(self, before: float, released: Iterable[LiveJob]) -> None:
         """Intents seen before that moment end, complete or not; people are told of gangs that are given up."""
         given_up = {job.key: job for job in released}
-        for job, promise in list(self._books.intents.items()):
+        for job, promise in list(self._job_cache.intents.items()):
             if promise.at <= before:
                 self._end(job)
                 if job in given_up:
@@ -99,10 +99,10 @@ class Gangs:
     def _end(self, job: JobKey) -> None:
         """The intent counts no longer, from now on; the server is told."""
         self._open.pop(job, None)
-        if self._books.intents.pop(job, None) is None:
+        if self._job_cache.intents.pop(job, None) is None:
             return
         key = group_of_job(job)
-        group = self._books.groups.get(key) if key else None
+        group = self._job_cache.groups.get(key) if key else None
         if key is not None and group is not None:
             self._intents.end(End(key[0], key[1:], group.intent))
 
@@ -111,7 +111,7 @@ class Gangs:
             return
         stay = [pod for pod, _ in _running(job) if bare(pod)]
         resource = RESOURCES[job.source]
-        group = self._books.groups.get((job.source, job.namespace, job.name))
+        group = self._job_cache.groups.get((job.source, job.namespace, job.name))
         note = f"{job.running} of {job.min_member} members were bound in time; the gang is released"
         if stay:
             names = ", ".join(pod.metadata.name for pod in stay[:3])

@@ -26,13 +26,15 @@ Asking = Mapping[str, tuple[LiveJob, Finding | None]]
 """Groups without pods by their key: as jobs, held back or not, and what holds them back."""
 
 
-def at_the_gate(fair: Promises, nodes: NodeState, groups: Mapping[Key, PodGroup], now: float, *, gated: bool) -> Asking:
+def at_the_gate(
+    promises: Promises, nodes: NodeState, groups: Mapping[Key, PodGroup], now: float, *, gated: bool
+) -> Asking:
     """Every PodGroup without pods. Those that are not held back may have their pods created."""
-    asking = [job for job in fair.books.podless() if (job.namespace, job.name) in groups]
+    asking = [job for job in promises.job_cache.podless() if (job.namespace, job.name) in groups]
     phases = {job.key: groups[job.namespace, job.name].status.phase for job in asking}
     if not asking:
         return {}
-    shared = fair.faulty.guarded(lambda: _shared(fair, nodes, asking, phases, now, gated=gated))
+    shared = promises.faulty.guarded(lambda: _shared(promises, nodes, asking, phases, now, gated=gated))
     findings = {row.name: row.finding if row.pending else None for row in shared.jobs}
     return {job.key: _answer(job, phases[job.key], findings[job.key], gated=gated) for job in asking}
 
@@ -45,19 +47,25 @@ def _answer(job: LiveJob, phase: str, finding: Finding | None, *, gated: bool) -
 
 
 def _shared(
-    fair: Promises, nodes: NodeState, asking: list[LiveJob], phases: Mapping[JobKey, str], now: float, *, gated: bool
+    promises: Promises,
+    nodes: NodeState,
+    asking: list[LiveJob],
+    phases: Mapping[JobKey, str],
+    now: float,
+    *,
+    gated: bool,
 ) -> Sharing:
     """What the queue level says, by sums alone, of all jobs and of the groups as jobs of one replica."""
-    jobs = fair.faulty.jobs()
-    rows = [fair.row(job, None, ()) for job in jobs]
-    state = fair.tables([*rows, *(_row(job, phases[job.key]) for job in asking)], nodes, jobs, None)
+    jobs = promises.faulty.jobs()
+    rows = [promises.row(job, None, ()) for job in jobs]
+    state = promises.tables([*rows, *(_row(job, phases[job.key]) for job in asking)], nodes, jobs, None)
     return share(
         state.jobs,
         state.queues,
         state.namespaces,
         state.whole,
         running=running_of(state.jobs),
-        policy=replace(fair.policy, preempt=fair.policy.preempt and gated),
+        policy=replace(promises.policy, preempt=promises.policy.preempt and gated),
         now=int(now),
     )
 

@@ -1,4 +1,4 @@
-"""The books: pods as jobs, queues and weights, kept by watches. What did not change is not put together again.
+"""Pods as jobs, queues and weights, kept by watches. What did not change is not put together again.
 
 Which job a pod belongs to is written on the pod; what that job may ask for is written on its PodGroup, which may come
 before or after its pods. Where the API server has no such kind, its names mean nothing: one queue, no gangs.
@@ -129,7 +129,7 @@ class JobCache:
 
     def job_of(self, pod: PodRecord) -> JobKey:
         """The key of the job that a pod belongs to."""
-        return pod_job(pod.controller, pod.metadata.namespace, pod.marks)
+        return pod_job(pod.controller, pod.metadata.namespace, pod.queue_fields)
 
     def astray(self, key: JobKey) -> str:
         """The PodGroup that the pods of a job name, or their owner announces, and that does not exist; empty where all
@@ -220,7 +220,7 @@ class JobCache:
         pods: Iterable[PodRecord],
         assumed: Mapping[PodKey, str],
     ) -> list[str]:
-        """How they differ from books made afresh of lists; empty where all is well. Assumed pods are kept."""
+        """How the cache differs from one made afresh of lists; empty where it does not. Assumed pods are kept."""
         fresh = JobCache(self._rules, scheduler=self._name, served=self.served, faults=self._faults)
         for resource, sink in fresh.watched():
             for each in objects[resource]:
@@ -243,12 +243,12 @@ class JobCache:
         return facts
 
     def _entry(self, key: JobKey, pod: PodRecord) -> JobEntry:
-        marks, namespace = pod.marks, pod.metadata.namespace
-        group = group_key(namespace, marks)
+        fields, namespace = pod.queue_fields, pod.metadata.namespace
+        group = group_key(namespace, fields)
         if group is not None:
             return JobEntry(key, *group)
         return JobEntry(
-            key, JobSource.CONTROLLER, namespace, pod.controller.rpartition("/")[2], queue=marks.queue or DEFAULT
+            key, JobSource.CONTROLLER, namespace, pod.controller.rpartition("/")[2], queue=fields.queue or DEFAULT
         )
 
     def _group(self, entry: JobEntry) -> GangSpec | None:

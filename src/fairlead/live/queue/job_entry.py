@@ -1,4 +1,4 @@
-"""One job in the books: its pods by role, and the frozen view of it, made anew only when something changed."""
+"""One job of the cache: its pods by role, and the frozen view of it, made anew only when something changed."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -154,7 +154,7 @@ def _task_minimums(group: GangSpec) -> Mapping[str, int]:
 
 def _role_key(pod: PodRecord) -> RoleKey:
     return (
-        pod.marks.task,
+        pod.queue_fields.task,
         pod.controller,
         id(pod.shape),
         pod.strategy,
@@ -164,7 +164,11 @@ def _role_key(pod: PodRecord) -> RoleKey:
 
 def _alike(before: PodRecord, now: PodRecord) -> bool:
     """Whether a job sees the same pod as before."""
-    return before.metadata.uid == now.metadata.uid and before.marks == now.marks and before.shape is now.shape
+    return (
+        before.metadata.uid == now.metadata.uid
+        and before.queue_fields == now.queue_fields
+        and before.shape is now.shape
+    )
 
 
 def _frozen(at: RoleKey, role: _Role) -> LiveRole:

@@ -8,7 +8,7 @@ from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.live.cluster.identity import JobKey, PodKey, Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
-from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
+from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
 from fairlead.live.queue.faulty import FaultyJobs
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.row_cache import RowCache
@@ -22,12 +22,15 @@ DEADLINE = 300.0
 
 
 class Promises:
-    """Makes turns of the books. `covers` tells the disruption budget over a pod."""
+    """What turns start from beside the jobs: promises, the reservation, the policy.
+
+    `covers` gives the disruption budget over a pod.
+    """
 
     def __init__(
-        self, books: JobCache, covers: Covers, policy: SharePolicy | None = None, *, deadline: float = DEADLINE
+        self, job_cache: JobCache, covers: Covers, policy: SharePolicy | None = None, *, deadline: float = DEADLINE
     ) -> None:
-        self.books = books
+        self.job_cache = job_cache
         self.policy = policy or SharePolicy()
         self.deadline = deadline
         self.spared: set[Uid] = set()
@@ -43,22 +46,22 @@ class Promises:
         self._covers = covers
         self._rows = RowCache()
         self._held: dict[JobKey, Promise] = {}
-        self.faulty = FaultyJobs(books)
+        self.faulty = FaultyJobs(job_cache)
         """Jobs and queues that make a turn fail."""
 
     @property
-    def promises(self) -> Mapping[JobKey, Promise]:
+    def by_job(self) -> Mapping[JobKey, Promise]:
         """What is promised, by job: gangs that have begun, and room that others have to leave first."""
-        return {**self._held, **self.books.intents}
+        return {**self._held, **self.job_cache.intents}
 
     def overdue(self, now: float) -> bool:
-        """Whether a gang that was begun should be complete by now, and may not be; `now` is of the books' clock."""
+        """Whether the deadline of a gang that was begun has passed; `now` is of the job cache's clock."""
         deadline = self.next_deadline()
         return deadline is not None and deadline <= now
 
     def next_deadline(self) -> float | None:
-        """When the next gang that was begun should be complete, in seconds of the books' clock."""
-        return min((promise.at + self.deadline for promise in self.books.intents.values()), default=None)
+        """When the next gang that was begun should be complete, in seconds of the job cache's clock."""
+        return min((promise.at + self.deadline for promise in self.job_cache.intents.values()), default=None)
 
     def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         """Whether these pods may simply be placed if all of them fit: no bound, promise or gang speaks against it.
@@ -72,32 +75,38 @@ class Promises:
             return False
 
     def _calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
-        if self._held or self.books.intents or self.reserved or self.books.bounded:
+        if self._held or self.job_cache.intents or self.reserved or self.job_cache.bounded:
             return False
-        if parked and (self.policy.reserve_after is not None or self.books.impatient):
+        if parked and (self.policy.reserve_after is not None or self.job_cache.impatient):
             return False
         gangs: Counter[JobKey] = Counter()
         for pod in due:
-            if pod.marks.group or pod.marks.native:
-                gangs[self.books.job_of(pod)] += 1
+            if pod.queue_fields.group or pod.queue_fields.native:
+                gangs[self.job_cache.job_of(pod)] += 1
                 if pod.alone:
                     return False
-            elif pod.marks.queue and not self.books.knows(pod.marks.queue):
+            elif pod.queue_fields.queue and not self.job_cache.knows(pod.queue_fields.queue):
                 return False
         return all(self._whole(job, count) for job, count in gangs.items())
 
     def _whole(self, key: JobKey, count: int) -> bool:
         """Whether these are all the pods that a gang waits for, and enough of them."""
-        job = self.books.job(key)
-        if job is None or job.unmet or job.waiting != count or not _asks_for_its_minimum(job) or self.books.astray(key):
+        job = self.job_cache.job(key)
+        if (
+            job is None
+            or job.unmet
+            or job.waiting != count
+            or not _asks_for_its_minimum(job)
+            or self.job_cache.astray(key)
+        ):
             return False
         tasks: Counter[str] = Counter()
         for role in job.roles:
             tasks[role.task] += len(role.waiting) + len(role.running)
         enough = job.waiting + job.running >= job.min_member
-        return enough and self.books.knows(job.queue) and all(tasks[t] >= n for t, n in job.min_tasks.items())
+        return enough and self.job_cache.knows(job.queue) and all(tasks[t] >= n for t, n in job.min_tasks.items())
 
-    def took_turn(self, turn: FairTurn) -> None:
+    def took_turn(self, turn: QueueTurn) -> None:
         """Remember what the turn keeps room for. Only a turn that is acted on is told here, never a what-if."""
         self.reserved = turn.reserved
 
@@ -111,24 +120,24 @@ class Promises:
 
     def waits(self, promise: Promise) -> bool:
         """Whether pods of the promise still wait for their places."""
-        job = self.books.job(promise.job)
+        job = self.job_cache.job(promise.job)
         return job is not None and any(pod.key in promise.places for role in job.roles for pod in role.waiting)
 
-    def look(self, nodes: NodeState, now: float) -> FairTurn:
+    def look(self, nodes: NodeState, now: float) -> QueueTurn:
         """Who would deserve and get what by sums alone; nothing is granted, no pod is evicted."""
         return self.faulty.guarded(lambda: self._look(nodes, now))
 
-    def _look(self, nodes: NodeState, now: float) -> FairTurn:
+    def _look(self, nodes: NodeState, now: float) -> QueueTurn:
         jobs = self.faulty.jobs()
         rows = [self.row(job, None, ()) for job in jobs]
         state = self.tables(rows, nodes, jobs, None)
         policy = replace(self.policy, preempt=False)
         shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy, now=int(now))
-        return FairTurn(sharing=shared, jobs=tuple(jobs), grants=(), reserved=shared.reserved or "")
+        return QueueTurn(sharing=shared, jobs=tuple(jobs), grants=(), reserved=shared.reserved or "")
 
     def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str]) -> Row:
         """A job as a row; pods whose PodGroup does not exist ask for nothing. `fixed` are uids of pods that stay."""
-        made = self._rows.row(job, budgets, fixed, only_running=bool(self.books.astray(job.key)))
+        made = self._rows.row(job, budgets, fixed, only_running=bool(self.job_cache.astray(job.key)))
         if job.key in self.barred:
             return replace(made, wanted=replace(made.wanted, preempts=False))
         return made
@@ -145,7 +154,7 @@ class Promises:
         return queue_state(
             jobs=[row.wanted for row in rows],
             queues=self.faulty.queues(),
-            weights=self.books.weights,
+            weights=self.job_cache.weights,
             past={},
             whole=_offered(nodes, Counter(usage(holders)) + self._coming(nodes)),
             allowed=budgets.allowed if budgets is not None else (),
@@ -155,7 +164,7 @@ class Promises:
     def _coming(self, nodes: NodeState) -> Counter[str]:
         """What pods that are leaving open nodes still hold there."""
         sums: Counter[str] = Counter()
-        for pod in self.books.leaving.values():
+        for pod in self.job_cache.leaving.values():
             row = nodes.rows.get(pod.node)
             if row is not None and not nodes.unschedulable[row]:
                 sums.update(dict(pod.request))

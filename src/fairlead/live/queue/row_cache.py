@@ -33,7 +33,7 @@ class RowCache:
         """Whether the row depends on more than the job: rows of disruption budgets, and pods that are not evicted for
         a time. (Whoever edits a budget makes new jobs, see `rules_changed`.)"""
         covered = any(held.budget != UNSET for role in made.wanted.roles for held in role.held)
-        return covered or any(pod.marks.cools_until for role in job.roles for pod, _ in role.running)
+        return covered or any(pod.queue_fields.cools_until for role in job.roles for pod, _ in role.running)
 
     def keep(self, jobs: Collection[LiveJob]) -> None:
         """Forget the rows of jobs that are gone, now and then."""

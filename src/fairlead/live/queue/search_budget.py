@@ -12,19 +12,19 @@ FIRST, LEAST, MOST = 20_000, 1_000, 1_000_000
 
 
 class SearchBudget:
-    """Sizes the budget of each turn by the time that the last one took. `generation` counts changes of the books."""
+    """Sizes the budget of each turn by the time of the last one. `generation` counts changes of the job cache."""
 
-    def __init__(self, fair: Promises, generation: Callable[[], int]) -> None:
-        self._fair = fair
+    def __init__(self, promises: Promises, generation: Callable[[], int]) -> None:
+        self._promises = promises
         self._generation = generation
         self._began = generation()
-        """What the books were when the search began."""
+        """The generation of the job cache when the search began."""
 
     def took_turn(self, cursor: frozenset[str], seconds: float) -> bool:
         """Note what a turn left open; whether the search has to go on although nothing happened since."""
-        fair, before = self._fair, self._fair.tried
-        fair.tried = cursor
-        if not fair.policy.preempt:
+        promises, before = self._promises, self._promises.tried
+        promises.tried = cursor
+        if not promises.policy.preempt:
             return False
         if cursor or seconds > TURN:
             self._resize(seconds)
@@ -35,6 +35,6 @@ class SearchBudget:
         return bool(cursor) or (bool(before) and changed)
 
     def _resize(self, seconds: float) -> None:
-        now = self._fair.policy.budget or FIRST
+        now = self._promises.policy.budget or FIRST
         wanted = int(now * min(2.0, max(0.25, TURN / max(seconds, 1e-6))))
-        self._fair.policy = replace(self._fair.policy, budget=min(MOST, max(LEAST, wanted)))
+        self._promises.policy = replace(self._promises.policy, budget=min(MOST, max(LEAST, wanted)))

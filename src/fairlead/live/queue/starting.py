@@ -48,7 +48,7 @@ class Gang:
         """Whether the members that run and these are what the gang needs."""
         if self.job.running + len(self.places) < self.job.min_member:
             return False
-        tasks = Counter(pod.marks.task for pod, _ in self.places)
+        tasks = Counter(pod.queue_fields.task for pod, _ in self.places)
         for role in self.job.roles:
             tasks[role.task] += len(role.running)
         return all(tasks[task] >= least for task, least in self.job.min_tasks.items())
@@ -66,13 +66,13 @@ class Assembly:
 
     def __init__(
         self,
-        books: JobCache,
+        job_cache: JobCache,
         intents: Intents,
         volumes: Volumes,
         give_back: GiveBack,
         pod_of: Callable[[PodKey], PodRecord | None],
     ) -> None:
-        self._books = books
+        self._job_cache = job_cache
         self._intents = intents
         self._volumes = volumes
         self._give_back = give_back
@@ -82,7 +82,7 @@ class Assembly:
     @contextmanager
     def collect(self) -> Iterator["Starting"]:
         """Collect the gangs of what is placed in the block; at its end each is started, or given back."""
-        starting = Starting(self._books, self)
+        starting = Starting(self._job_cache, self)
         try:
             yield starting
         finally:
@@ -135,10 +135,10 @@ class Assembly:
         if gang.choices:
             return
         self._forget(gang)
-        job, open_ = gang.job, self._books.intents.get(gang.job.key)
+        job, open_ = gang.job, self._job_cache.intents.get(gang.job.key)
         begun = {key: node for key, node in open_.places.items() if self._open(key)} if open_ else {}
         record = begun | {pod.key: node for pod, node in gang.places}
-        self._intents.begin(Begin(job=job, uid=self._books.uid(job), places=tuple(gang.places), record=record))
+        self._intents.begin(Begin(job=job, uid=self._job_cache.uid(job), places=tuple(gang.places), record=record))
 
     def _open(self, key: PodKey) -> bool:
         """Whether a pod that an earlier intent names is still to be bound."""
@@ -160,18 +160,18 @@ class Assembly:
 class Starting:
     """Collects the pods of gangs that begin, or go on, while decisions are acted on; then all are sent together."""
 
-    def __init__(self, books: JobCache, assembly: Assembly) -> None:
-        self._books = books
+    def __init__(self, job_cache: JobCache, assembly: Assembly) -> None:
+        self._job_cache = job_cache
         self._assembly = assembly
         self._begun: dict[JobKey, Gang | None] = {}
 
     def takes(self, pod: PodRecord, node: str, choices: Choices) -> bool:
         """Take the pod if it is part of a gang that is not complete; to be asked before it counts as placed."""
-        if not (pod.marks.group or pod.marks.native):
+        if not (pod.queue_fields.group or pod.queue_fields.native):
             return False
-        key = self._books.job_of(pod)
+        key = self._job_cache.job_of(pod)
         if key not in self._begun:
-            job = self._books.job(key)
+            job = self._job_cache.job(key)
             self._begun[key] = Gang(job) if job is not None and _starts(job) else None
         gang = self._begun[key]
         if gang is not None:

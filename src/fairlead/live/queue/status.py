@@ -71,8 +71,10 @@ def group_patch(
         *(f"queue {job.queue}: {each}" for each in (queue_not_obeyed(queue) if queue else ())),
     ]
     if fields or NOT_OBEYED in known:
-        told = Condition(type=NOT_OBEYED, status=str(bool(fields)), reason="NotImplemented", message=", ".join(fields))
-        ours.append(told)
+        condition = Condition(
+            type=NOT_OBEYED, status=str(bool(fields)), reason="NotImplemented", message=", ".join(fields)
+        )
+        ours.append(condition)
     conditions = _conditions(status.conditions, ours, now)
     if conditions is not None:
         changed["conditions"] = conditions
@@ -89,14 +91,14 @@ def native_patch(group: NativePodGroup, job: LiveJob, finding: Finding | None, n
     was = any(each.type == POD_GROUP_SCHEDULED and each.status == "True" for each in before)
     if not scheduled and (was or job.waiting + job.running < job.min_member):
         return None
-    told = Condition(
+    condition = Condition(
         type=POD_GROUP_SCHEDULED,
         status=str(scheduled),
         reason=SCHEDULED if scheduled else UNSCHEDULABLE,
         message=message,
         observed_generation=group.metadata.generation,
     )
-    conditions = _conditions(before, [told], now)
+    conditions = _conditions(before, [condition], now)
     return None if conditions is None else _versioned(group, {"conditions": conditions})
 
 
@@ -123,13 +125,13 @@ def _conditions(given: Iterable[Condition], ours: Iterable[Condition], now: str)
     """All conditions as they shall be; None where nothing of ours changes. Times change with the status only."""
     shall = {each.type: each for each in given}
     changed = False
-    for told in ours:
-        old = shall.get(told.type)
-        if old is not None and _said(old) == _said(told):
+    for condition in ours:
+        old = shall.get(condition.type)
+        if old is not None and _said(old) == _said(condition):
             continue
         changed = True
-        kept = old.last_transition_time if old is not None and old.status == told.status else None
-        shall[told.type] = msgspec.structs.replace(told, last_transition_time=kept or now)
+        kept = old.last_transition_time if old is not None and old.status == condition.status else None
+        shall[condition.type] = msgspec.structs.replace(condition, last_transition_time=kept or now)
     return [msgspec.to_builtins(each) for each in shall.values()] if changed else None
 
 

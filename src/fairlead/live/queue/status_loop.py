@@ -16,7 +16,7 @@ from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
 from fairlead.live.cluster.identity import JobSource, PodKey
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.turn_types import FairTurn, LiveJob, Promise
+from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
 from fairlead.live.queue.gate import Asking
@@ -47,7 +47,7 @@ log = structlog.get_logger("queue")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sight:
-    """What upkeep looks at: the objects as the server has them, pods as the cache has them, and turns."""
+    """What the loop reads: the objects as the server has them, pods as the cache has them, and turns."""
 
     groups: Callable[[], Mapping[Key, PodGroup]]
     native: Callable[[], Mapping[Key, NativePodGroup]]
@@ -55,9 +55,9 @@ class Sight:
     pod: Callable[[PodKey], PodRecord | None]
     generation: Callable[[], int]
     """Grows with every change of what is shared."""
-    look: Callable[[], FairTurn]
+    look: Callable[[], QueueTurn]
     """How everybody stands, without granting anything."""
-    would: Callable[[], FairTurn]
+    would: Callable[[], QueueTurn]
     """A turn with evictions that nobody acts on."""
     gate: Callable[[], Asking]
     """PodGroups without pods."""
@@ -73,10 +73,10 @@ class StatusLoop:
     def __init__(
         self,
         client: Client,
-        fair: Holds,
+        promises: Holds,
         sight: Sight,
         evictor: Evictor,
-        marks: PodStatusWriter,
+        pod_status: PodStatusWriter,
         measures: QueueMetrics,
         *,
         wall: Callable[[], float],
@@ -91,10 +91,10 @@ class StatusLoop:
         aside: Aside | None = None,
     ) -> None:
         self._client = client
-        self._fair = fair
+        self._promises = promises
         self._sight = sight
         self._evictor = evictor
-        self._marks = marks
+        self._pod_status = pod_status
         self._measures = measures
         self._wall = wall
         self._now = monotonic
@@ -112,11 +112,11 @@ class StatusLoop:
         self._written: dict[What, int] = {}
         self._round = 0
         self._calm_since: float | None = None
-        self._turn: FairTurn | None = None
+        self._turn: QueueTurn | None = None
         self._asking: Asking = {}
         self._found: dict[str, Finding] = {}
 
-    def took_turn(self, turn: FairTurn) -> None:
+    def took_turn(self, turn: QueueTurn) -> None:
         """Remember what the turn found: it asked the nodes, which a look does not."""
         self._found = {row.name: row.finding for row in turn.sharing.jobs if row.finding is not None}
 
@@ -138,7 +138,7 @@ class StatusLoop:
     async def _keep_promises(self) -> None:
         """End the promises whose pods wait no longer, and those whose room did not come in time."""
         held, lost = 0, self._lost()
-        for promise in list(self._fair.promises.values()):
+        for promise in list(self._promises.by_job.values()):
             if promise.begun:
                 continue
             waiting = [key for key in promise.places if self._waits(key)]
@@ -148,17 +148,17 @@ class StatusLoop:
                 continue
             if waiting and late:
                 self._too_late(promise)
-            self._fair.withdraw(promise.job)
+            self._promises.withdraw(promise.job)
             self._nudge()
         self._measures.held.set(held)
-        promised = {key for promise in self._fair.promises.values() for key in promise.places}
+        promised = {key for promise in self._promises.by_job.values() for key in promise.places}
         # A leader before this one may have nominated pods; what it promised them went with it.
-        nominated = {*self._marks.nominated, *self._sight.nominated()} if self._writes else ()
-        await self._marks.unnominate([key for key in nominated if key not in promised])
+        nominated = {*self._pod_status.nominated, *self._sight.nominated()} if self._writes else ()
+        await self._pod_status.unnominate([key for key in nominated if key not in promised])
 
     def _lost(self) -> bool:
         """Whether no room will come for open promises: no pod has been terminating for a while."""
-        if self._sight.leaving() or not self._evictor.idle or not self._fair.promises:
+        if self._sight.leaving() or not self._evictor.idle or not self._promises.by_job:
             self._calm_since = None
             return False
         if self._calm_since is None:
@@ -172,7 +172,7 @@ class StatusLoop:
     def _too_late(self, promise: Promise) -> None:
         why = f"the room was not there after {self._hold_seconds:g} seconds"
         log.warning("room is no longer kept", job=promise.job, why=why)
-        self._marks.refused(promise.places, why)
+        self._pod_status.refused(promise.places, why)
         self._evictor.bar(promise.job)
 
     def _look(self) -> None:
@@ -185,7 +185,7 @@ class StatusLoop:
             self._evictor.would(self._sight.would())
         self._next_look = self._now() + DUTY * (self._now() - start)
 
-    async def _write(self, turn: FairTurn) -> None:
+    async def _write(self, turn: QueueTurn) -> None:
         """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
         self._round += 1
         jobs = self._by_group(turn, JobSource.GROUP)
@@ -220,7 +220,7 @@ class StatusLoop:
         part = "" if resource is POD_GROUPS else "status"
         await self._client.patch(resource, name, patch, namespace=namespace, subresource=part)
 
-    def _by_group(self, turn: FairTurn, source: JobSource) -> dict[Key, tuple[LiveJob, Finding | None]]:
+    def _by_group(self, turn: QueueTurn, source: JobSource) -> dict[Key, tuple[LiveJob, Finding | None]]:
         """The jobs of PodGroups by namespace and name, with what stops them."""
         rows = zip(turn.jobs, turn.sharing.jobs, strict=True)
         return {
@@ -236,7 +236,7 @@ class StatusLoop:
             make = partial(status.group_patch, group, job, finding, now, queues.get(job.queue))
             yield from self._made(POD_GROUPS, key, make)
 
-    def _native_writes(self, turn: FairTurn) -> Iterator[Write]:
+    def _native_writes(self, turn: QueueTurn) -> Iterator[Write]:
         """Only groups with pods of ours: the others may be those of another scheduler."""
         now = timestamps.whole(self._wall())
         groups = self._sight.native()
@@ -253,7 +253,7 @@ class StatusLoop:
         if patch is not None:
             yield (resource, key), patch
 
-    def _queue_writes(self, turn: FairTurn, groups: Iterable[Standing]) -> Iterator[Write]:
+    def _queue_writes(self, turn: QueueTurn, groups: Iterable[Standing]) -> Iterator[Write]:
         queues = {name: queue for (_, name), queue in self._sight.queues().items()}
         if not queues:
             return

@@ -1,4 +1,4 @@
-"""Jobs of the books as rows of the queue level, and its answers as pods again."""
+"""Jobs of the cache as rows of the queue level, and its answers as pods again."""
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
@@ -99,9 +99,9 @@ def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[s
         return (RunningReplicas(count=len(running)),) if running else ()
 
     def like(pod: PodRecord, node: str) -> Like:
-        free_to_go = pod.marks.preemptable and not pod.leaving and pod.metadata.uid not in fixed
-        free_to_go = free_to_go and pod.marks.cools_until <= budgets.now
-        return node, pod.priority, free_to_go, pod.marks.protected, budgets.row(pod)
+        free_to_go = pod.queue_fields.preemptable and not pod.leaving and pod.metadata.uid not in fixed
+        free_to_go = free_to_go and pod.queue_fields.cools_until <= budgets.now
+        return node, pod.priority, free_to_go, pod.queue_fields.protected, budgets.row(pod)
 
     return held_rows(("/".join(pod.key), pod.created, like(pod, node)) for pod, node in running)
 

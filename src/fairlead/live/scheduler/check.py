@@ -1,4 +1,7 @@
-"""Cache and books held against fresh lists. What differs only because the cluster moves on does not differ for long."""
+"""Caches of nodes, pods and jobs compared with fresh lists.
+
+A difference that is there because the cluster moves on is gone at the next comparison.
+"""
 
 import asyncio
 from collections.abc import Callable
@@ -30,7 +33,7 @@ async def compare_every(
     seconds: float,
     client: Client,
     cache: Cache,
-    books: JobCache,
+    job_cache: JobCache,
     measures: SchedulerMetrics,
     synced: Callable[[], bool],
 ) -> None:
@@ -40,7 +43,7 @@ async def compare_every(
         if not synced():
             continue
         try:
-            found = await differences(client, cache, books)
+            found = await differences(client, cache, job_cache)
         except KubeError as error:
             log.warning("not compared", why=str(error))
             continue
@@ -50,11 +53,11 @@ async def compare_every(
             log.error("cache differs from a fresh list", what=line)
 
 
-async def differences(client: Client, cache: Cache, books: JobCache) -> list[str]:
-    """How cache and books differ from fresh lists, in the same words at every look."""
+async def differences(client: Client, cache: Cache, job_cache: JobCache) -> list[str]:
+    """How the caches differ from fresh lists, in the same words every time."""
     found: set[str] | None = None
     for _ in range(TRIES):
-        now = set(await _look(client, cache, books))
+        now = set(await _look(client, cache, job_cache))
         found = now if found is None else found & now
         if not found:
             return []
@@ -71,24 +74,25 @@ async def _readable(client: Client, resource: Resource[T]) -> list[T]:
     return found
 
 
-async def _look(client: Client, cache: Cache, books: JobCache) -> list[str]:
+async def _look(client: Client, cache: Cache, job_cache: JobCache) -> list[str]:
     records = Records()
     shared = {
-        resource: await _readable(client, resource) if books.served(resource) else () for resource, _ in books.watched()
+        resource: await _readable(client, resource) if job_cache.served(resource) else ()
+        for resource, _ in job_cache.watched()
     }
     nodes = (await client.list(NODES)).items
     pods = [records.record(pod) for pod in (await client.list(PODS)).items]
-    told = cache.differences(nodes, pods) + books.differences(shared, pods, cache.assumed)
+    found = cache.differences(nodes, pods) + job_cache.differences(shared, pods, cache.assumed)
     for resource, kept in (*cache.storage.kept(), *cache.rules.kept()):
         listed = {
             (each.metadata.namespace, each.metadata.name): each.metadata.resource_version
             for each in (await client.list(resource)).items
         }
         mine = {key: each.metadata.resource_version for key, each in kept.items()}
-        told += [f"{resource.plural} {'/'.join(key)}" for key in listed.keys() ^ mine.keys()]
-        told += [
+        found += [f"{resource.plural} {'/'.join(key)}" for key in listed.keys() ^ mine.keys()]
+        found += [
             f"{resource.plural} {'/'.join(key)}: version {mine[key]} in the cache, {listed[key]} in a fresh list"
             for key in listed.keys() & mine.keys()
             if listed[key] != mine[key]
         ]
-    return told
+    return found

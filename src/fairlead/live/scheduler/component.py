@@ -85,7 +85,7 @@ class Scheduler(ElectedComponent):
             patience=options.volume_seconds,
         )
         self._notifier = PodNotifier(client, recorder, wall, monotonic, self.cache.still_waiting, pulse)
-        self.books = JobCache(
+        self.job_cache = JobCache(
             self.cache.rules,
             scheduler=options.name,
             on_change=self.stir,
@@ -99,31 +99,31 @@ class Scheduler(ElectedComponent):
                 clock=monotonic,
             ),
         )
-        self.fair = Promises(
-            self.books, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
+        self.promises = Promises(
+            self.job_cache, lambda pod: self.cache.rules.cover(pod.resident), deadline=options.gang_seconds
         )
-        self.fair.faulty.on_queue = lambda name, why: self.aside.tell(QUEUES.refer(name), why, DECIDING)
+        self.promises.faulty.on_queue = lambda name, why: self.aside.tell(QUEUES.refer(name), why, DECIDING)
         self._intents = Intents(
             client, self.delivery.binder.bind, lambda pod, why: self.events.refused(pod, why), wall, pulse
         )
         stores = self._stores = Stores(
             cache=self.cache,
-            jobs=self.books,
-            promises=self.fair,
+            jobs=self.job_cache,
+            promises=self.promises,
             pending=self.pending,
             parking=Parking(
                 self.cache, self.pending, self._notifier, shadow=options.shadow, monotonic=monotonic, wall=wall
             ),
             delivery=self.delivery,
             assembly=Assembly(
-                self.books,
+                self.job_cache,
                 self._intents,
                 self.delivery.volumes,
                 lambda job, places: self.events.given_back(job, places),
                 self.cache.pods.get,
             ),
             gangs=Gangs(
-                self.books, self._intents, self.cache.pods.get, recorder, lambda: leads() and not options.shadow
+                self.job_cache, self._intents, self.cache.pods.get, recorder, lambda: leads() and not options.shadow
             ),
             notifier=self._notifier,
             aside=self.aside,
@@ -139,7 +139,7 @@ class Scheduler(ElectedComponent):
         )
         self.cycle = Cycle(stores, self.events, self.measures, options, wake=self._wake, monotonic=monotonic, wall=wall)
         watches = self._watches = Watches(
-            client, self.cache, self.books, self.events.on_node, self.events.on_pod, self.aside.watched
+            client, self.cache, self.job_cache, self.events.on_node, self.events.on_pod, self.aside.watched
         )
         self.objects = watches.objects
         super().__init__(instance, self.measures.registry, watches.all, vital=watches.vital, gather=GATHER)
@@ -159,7 +159,7 @@ class Scheduler(ElectedComponent):
         """Volumes and unanswered binds, conditions, and the comparison with fresh lists where it is asked for."""
         work = [*super().beside, *self.delivery.work, self._notifier.run, *self._watches.beside]
         if self.options.self_check:
-            known = self.instance.client, self.cache, self.books, self.measures
+            known = self.instance.client, self.cache, self.job_cache, self.measures
             work.append(lambda: compare_every(self.options.self_check, *known, lambda: self.synced))
         return work
 
@@ -183,8 +183,8 @@ class Scheduler(ElectedComponent):
         """When a group that is awake may be tried again, or a gang should be complete; a follower waits for news."""
         if not self.instance.leads():
             return None
-        deadline = None if self.options.shadow else self.fair.next_deadline()
-        times = (self.pending.next_due(), self.pending.next_rest(), self.books.announced.next_due(), deadline)
+        deadline = None if self.options.shadow else self.promises.next_deadline()
+        times = (self.pending.next_due(), self.pending.next_rest(), self.job_cache.announced.next_due(), deadline)
         return min((time for time in times if time is not None), default=None)
 
     async def drain(self) -> None:
@@ -194,7 +194,7 @@ class Scheduler(ElectedComponent):
 
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
-        self.books.recall()
+        self.job_cache.recall()
         self._wake()
 
     def lost(self) -> None:
@@ -233,7 +233,7 @@ class Scheduler(ElectedComponent):
             return Spans()
         from fairlead.live.scheduler.otel_spans import RecordedSpans
 
-        return RecordedSpans(tracer, self.books.job_of)
+        return RecordedSpans(tracer, self.job_cache.job_of)
 
     def _happened(self, what: Wake, about: About = None) -> None:
         self.events.happened(what, about)

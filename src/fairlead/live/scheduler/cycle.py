@@ -19,7 +19,7 @@ import structlog
 from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, reference
-from fairlead.live.cluster.turn_types import FairTurn, Place
+from fairlead.live.cluster.turn_types import Place, QueueTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.node_fits import TurnSite
 from fairlead.live.queue.starting import Starting
@@ -59,7 +59,7 @@ class Cycle:
         self._wake = wake
         self._now = monotonic
         self._wall = wall
-        self.on_turn: Callable[[FairTurn], None] = lambda turn: None
+        self.on_turn: Callable[[QueueTurn], None] = lambda turn: None
         """Told of every turn of the queue level, after its grants were acted on."""
         self.rest = 0.0
         """Seconds to leave to others before the next cycle."""
@@ -105,7 +105,7 @@ class Cycle:
         if not announced.awaits(pod):
             announced.forget(pod.metadata.uid)
             return False
-        why = announced.told(pod)
+        why = announced.why_late(pod)
         if why is not None:
             self._stores.parking.tell(pod, f"{why.code}: {why.sentence}")
         return True

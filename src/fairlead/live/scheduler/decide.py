@@ -105,7 +105,7 @@ class _Cycle:
         self.step = np.ones(len(view.nodes.names), dtype=np.int64)
         self.counted: dict[str, Int] = {}
         self.placed: list[tuple[Shape, Int]] = []
-        self.ground = WorkingNodes(view.nodes, view.population, view.rank)
+        self.working = WorkingNodes(view.nodes, view.population, view.rank)
 
     def place(self, group: PodSet) -> PodSetOutcome:
         """Place one group, and count it."""
@@ -115,24 +115,24 @@ class _Cycle:
         claims = self.demand(group.pods[0]) if group.claims else None
         heights = base, self.step
         if (group.pods[0].strategy or self.strategy) == GLOBAL_GREEDY:
-            heights = use(self.ground.current, group.shape)
-        outcome, counts = _place(self.ground, self.view, group, heights, claims)
+            heights = use(self.working.current, group.shape)
+        outcome, counts = _place(self.working, self.view, group, heights, claims)
         self.counted[group.controller] = base + counts
         self.placed.append((group.shape, counts))
         return outcome
 
     def restore(self) -> None:
-        """Make the ground anew, with what was placed before the group that failed."""
-        self.ground = WorkingNodes(self.view.nodes, self.view.population, self.view.rank)
+        """Make the working nodes anew, with what was placed before the group that failed."""
+        self.working = WorkingNodes(self.view.nodes, self.view.population, self.view.rank)
         for shape, counts in self.placed:
-            self.ground.shift(shape, sparse(counts), 1)
+            self.working.shift(shape, sparse(counts), 1)
 
 
 def _place(
-    ground: WorkingNodes, view: ClusterView, group: PodSet, heights: Heights, claims: ClaimDemand | None
+    working: WorkingNodes, view: ClusterView, group: PodSet, heights: Heights, claims: ClaimDemand | None
 ) -> tuple[PodSetOutcome, Int]:
     reached, also = _alone(view, group.pods[0], claims)
-    grouping = ground.place(group.shape, len(group.pods), heights, also)
+    grouping = working.place(group.shape, len(group.pods), heights, also)
     places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names
     outcome = PodSetOutcome(

@@ -18,7 +18,7 @@ from fairlead.live.scheduler.metrics import SchedulerMetrics
 from fairlead.live.scheduler.resolver import Resolver
 from fairlead.live.scheduler.volume_binder import VolumeBinder
 
-Told = Callable[[PodRecord, str], None]
+OnPod = Callable[[PodRecord, str], None]
 
 
 class Delivery:
@@ -30,9 +30,9 @@ class Delivery:
         cache: Cache,
         measures: SchedulerMetrics,
         *,
-        on_ready: Told,
-        on_bound: Told,
-        on_refused: Told,
+        on_ready: OnPod,
+        on_bound: OnPod,
+        on_refused: OnPod,
         leads: Callable[[], bool],
         pulse: Pulse,
         patience: float,

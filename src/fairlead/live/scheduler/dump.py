@@ -58,21 +58,21 @@ def _pod(pod: PodRecord, assumed: str) -> dict[str, Any]:
             "preemptionPolicy": "" if pod.preempts else "Never",
             "volumes": [*spec.pop("volumes", ()), *claims],
             "schedulingGates": [{"name": "held-back"}] if pod.gated else [],
-            **({"schedulingGroup": {"podGroupName": pod.marks.native}} if pod.marks.native else {}),
+            **({"schedulingGroup": {"podGroupName": pod.queue_fields.native}} if pod.queue_fields.native else {}),
         },
         "status": {"phase": phase},
     }
 
 
 def _metadata(pod: PodRecord) -> dict[str, Any]:
-    marks = {
+    annotations = {
         STRATEGY: pod.strategy,
         BIND_CPU: "true" if pod.pieces else "",
         CORES: ",".join(f"{core}={pieces}" for core, pieces in pod.cores),
-        GROUPS[0]: pod.marks.group,
-        QUEUES[0]: pod.marks.queue,
-        TASK: pod.marks.task,
-        PREEMPTABLE: "" if pod.marks.preemptable else "false",
+        GROUPS[0]: pod.queue_fields.group,
+        QUEUES[0]: pod.queue_fields.queue,
+        TASK: pod.queue_fields.task,
+        PREEMPTABLE: "" if pod.queue_fields.preemptable else "false",
     }
     found: dict[str, Any] = {
         "name": pod.metadata.name,
@@ -80,7 +80,7 @@ def _metadata(pod: PodRecord) -> dict[str, Any]:
         "uid": pod.metadata.uid,
         "resourceVersion": pod.metadata.resource_version,
         "labels": dict(pod.shape.labels),
-        "annotations": {key: value for key, value in marks.items() if value},
+        "annotations": {key: value for key, value in annotations.items() if value},
         "creationTimestamp": pod.created or None,
         "ownerReferences": [msgspec.to_builtins(pod.owner)] if pod.owner else [],
     }

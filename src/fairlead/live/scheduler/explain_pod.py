@@ -37,16 +37,16 @@ async def look(client: Client, namespace: str, name: str, strategy: str = COMMUN
         else:
             for each in found.items:
                 deliver(sink, Change("added", each))
-    told = ""
+    condition = ""
     for pod in (await client.list(PODS)).items:
         record = records.record(pod)
         deliver(cache.on_pod, Change("added", record))
         if record.key == (namespace, name):
-            told = _told(pod)
-    return _explained(cache, PodKey((namespace, name)), told, strategy)
+            condition = _condition(pod)
+    return _explained(cache, PodKey((namespace, name)), condition, strategy)
 
 
-def _explained(cache: Cache, key: PodKey, told: str, strategy: str) -> dict[str, Any]:
+def _explained(cache: Cache, key: PodKey, condition: str, strategy: str) -> dict[str, Any]:
     pod = cache.pods.get(key)
     if pod is None:
         return {"pod": "/".join(key), "state": "unknown"}
@@ -55,8 +55,8 @@ def _explained(cache: Cache, key: PodKey, told: str, strategy: str) -> dict[str,
     record = explanation(pod, "", outcome if place is None else None)
     if place is not None:
         record["next"] = place
-    if told:
-        record["told"] = told
+    if condition:
+        record["told"] = condition
     return record
 
 
@@ -67,7 +67,7 @@ def _next(cache: Cache, pod: PodRecord, strategy: str) -> PodSetOutcome:
     return outcome
 
 
-def _told(pod: Pod) -> str:
+def _condition(pod: Pod) -> str:
     return next((each.message for each in pod.status.conditions if each.type == "PodScheduled"), "")
 
 

@@ -81,7 +81,7 @@ class PodNotifier:
         self._recorder = recorder
         self._wall = wall
         self._clock = monotonic
-        self._told: dict[Uid, PodNotice] = {}
+        self._notices: dict[Uid, PodNotice] = {}
         self._first: dict[Uid, tuple[PodRecord, str]] = {}
         self._again: dict[Uid, tuple[PodRecord, str]] = {}
         self._news = asyncio.Event()
@@ -89,10 +89,10 @@ class PodNotifier:
     def waits(self, pod: PodRecord, why: str) -> None:
         """The pod waits, for this reason."""
         uid = pod.metadata.uid
-        told = self._told.get(uid)
-        if told is None:
+        notice = self._notices.get(uid)
+        if notice is None:
             self._first[uid] = pod, why
-        elif told.why != why:
+        elif notice.why != why:
             self._again[uid] = pod, why
         else:
             self._again.pop(uid, None)
@@ -126,12 +126,12 @@ class PodNotifier:
 
     def gone(self, uid: Uid) -> None:
         """The pod is no more, or waits no more."""
-        for each in (self._told, self._first, self._again):
+        for each in (self._notices, self._first, self._again):
             each.pop(uid, None)
 
     def clear(self) -> None:
         """Forget everything: another instance tells the pods now."""
-        for each in (self._told, self._first, self._again):
+        for each in (self._notices, self._first, self._again):
             each.clear()
 
     async def run(self) -> None:
@@ -147,7 +147,7 @@ class PodNotifier:
             if now is None:
                 self.gone(pod.metadata.uid)
                 continue
-            self._told[pod.metadata.uid] = PodNotice(why, self._clock())
+            self._notices[pod.metadata.uid] = PodNotice(why, self._clock())
             with self._pulse.under_way("conditions"):
                 await self._tell(now, why)
 
@@ -159,7 +159,7 @@ class PodNotifier:
                 return self._first.pop(next(iter(self._first)))
             if self._again:
                 uid = next(iter(self._again))
-                wait = self._told[uid].at + REWORD - self._clock()
+                wait = self._notices[uid].at + REWORD - self._clock()
                 if wait <= 0:
                     return self._again.pop(uid)
             self._news.clear()
@@ -199,7 +199,7 @@ class PodNotifier:
         not_there = isinstance(error, ApiError) and error.not_found
         if not_there or isinstance(error, NotLeadingError) or self._waiting(pod) is None:
             self.gone(uid)
-        elif uid in self._told:
-            self._told[uid] = PodNotice("", self._clock())
+        elif uid in self._notices:
+            self._notices[uid] = PodNotice("", self._clock())
             self._again.setdefault(uid, (pod, why))
             self._news.set()

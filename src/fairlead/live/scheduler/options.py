@@ -11,7 +11,7 @@ from fairlead.live.scheduler.volume_binder import PATIENCE
 class Options:
     """`shadow` decides and reports but writes nothing. `strategy` is for workloads that name none.
 
-    Every `self_check` seconds (0: never) cache and books are compared with fresh lists. `volume_seconds` is how long a
+    Every `self_check` seconds (0: never) the caches are compared with fresh lists. `volume_seconds` is how long a
     pod's room is kept for volumes that do not come, `gang_seconds` how long a gang that was begun may take.
     """
 

@@ -94,7 +94,7 @@ class Resolver:
                     found = await self._read(pod)
                 except KubeError:
                     continue
-            if self._told(pod, node, found, settled=settled, again=unanswered if unanswered < ROUNDS else 0):
+            if self._settled(pod, node, found, settled=settled, again=unanswered if unanswered < ROUNDS else 0):
                 return
 
     async def _read(self, pod: PodRecord) -> Pod | None:
@@ -107,7 +107,7 @@ class Resolver:
             return None
         return found if found.metadata.uid == pod.metadata.uid else None
 
-    def _told(self, pod: PodRecord, node: str, found: Pod | None, *, settled: bool, again: int) -> bool:
+    def _settled(self, pod: PodRecord, node: str, found: Pod | None, *, settled: bool, again: int) -> bool:
         """Act on what the server says; False where it has to be asked again."""
         if not self._wanted(pod, node):
             return True

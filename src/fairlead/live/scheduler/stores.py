@@ -44,8 +44,8 @@ class Stores:
     def on_pod(self, change: Change[PodRecord]) -> PodEvent:
         """A pod came, changed or went: first the cache, then everything else that knows pods."""
         event = self.cache.on_pod(change)
-        for told in (self.delivery, self.jobs, self.parking, self.assembly, self.gangs):
-            told.on_pod(event)
+        for store in (self.delivery, self.jobs, self.parking, self.assembly, self.gangs):
+            store.on_pod(event)
         return event
 
     def forget(self, pod: PodRecord) -> bool:

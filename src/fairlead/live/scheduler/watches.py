@@ -17,7 +17,7 @@ T = TypeVar("T")
 
 
 class Watches:
-    """Reflectors that keep cache and books. `vital` are those of nodes and pods (docs/decisions/0212).
+    """Reflectors that keep the cache and the job cache. `vital` are those of nodes and pods (docs/decisions/0212).
 
     `aside` is called for objects that cannot be read or used.
     """
@@ -26,7 +26,7 @@ class Watches:
         self,
         client: Client,
         cache: Cache,
-        books: JobCache,
+        job_cache: JobCache,
         on_node: Callable[[Change[Node]], None],
         on_pod: Callable[[Change[PodRecord]], None],
         aside: SetAside,
@@ -36,8 +36,8 @@ class Watches:
         def kept(known: Any) -> dict[Resource[Any], Reflector[Any]]:
             return {resource: follow(resource, sink) for resource, sink in known.watched()}
 
-        self._shared = kept(books)
-        self._owners = kept(books.announced)
+        self._shared = kept(job_cache)
+        self._owners = kept(job_cache.announced)
         self.vital: tuple[Reflector[Any], ...] = (
             follow(NODES, on_node),
             follow(PODS, on_pod, keep=Records().record),

@@ -6,7 +6,7 @@ from dataclasses import replace
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import PodKey
-from fairlead.live.cluster.turn_types import FairTurn
+from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gate import at_the_gate
@@ -36,14 +36,14 @@ class QueueWiring:
         self._scheduler = scheduler
         self._wall = wall
         self._now = monotonic
-        scheduler.fair.policy = SharePolicy(
+        scheduler.promises.policy = SharePolicy(
             preempt=settings.preempt and (allowed or shadow),
             reserve_after=settings.reserve_after_seconds,
             budget=FIRST,
             # A part of what may go in a minute, so that they can be paid for together (docs/decisions/0281).
             elastic=max(1, configuration.evictions.per_minute // 4),
         )
-        self._search = SearchBudget(scheduler.fair, lambda: scheduler.books.generation)
+        self._search = SearchBudget(scheduler.promises, lambda: scheduler.job_cache.generation)
         measures = QueueMetrics(scheduler.measures.registry)
         evictions = Evictions(
             client,
@@ -53,11 +53,11 @@ class QueueWiring:
             per_minute=configuration.evictions.per_minute,
             clock=wall,
         )
-        marks = PodStatusWriter(client, recorder, scheduler.cache.pods.get, wall)
+        pod_status = PodStatusWriter(client, recorder, scheduler.cache.pods.get, wall)
         self._evictor = Evictor(
-            scheduler.fair,
+            scheduler.promises,
             evictions,
-            marks,
+            pod_status,
             measures,
             clock=monotonic,
             nudge=scheduler.stir,
@@ -65,29 +65,29 @@ class QueueWiring:
             shadow=shadow,
             pulse=pulse,
         )
-        self._upkeep = StatusLoop(
+        self._status_loop = StatusLoop(
             client,
-            scheduler.fair,
+            scheduler.promises,
             Sight(
                 groups=lambda: scheduler.objects(POD_GROUPS),
                 native=lambda: scheduler.objects(NATIVE_POD_GROUPS),
                 queues=lambda: scheduler.objects(QUEUES),
                 pod=scheduler.cache.pods.get,
-                generation=lambda: scheduler.books.generation,
-                look=lambda: scheduler.fair.look(scheduler.cache.view().nodes, wall()),
+                generation=lambda: scheduler.job_cache.generation,
+                look=lambda: scheduler.promises.look(scheduler.cache.view().nodes, wall()),
                 would=self._would,
                 gate=lambda: at_the_gate(
-                    scheduler.fair,
+                    scheduler.promises,
                     scheduler.cache.view().nodes,
                     scheduler.objects(POD_GROUPS),
                     wall(),
                     gated=settings.admit == "gated",
                 ),
-                leaving=lambda: len(scheduler.books.leaving),
+                leaving=lambda: len(scheduler.job_cache.leaving),
                 nominated=self._nominated,
             ),
             self._evictor,
-            marks,
+            pod_status,
             measures,
             wall=wall,
             monotonic=monotonic,
@@ -102,7 +102,7 @@ class QueueWiring:
         )
         self._standard = StandardQueues(
             client,
-            lambda: scheduler.objects(QUEUES) if scheduler.books.served(QUEUES) else None,
+            lambda: scheduler.objects(QUEUES) if scheduler.job_cache.served(QUEUES) else None,
             clock=monotonic,
             acts=lambda: settings.create_queues and not shadow and leads() and scheduler.synced,
             period=settings.status_seconds,
@@ -115,24 +115,24 @@ class QueueWiring:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._evictor.run())
-            group.create_task(self._upkeep.run())
+            group.create_task(self._status_loop.run())
             group.create_task(self._standard.run())
 
     def lost(self) -> None:
         """This instance leads no longer: evictions that have not begun are given up."""
         self._evictor.lost()
 
-    def _took_turn(self, turn: FairTurn) -> None:
+    def _took_turn(self, turn: QueueTurn) -> None:
         if self._search.took_turn(turn.sharing.cursor, self._now() - turn.at):
             self._scheduler.stir()
-        self._upkeep.took_turn(turn)
+        self._status_loop.took_turn(turn)
         self._evictor.took_turn(turn)
 
     def _nominated(self) -> list[PodKey]:
         name, waiting = self._scheduler.options.name, self._scheduler.cache.waiting
         return [key for key, pod in waiting.items() if pod.nominated and pod.scheduler == name]
 
-    def _would(self) -> FairTurn:
+    def _would(self) -> QueueTurn:
         """What a turn with evictions would be; nothing is done about it."""
-        fair, site = self._scheduler.fair, self._scheduler.cycle.site()
-        return take_turn(fair, site, None, self._wall(), replace(fair.policy, preempt=True))[0]
+        promises, site = self._scheduler.promises, self._scheduler.cycle.site()
+        return take_turn(promises, site, None, self._wall(), replace(promises.policy, preempt=True))[0]

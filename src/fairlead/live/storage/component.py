@@ -90,18 +90,20 @@ class StorageKeeper(ElectedComponent):
         self._advises_at = 0.0
         self._stale_advice = True
         self._advice: Rebalance | None = None
-        self._teller = VolumeNotifier(instance.recorder)
+        self._notifier = VolumeNotifier(instance.recorder)
         self.set_aside = SetAside(self.measures.registry, None if options.shadow else instance.recorder)
         self._faulty = FaultyVolumes(self.set_aside)
         self._unusable: frozenset[str] = frozenset()
-        where, told = options.namespace, self.set_aside.watched
-        self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where, aside=told)
-        self._volumes = Reflector[LonghornVolume](client, LONGHORN_VOLUMES, self._on_other, namespace=where, aside=told)
+        where, watched = options.namespace, self.set_aside.watched
+        self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where, aside=watched)
+        self._volumes = Reflector[LonghornVolume](
+            client, LONGHORN_VOLUMES, self._on_other, namespace=where, aside=watched
+        )
         self._replicas = Reflector[LonghornReplica](
-            client, LONGHORN_REPLICAS, self._on_replica, namespace=where, aside=told
+            client, LONGHORN_REPLICAS, self._on_replica, namespace=where, aside=watched
         )
         self._settings = Reflector[LonghornSetting](
-            client, LONGHORN_SETTINGS, self._on_other, namespace=where, aside=told
+            client, LONGHORN_SETTINGS, self._on_other, namespace=where, aside=watched
         )
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
         # A report is made by every instance, whoever leads.
@@ -189,10 +191,10 @@ class StorageKeeper(ElectedComponent):
         for short in found.short:
             volume = self._volume(short.volume)
             if volume is not None:
-                topics.add(self._teller.tell(volume, messages.UNSCHEDULED, short.theme, short.note, kind="Warning"))
+                topics.add(self._notifier.tell(volume, messages.UNSCHEDULED, short.theme, short.note, kind="Warning"))
         for volume, places in self._overdue(found):
-            topics.add(self._teller.tell(volume, messages.PLACEABLE, str(len(places)), messages.placeable(places)))
-        self._teller.settle([messages.UNSCHEDULED, messages.PLACEABLE], topics)
+            topics.add(self._notifier.tell(volume, messages.PLACEABLE, str(len(places)), messages.placeable(places)))
+        self._notifier.settle([messages.UNSCHEDULED, messages.PLACEABLE], topics)
 
     def _say_moves(self, advice: Rebalance) -> None:
         topics = set()
@@ -200,8 +202,8 @@ class StorageKeeper(ElectedComponent):
             volume = self._volume(move.volume)
             if volume is not None:
                 theme, note = advice.disks.place(move.target), messages.move(move, advice.disks)
-                topics.add(self._teller.tell(volume, messages.MOVE, theme, note, replica=move.replica))
-        self._teller.settle([messages.MOVE], topics)
+                topics.add(self._notifier.tell(volume, messages.MOVE, theme, note, replica=move.replica))
+        self._notifier.settle([messages.MOVE], topics)
 
     def _overdue(self, found: Outlook) -> list[tuple[LonghornVolume, list[str]]]:
         """Volumes whose replicas have waited for long though there is a disk, where this instance does not act."""
@@ -235,7 +237,7 @@ class StorageKeeper(ElectedComponent):
             volume = self._volume(newest.spec.volume_name)
             if volume is not None:
                 note = messages.scheduled(name, placement.node, placement.disk)
-                self._teller.happened(volume, messages.SCHEDULED, note, newest)
+                self._notifier.happened(volume, messages.SCHEDULED, note, newest)
             return
         self._known.undo(placement)
         if isinstance(error, ApiError) and error.not_found:

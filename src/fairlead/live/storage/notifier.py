@@ -17,7 +17,7 @@ class VolumeNotifier:
 
     def __init__(self, recorder: Recorder | None) -> None:
         self._recorder = recorder
-        self._told: dict[Topic, str] = {}
+        self._themes: dict[Topic, str] = {}
 
     def tell(
         self,
@@ -31,15 +31,15 @@ class VolumeNotifier:
     ) -> Topic:
         """Something that holds as long as it is told again in every look; gives the topic, for `settle`."""
         topic = (volume.metadata.uid, reason, replica)
-        if self._told.get(topic) != theme:
-            self._told[topic] = theme
+        if self._themes.get(topic) != theme:
+            self._themes[topic] = theme
             self._record(volume, reason, ACTIONS[reason], note, kind, None)
         return topic
 
     def settle(self, reasons: Iterable[str], still: set[Topic]) -> None:
         """Of these reasons only `still` hold: what ended may be told again if it comes back."""
         over = set(reasons)
-        self._told = {topic: theme for topic, theme in self._told.items() if topic[1] not in over or topic in still}
+        self._themes = {topic: theme for topic, theme in self._themes.items() if topic[1] not in over or topic in still}
 
     def happened(self, volume: LonghornVolume, reason: str, note: str, replica: LonghornReplica) -> None:
         """Something that happened once."""

@@ -17,7 +17,7 @@ from fairlead.model.owners import Exempt, Owner, OwnerKind
 from fairlead.model.tiers import Tiers
 
 REVISION = "deployment.kubernetes.io/revision"
-Told = Callable[[OwnerKind, TieredController, Exception | None], None]
+OnRead = Callable[[OwnerKind, TieredController, Exception | None], None]
 PLACES = ("on-demand", "spot", "other", "pending")
 """Tier of the node a pod is on; `other` nodes are neither, `pending` pods are on none."""
 
@@ -84,7 +84,7 @@ def tiers_of(objects: Objects, choice: TierChoice) -> tuple[Tiers, str]:
     return tiers, tiers.sentence(map(tiers.of, labels))
 
 
-def census(objects: Objects, tiers: Tiers, told: Told | None = None) -> list[WorkloadTiers]:
+def census(objects: Objects, tiers: Tiers, on_read: OnRead | None = None) -> list[WorkloadTiers]:
     """Every Deployment and StatefulSet with its active pods, by namespace and name.
 
     `told` is told of each what reading it raised (None: nothing), and those that raise are left out; without `told`
@@ -106,12 +106,12 @@ def census(objects: Objects, tiers: Tiers, told: Told | None = None) -> list[Wor
         try:
             found.append(make())
         except Exception as error:
-            if told is None:
+            if on_read is None:
                 raise
-            told(kind, workload, error)
+            on_read(kind, workload, error)
         else:
-            if told is not None:
-                told(kind, workload, None)
+            if on_read is not None:
+                on_read(kind, workload, None)
 
     for each in objects.deployments:
         own = sets[each.metadata.uid]

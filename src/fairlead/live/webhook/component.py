@@ -81,15 +81,15 @@ class Webhook:
         self._leads = leads = Leadership(client, self._process, self._pulse)
         elected = client.fenced(leads.fence)
         self.aside = Aside(self.measures.registry, self._recorder)
-        told = self.aside.watched
-        self._owners = Owners(client, told)
-        self._tiers = TierWatch(client, tiers, namespace=settings.namespace, writes=not settings.shadow, aside=told)
+        aside = self.aside.watched
+        self._owners = Owners(client, aside)
+        self._tiers = TierWatch(client, tiers, namespace=settings.namespace, writes=not settings.shadow, aside=aside)
         self._detects = tiers.choice.detects
         memory = Memory(steady_clock, lapse=settings.lapse_seconds)
         store = LedgerStore(quick, settings.namespace)
         self._counter = Counter(quick, store, self._owners, memory, tiers, clock=steady_clock)
-        self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER, aside=told)
-        self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace, aside=told)
+        self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER, aside=aside)
+        self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace, aside=aside)
         kept = LedgerStore(quick.fenced(leads.fence), settings.namespace)
         self._assigner = Assigner(
             elected,

@@ -86,11 +86,11 @@ class TierWatch:
     async def run(self) -> None:
         """Tell and remember what is new, until cancelled."""
         await self.nodes.synced.wait()
-        told: Tiers | None = None
+        logged: Tiers | None = None
         while True:
-            if self._tiers.now != told:
-                told = self._tiers.now
-                log.info(told.sentence(told.of(each.metadata.labels) for each in self.nodes.objects.values()))
+            if self._tiers.now != logged:
+                logged = self._tiers.now
+                log.info(logged.sentence(logged.of(each.metadata.labels) for each in self.nodes.objects.values()))
             self._changed.clear()
             kept = await self._remember()
             try:

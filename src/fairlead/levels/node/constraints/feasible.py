@@ -18,7 +18,7 @@ from fairlead.model.reasons import Reason
 from fairlead.model.selectors import Taint, Toleration, reopened, tolerated
 from fairlead.model.shape import Shape
 
-NOBODY = Population()
+EMPTY = Population()
 NOTHING_MORE: Mapping[Reason, Bool] = MappingProxyType({})
 
 
@@ -32,7 +32,7 @@ class Constraints:
         self,
         state: NodeState,
         shape: Shape,
-        population: Population = NOBODY,
+        population: Population = EMPTY,
         also: Mapping[Reason, Bool] = NOTHING_MORE,
     ) -> None:
         self.state = state
@@ -65,9 +65,9 @@ class Constraints:
             mask &= passing
         return mask
 
-    def crowd(self) -> Int | None:
+    def skew(self) -> Int | None:
         """Per node how crowded its domains are under the soft spread constraints; None where there are none."""
-        return np.sum([each.crowd() for each in self._soft], axis=0) if self._soft else None
+        return np.sum([each.skew() for each in self._soft], axis=0) if self._soft else None
 
     def place(self, row: int) -> None:
         """Follow one replica placed on the node."""

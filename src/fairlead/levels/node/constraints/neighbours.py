@@ -11,32 +11,32 @@ from fairlead.model.population import Population, Resident
 from fairlead.model.shape import Neighbour, PodDisk, Shape
 
 
-def sees(wish: Neighbour, owner: str, namespace: str, labels: dict[str, str], population: Population) -> bool:
+def sees(term: Neighbour, owner: str, namespace: str, labels: dict[str, str], population: Population) -> bool:
     """Whether a wish held in namespace `owner` is about a replica of `namespace` with these labels."""
-    return _in_scope(wish, owner, namespace, population) and wish.selector is not None and wish.selector.selects(labels)
+    return _in_scope(term, owner, namespace, population) and term.selector is not None and term.selector.selects(labels)
 
 
-def _in_scope(wish: Neighbour, owner: str, namespace: str, population: Population) -> bool:
-    if not wish.namespaces and wish.namespace_selector is None:
+def _in_scope(term: Neighbour, owner: str, namespace: str, population: Population) -> bool:
+    if not term.namespaces and term.namespace_selector is None:
         return namespace == owner
-    if namespace in wish.namespaces:
+    if namespace in term.namespaces:
         return True
-    if wish.namespace_selector is None:
+    if term.namespace_selector is None:
         return False
-    return wish.namespace_selector.selects(dict(population.namespaces.get(namespace, {})))
+    return term.namespace_selector.selects(dict(population.namespaces.get(namespace, {})))
 
 
-def seen(wish: Neighbour, shape: Shape, population: Population) -> Bool:
+def seen(term: Neighbour, shape: Shape, population: Population) -> Bool:
     """Which residents a wish of the shape is about."""
     return np.array(
-        [sees(wish, shape.namespace, each.namespace, dict(each.labels), population) for each in population.residents],
+        [sees(term, shape.namespace, each.namespace, dict(each.labels), population) for each in population.residents],
         dtype=np.bool_,
     )
 
 
-def sees_itself(wish: Neighbour, shape: Shape, population: Population) -> bool:
+def sees_itself(term: Neighbour, shape: Shape, population: Population) -> bool:
     """Whether replicas of the shape are about one another."""
-    return sees(wish, shape.namespace, shape.namespace, dict(shape.labels), population)
+    return sees(term, shape.namespace, shape.namespace, dict(shape.labels), population)
 
 
 @dataclass(slots=True)
@@ -60,12 +60,12 @@ class Apart:
 def apart(state: NodeState, shape: Shape, population: Population) -> list[Apart]:
     """The wishes of the shape, and those of running replicas against it."""
     found = []
-    for wish in shape.far:
-        if wish.weight:
+    for term in shape.far:
+        if term.weight:
             continue
-        codes, count = domains(state, wish.key)
-        present = population.per_node(seen(wish, shape, population), len(state.names))
-        found.append(Apart(codes, _occupied(codes, count, present), sees_itself(wish, shape, population)))
+        codes, count = domains(state, term.key)
+        present = population.per_node(seen(term, shape, population), len(state.names))
+        found.append(Apart(codes, _occupied(codes, count, present), sees_itself(term, shape, population)))
     return found + _against(state, shape, population)
 
 
@@ -75,9 +75,9 @@ def _against(state: NodeState, shape: Shape, population: Population) -> list[Apa
     refusing: dict[str, Bool] = {}
     for code in population.wary or ():
         each = population.residents[code]
-        for wish in each.far:
-            if sees(wish, each.namespace, shape.namespace, labels, population):
-                refusing.setdefault(wish.key, np.zeros(len(population.residents), dtype=np.bool_))[code] = True
+        for term in each.far:
+            if sees(term, each.namespace, shape.namespace, labels, population):
+                refusing.setdefault(term.key, np.zeros(len(population.residents), dtype=np.bool_))[code] = True
     found = []
     for key, wanted in refusing.items():
         codes, count = domains(state, key)
@@ -125,21 +125,21 @@ class Together:
 
 def together(state: NodeState, shape: Shape, population: Population) -> tuple[Together, bool] | None:
     """The required wishes to be near and whether the shape is about itself; None where there are none."""
-    wishes = [wish for wish in shape.near if not wish.weight]
-    if not wishes:
+    terms = [term for term in shape.near if not term.weight]
+    if not terms:
         return None
     wanted = np.ones(len(population.residents), dtype=np.bool_)
-    for wish in wishes:
-        wanted &= seen(wish, shape, population)
+    for term in terms:
+        wanted &= seen(term, shape, population)
     present = population.per_node(wanted, len(state.names))
     keyed = np.ones(len(state.names), dtype=np.bool_)
     codes, occupied = [], []
-    for wish in wishes:
-        column, count = domains(state, wish.key)
+    for term in terms:
+        column, count = domains(state, term.key)
         keyed &= column != ABSENT
         codes.append(column)
         occupied.append(_occupied(column, count, present))
-    itself = all(sees_itself(wish, shape, population) for wish in wishes)
+    itself = all(sees_itself(term, shape, population) for term in terms)
     begun = any(there.any() for there in occupied)
     return Together(codes, occupied, keyed, may_begin=itself and not begun), itself
 
@@ -147,14 +147,14 @@ def together(state: NodeState, shape: Shape, population: Population) -> tuple[To
 def wished(state: NodeState, shape: Shape, population: Population) -> Int:
     """The summed weights of preferred neighbours: near ones add for every replica in the domain, far ones subtract."""
     total = np.zeros(len(state.names), dtype=np.int64)
-    for sign, wishes in ((1, shape.near), (-1, shape.far)):
-        for wish in wishes:
-            if wish.weight:
-                codes, count = domains(state, wish.key)
-                present = population.per_node(seen(wish, shape, population), len(state.names))
+    for sign, terms in ((1, shape.near), (-1, shape.far)):
+        for term in terms:
+            if term.weight:
+                codes, count = domains(state, term.key)
+                present = population.per_node(seen(term, shape, population), len(state.names))
                 keyed = codes != ABSENT
                 per_domain = np.bincount(codes[keyed], weights=present[keyed], minlength=count + 1).astype(np.int64)
-                total += sign * wish.weight * np.where(keyed, per_domain[codes], 0)
+                total += sign * term.weight * np.where(keyed, per_domain[codes], 0)
     return total
 
 

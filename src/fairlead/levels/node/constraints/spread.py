@@ -38,7 +38,7 @@ class Domains:
         fits[-1] = False
         return fits[self.codes]
 
-    def crowd(self) -> Int:
+    def skew(self) -> Int:
         """Per node the replicas in its domain; without the key it counts as the most crowded."""
         crowded = self.counts.copy()
         crowded[-1] = crowded.max(initial=0)

@@ -17,7 +17,7 @@ from fairlead.levels.queue.grants.gang import GangStep, step_of
 from fairlead.levels.queue.grants.grant import Block
 from fairlead.levels.queue.preemption.potential import INSIDE, AllocationChange, AllocationView, Gain
 from fairlead.levels.queue.preemption.victim_order import Bite, Candidates, cheapest, cost, largest, merged
-from fairlead.levels.queue.preemption.victim_search import ASKING, Fewest
+from fairlead.levels.queue.preemption.victim_search import ASKING, VictimSearch
 from fairlead.levels.queue.preemption.victims import FRESH, Claim, VictimGroup, groups_of, votes
 from fairlead.levels.queue.state import State
 from fairlead.model.jobs import RunningTable
@@ -239,7 +239,7 @@ class Preemption:
         tried = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
         found = [choice for choice in tried if choice is not None]
         excess = self.state.ledger.excess(claim.queue, claim.step.need)
-        search = Fewest(candidates, lambda bites: self._fits(claim, bites), excess, self._patience())
+        search = VictimSearch(candidates, lambda bites: self._fits(claim, bites), excess, self._patience())
         best, complete = search.run(found)
         self.patience -= search.moved
         others = sorted((choice for choice in found if choice is not best), key=cost)

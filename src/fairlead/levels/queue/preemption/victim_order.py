@@ -218,7 +218,7 @@ def merged(bites: Sequence[Bite]) -> list[Bite]:
     return result
 
 
-NOBODY: Standing = (-(2**63),)
+NO_STANDING: Standing = (-(2**63),)
 """The standing of a choice that evicts nobody who runs."""
 
 
@@ -227,7 +227,7 @@ def cost(chosen: Sequence[Bite]) -> tuple[Standing, int, int]:
     parts = [part for bite in chosen for part in bite.parts]
     running = [(group, count) for group, count in parts if group.row != FRESH]
     return (
-        max((group.standing for group, _ in running), default=NOBODY),
+        max((group.standing for group, _ in running), default=NO_STANDING),
         sum(count for _, count in running),
         sum(count for _, count in parts),
     )

@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from fairlead.levels.queue.preemption.victim_order import NOBODY, Bite, Candidates, cheapest, cost, relief
+from fairlead.levels.queue.preemption.victim_order import NO_STANDING, Bite, Candidates, cheapest, cost, relief
 from fairlead.levels.queue.preemption.victims import FRESH, Standing, branch_of, over
 
 MOST_ITEMS, MOST_VISITS = 256, 1000
@@ -38,7 +38,7 @@ class Item:
     """(disruption budget, what one time takes of it)."""
 
 
-class Fewest:
+class VictimSearch:
     """One search. `fits`: whether the claimant finds room once bites are gone; `excess`: what the whole lacks.
 
     `patience` is how many groups may be moved on trial, `moved` how many were; every question counts as some.
@@ -66,7 +66,7 @@ class Fewest:
             if self.price is None or cost(choice) < self.price:
                 self.best, self.price = choice, cost(choice)
         items = self._items()
-        for level in sorted({NOBODY, *(item.standing for item in items)}):
+        for level in sorted({NO_STANDING, *(item.standing for item in items)}):
             if self.price is not None and level > self.price[0]:
                 break
             self._search([item for item in items if item.standing <= level], level)
@@ -121,7 +121,7 @@ class Fewest:
             running=sum(count for _, count in running),
             size=sum(count for _, count in groups),
             frees=tuple(frees),
-            standing=max((group.standing for group, _ in running), default=NOBODY),
+            standing=max((group.standing for group, _ in running), default=NO_STANDING),
             budgets=tuple((group.budget, count) for group, count in groups if group.budget >= 0),
         )
 

@@ -41,7 +41,7 @@ UNUSABLE = "queues that cannot be used hold the room"
 Question = tuple[int, int, tuple[int, ...], tuple[int, ...], bool]
 
 
-class WhyNobody:
+class WhyNoVictims:
     """Answers for the jobs of one decision, after its search for victims; equal questions are asked once."""
 
     def __init__(self, preemption: Preemption) -> None:

@@ -1,4 +1,4 @@
-"""Replicas that come and go on the ground of a plan without being placed by it: evictions on trial, room kept."""
+"""Replicas that come and go on working nodes without being placed: evictions on trial, room kept."""
 
 import numpy as np
 import pytest
@@ -16,7 +16,7 @@ ALONE = Shape(namespace="ns", labels=(("app", "a"),), request=(("cpu", 1000),), 
 PLAIN = Shape(namespace="ns", labels=(("app", "b"),), request=(("cpu", 2000),))
 
 
-def ground(*shapes: tuple[Shape, int]) -> WorkingNodes:
+def working(*shapes: tuple[Shape, int]) -> WorkingNodes:
     """Two nodes of four cpu with these shapes running, each on a row."""
     nodes = node_state(
         [NodeRecord(name=f"n{row}", allocatable={"cpu": 4000}, labels={HOST: f"n{row}"}) for row in range(2)]
@@ -42,7 +42,7 @@ def placed(made: WorkingNodes, shape: Shape, need: int) -> list[int]:
 
 def test_what_is_shifted_away_leaves_room_and_company() -> None:
     """Amounts come back, and so does the peace of those who want to be alone."""
-    made = ground((ALONE, 0), (PLAIN, 1), (PLAIN, 1))
+    made = working((ALONE, 0), (PLAIN, 1), (PLAIN, 1))
     assert placed(made, ALONE, 2) == [0, 0]
     assert placed(made, PLAIN, 2) == [1, 0]
     made.shift(PLAIN, counts(1, 2), -1)
@@ -55,7 +55,7 @@ def test_what_is_shifted_away_leaves_room_and_company() -> None:
 @pytest.mark.parametrize("row", [0, 1])
 def test_only_as_many_go_as_are_taken_away_and_from_that_node(row: int) -> None:
     """Three of a kind on each node, two taken from one."""
-    made = ground(*((ALONE, each) for each in (0, 1) for _ in range(3)), (PLAIN, 0))
+    made = working(*((ALONE, each) for each in (0, 1) for _ in range(3)), (PLAIN, 0))
     made.shift(ALONE, counts(row, 2), -1)
     people = made.population
     mine = people.codes == list(people.residents).index(resident(ALONE))
@@ -65,6 +65,6 @@ def test_only_as_many_go_as_are_taken_away_and_from_that_node(row: int) -> None:
 
 def test_taking_away_what_was_never_there_changes_nobody() -> None:
     """A kind that nobody knows."""
-    made = ground((PLAIN, 0))
+    made = working((PLAIN, 0))
     made.shift(ALONE, counts(0), -1)
     assert len(made.population.rows) == 1

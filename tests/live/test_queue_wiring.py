@@ -1,4 +1,4 @@
-"""The scheduler with its duties over the fake API server: from a waiting gang to evictions, binds and status."""
+"""The scheduler with queue, evictions and status over the fake API server: from a waiting gang to its binds."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -118,7 +118,7 @@ def test_a_gang_of_higher_priority_takes_the_room_it_needs() -> None:
         assert town.bound() == {"low": 2, "high": 2}
         assert (town.status("high")["phase"], town.status("high")["running"]) == ("Running", 2)
         assert town.status("low")["running"] == 2
-        assert town.scheduler.fair.promises == {}
+        assert town.scheduler.promises.by_job == {}
         pod = town.api.find(PODS, "high-0", namespace="ml")
         assert pod is not None
         assert not pod["status"].get("nominatedNodeName")

@@ -14,7 +14,7 @@ from tests.live.queue_world import NOW, World
 
 def job(world: World, key: str) -> LiveJob:
     """A job that is there."""
-    found = world.books.job(key)
+    found = world.job_cache.job(key)
     assert found is not None
     return found
 
@@ -27,7 +27,7 @@ def test_pods_become_jobs_by_group_by_native_group_by_controller_or_alone() -> N
     world.pods(2, "web", owner="web")
     world.pod("web-q", owner="web", queue="fast")
     world.pod("bare")
-    found = {each.key: (each.source, each.queue, each.waiting) for each in world.books.jobs()}
+    found = {each.key: (each.source, each.queue, each.waiting) for each in world.job_cache.jobs()}
     assert found == {
         "PodGroup/ns/g": (JobSource.GROUP, "default", 1),
         "NativePodGroup/ns/g": (JobSource.NATIVE, "default", 1),
@@ -42,12 +42,12 @@ def test_a_group_may_come_after_its_pods_and_be_edited() -> None:
     world = World(8)
     world.priority_class("high", 1000)
     world.pods(3, "a", group="g", priority=5)
-    assert world.books.astray("PodGroup/ns/g") == "ns/g"
+    assert world.job_cache.astray("PodGroup/ns/g") == "ns/g"
     world.group("g", 3, queue="q", priorityClassName="high", minTaskMember={"x": 1}, minResources={"cpu": "2"})
     found = job(world, "PodGroup/ns/g")
     assert (found.queue, found.min_member, found.priority) == ("q", 3, 1000)
     assert (found.min_tasks, found.min_resources) == ({"x": 1}, {"cpu": 2000})
-    assert world.books.astray(found.key) == ""
+    assert world.job_cache.astray(found.key) == ""
     world.group("g", 2, priorityClassName="nobody")
     assert (job(world, found.key).min_member, job(world, found.key).priority) == (2, 5)
 
@@ -68,10 +68,10 @@ def test_kinds_that_are_not_served_mean_nothing() -> None:
     world.queue("q", weight=9)
     world.pod("a", group="g", queue="q")
     world.pod("b", owner="web", queue="q")
-    assert world.books.astray("PodGroup/ns/g") == ""
-    assert {each.queue for each in world.books.jobs()} == {"default"}
-    assert [row.name for row in world.books.queues] == ["default"]
-    assert world.books.knows("whatever")
+    assert world.job_cache.astray("PodGroup/ns/g") == ""
+    assert {each.queue for each in world.job_cache.jobs()} == {"default"}
+    assert [row.name for row in world.job_cache.queues] == ["default"]
+    assert world.job_cache.knows("whatever")
     world.served.add(QUEUES)
     assert job(world, "ReplicaSet/ns/web@q").queue == "q"
 
@@ -116,13 +116,13 @@ def test_weights_follow_quotas(values: list[str], want: int) -> None:
     world = World(8)
     for number, value in enumerate(values):
         world.weigh("ns", value, f"quota{number}")
-    assert world.books.weights.get("ns", 1) == want
+    assert world.job_cache.weights.get("ns", 1) == want
     before = world.changes
     world.weigh("ns", values[0], "quota0")
     assert world.changes == before
     for number in range(len(values)):
         world.drop(RESOURCE_QUOTAS, f"quota{number}", "ns")
-    assert world.books.weights.get("ns", 1) == 1
+    assert world.job_cache.weights.get("ns", 1) == 1
 
 
 def test_only_edits_are_told() -> None:
@@ -145,8 +145,8 @@ def test_a_queue_that_cannot_be_read_stays_as_it_was() -> None:
     world = World(8)
     world.queue("q", capability={"cpu": "4"})
     world.queue("q", capability={"cpu": "much"})
-    assert {row.name: row.capability for row in world.books.queues}["q"] == {"cpu": 4000}
-    assert world.books.bounded
+    assert {row.name: row.capability for row in world.job_cache.queues}["q"] == {"cpu": 4000}
+    assert world.job_cache.bounded
 
 
 @pytest.mark.parametrize(
@@ -164,7 +164,7 @@ def test_queues_that_may_refuse_although_there_is_room(spec: dict[str, Any], wan
     world = World(8)
     world.queue("root")
     world.queue("q", **spec)
-    assert world.books.bounded is want
+    assert world.job_cache.bounded is want
 
 
 def test_books_do_not_depend_on_the_order_of_events() -> None:
@@ -188,7 +188,7 @@ def test_books_do_not_depend_on_the_order_of_events() -> None:
             world.pod(**each)
         roles = {
             each.key: [(role.task, [pod.metadata.name for pod in role.waiting]) for role in each.roles]
-            for each in world.books.jobs()
+            for each in world.job_cache.jobs()
         }
         made.append(dict(sorted(roles.items())))
     assert all(each == made[0] for each in made)
@@ -198,10 +198,10 @@ def test_jobs_without_pods_are_forgotten_and_unchanged_ones_kept() -> None:
     """News that change nothing cost nothing."""
     world = World(8)
     pod = world.pod("a", owner="web")
-    before, generation = job(world, pod.controller), world.books.generation
+    before, generation = job(world, pod.controller), world.job_cache.generation
     world.pod("a", owner="web")
     assert job(world, pod.controller) is before
-    assert world.books.generation == generation
+    assert world.job_cache.generation == generation
     world.gone(pod)
-    assert world.books.jobs() == []
-    assert world.books.job(pod.controller) is None
+    assert world.job_cache.jobs() == []
+    assert world.job_cache.job(pod.controller) is None
