@@ -3,15 +3,17 @@
 import ast
 import subprocess
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
 from tools.mutants import coverage_map, report, tree
 from tools.mutants.campaign import Campaign, End, Result
 from tools.mutants.changes import changes
+from tools.mutants.neighbours import neighbours
 from tools.mutants.sample import population, sample
-from tools.mutants.serving import take_over
-from tools.mutants.trial import LATE, Runner
+from tools.mutants.serving import Collected, take_over
+from tools.mutants.trial import LATE, Bounds, Runner
 from tools.mutants.warm import Warm
 
 ROOT = Path(__file__).parents[2]
@@ -124,6 +126,37 @@ def test_a_campaign_tells_killed_from_survived(
     assert tree.digest(small_tree, tree.files(small_tree)) == before
 
 
+def test_without_a_recording_the_tests_that_import_the_module_are_run(small_tree: Path) -> None:
+    """The same ends, and no other test is chosen."""
+    results = Campaign(small_tree, None, Runner()).run(population(small_tree), 1, lambda result: None)
+    assert [(result.end, result.tests) for result in results] == [(End.KILLED, 1), (End.SURVIVED, 1)]
+
+
+def test_tests_near_a_module_come_by_their_distance() -> None:
+    """Of its own name, of those that import it, of those that import what imports it; nothing else."""
+    files = {
+        "src/fairlead/kernel/deep.py": "",
+        "src/fairlead/levels/over.py": "from fairlead.kernel import deep",
+        "tests/test_deep.py": "from fairlead.kernel.deep import x",
+        "tests/test_a.py": "from fairlead.kernel.deep import x",
+        "tests/test_over.py": "from fairlead.levels.over import y",
+        "tests/test_other.py": "import fairlead",
+    }
+    with TemporaryDirectory() as folder:
+        for name, text in files.items():
+            (Path(folder) / name).parent.mkdir(parents=True, exist_ok=True)
+            (Path(folder) / name).write_text(text)
+        made = [("over", False), ("a", True), ("a", False), ("other", False), ("deep", True)]
+        tests = [Collected(test=f"tests/test_{name}.py::t{drawn}", drawn=drawn) for name, drawn in made]
+        chosen = neighbours(Path(folder), "src/fairlead/kernel/deep.py", tests)
+    assert [each.removeprefix("tests/test_") for each in chosen] == [
+        "deep.py::tTrue",
+        "a.py::tFalse",
+        "a.py::tTrue",
+        "over.py::tFalse",
+    ]
+
+
 def test_a_fork_takes_over_functions_that_were_imported_before(tmp_path: Path) -> None:
     """Also functions in functions, cached ones and those that were taken out of their module."""
     path = tmp_path / "m.py"
@@ -145,7 +178,7 @@ def test_a_trial_that_does_not_end_in_its_time_is_late_and_the_next_one_is_tried
         codes = []
         for seconds in (0.0, 60.0):
             copy.start()
-            codes.append(copy.tried(turned, source, [test], 60.0, seconds))
+            codes.append(copy.tried(turned, source, [test], Bounds(60.0, seconds, 60.0)))
     finally:
         copy.stop()
     assert codes == [LATE, 1]

@@ -25,6 +25,7 @@ def _arguments() -> argparse.Namespace:
     parser.add_argument("--under", default="", help="only modules whose path contains this")
     parser.add_argument("--again", type=Path, help="only the changes that this earlier output names")
     parser.add_argument("--workers", type=int, default=2, help="how many to try side by side")
+    parser.add_argument("--near", action="store_true", help="take the tests that import the module; records nothing")
     parser.add_argument("--page", action="store_true", help="write the result under docs/proof")
     return parser.parse_args()
 
@@ -61,7 +62,7 @@ def main() -> int:
     signal.signal(signal.SIGTERM, _stop)
     options = _arguments()
     runner = Runner()
-    known = recorded(ROOT, runner, options.workers)
+    known = None if options.near else recorded(ROOT, runner, options.workers)
     drawn = _drawn(options)
     print(f"mutants: {len(drawn)} changes, seed {options.seed}", flush=True)
     results = Campaign(ROOT, known, runner).run(drawn, options.workers, _Teller(len(drawn)))

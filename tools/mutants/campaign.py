@@ -3,10 +3,13 @@
 A test that never runs a changed line, itself or in a process it starts, cannot notice it, unless what the line made at
 import is kept for later (a constant, a table). So what runs at import meets all tests that run anything in the module
 or in one that imports it, in a process of its own; all else is tried in a fork of a process that is there already.
+
+Without a recording of which test runs which line, the tests are those whose file imports the module or what imports it.
 """
 
 import tempfile
-from collections.abc import Callable, Iterable
+from bisect import bisect_right
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
@@ -18,7 +21,8 @@ from tools.mutants import tree
 from tools.mutants.changes import Change
 from tools.mutants.coverage_map import CoverageMap
 from tools.mutants.importers import importers
-from tools.mutants.trial import LATE, NOTHING_CHOSEN, Runner
+from tools.mutants.neighbours import neighbours
+from tools.mutants.trial import LATE, NOTHING_CHOSEN, Bounds, Runner
 from tools.mutants.warm import Warm
 
 FIRST = 20.0
@@ -29,6 +33,10 @@ SLOWER = 6.0
 """How many times longer than recorded a test may take beside others before it counts as hanging."""
 STARTING = 60.0
 """Seconds for starting and collecting, on a busy machine."""
+NEAR = Bounds(each=300.0, together=1800.0, most=60.0)
+"""Without a recording: a minute of processor time for a change, and much time by the clock."""
+AT_IMPORT = 100
+"""Tests for a change that needs a process of its own, without a recording."""
 
 
 class End(Enum):
@@ -54,10 +62,10 @@ class Result:
 
 @dataclass(slots=True)
 class Campaign:
-    """Everything that is the same for all changes."""
+    """Everything that is the same for all changes; `known` is None without a recording."""
 
     root: Path
-    known: CoverageMap
+    known: CoverageMap | None
     runner: Runner
 
     def run(self, changes: list[Change], workers: int, tell: Callable[[Result], None]) -> list[Result]:
@@ -86,39 +94,40 @@ class Campaign:
         return result
 
     def _judge(self, copy: Warm, change: Change) -> Result:
-        tests = self._tests(change)
-        first = sum(total <= FIRST for total in accumulate(self.known.seconds[test] for test in tests))
         copy.start()
-        for these in (tests[:first], tests[first:]):
-            end = self._round(copy, change, these)
-            if end is not End.SURVIVED:
-                break
-        return Result(change, end, len(tests))
+        rounds = self._near(copy, change) if self.known is None else self._recorded(self.known, change)
+        end, number = End.SURVIVED, 0
+        for tests, bounds in rounds:
+            number += len(tests)
+            if tests and end is End.SURVIVED:
+                end = self._round(copy, change, tests, bounds)
+        return Result(change, end, number)
 
-    def _round(self, copy: Warm, change: Change, tests: list[str]) -> End:
-        if not tests:
-            return End.SURVIVED
-        seconds = [self.known.seconds[test] for test in tests]
-        each, together = STARTING + SLOWER * max(seconds), STARTING + SLOWER * sum(seconds)
+    def _round(self, copy: Warm, change: Change, tests: list[str], bounds: Bounds) -> End:
         with tree.Mutated(copy.tree, change) as source:
             if change.at_import:
-                code = self.runner.chosen(copy.tree, tests, each, together)
+                code = self.runner.chosen(copy.tree, tests, bounds)
             else:
-                code = copy.tried(change, source, tests, each, together)
+                code = copy.tried(change, source, tests, bounds)
         return ENDS.get(code, End.KILLED)
 
-    def _tests(self, change: Change) -> list[str]:
-        """All that could notice, the shortest first, up to `MOST` seconds."""
+    def _near(self, copy: Warm, change: Change) -> Iterator[tuple[list[str], Bounds]]:
+        """The tests of the neighbourhood in one round; fewer of them where each change needs a process of its own."""
+        tests = neighbours(self.root, change.path, copy.collected)
+        yield tests[: AT_IMPORT if change.at_import else None], NEAR
+
+    def _recorded(self, known: CoverageMap, change: Change) -> Iterator[tuple[list[str], Bounds]]:
+        """The tests that run the line, the shortest first, up to `MOST` seconds of them, in two rounds."""
         first, last = change.lines
-        chosen = self.known.running(change.path, range(first, last + 1))
+        chosen = known.running(change.path, range(first, last + 1))
         if change.at_import:
             files = importers(self.root, change.path)
-            chosen = chosen.union(*(self.known.beside(file) for file in {change.path, *files}))
-            chosen |= {test for test in self.known.seconds if test.split("::")[0] in files}
-        tests = self._shortest_first(chosen)
-        return tests[: sum(total <= MOST for total in accumulate(self.known.seconds[test] for test in tests))]
-
-    def _shortest_first(self, tests: Iterable[str]) -> list[str]:
-        known = self.known.seconds
-        there = (test for test in tests if test in known and (self.root / test.split("::")[0]).exists())
-        return sorted(there, key=lambda test: (known[test], test))
+            chosen = chosen.union(*(known.beside(file) for file in {change.path, *files}))
+            chosen |= {test for test in known.seconds if test.split("::")[0] in files}
+        there = (test for test in chosen if test in known.seconds and (self.root / test.split("::")[0]).exists())
+        tests = sorted(there, key=lambda test: (known.seconds[test], test))
+        totals = list(accumulate(known.seconds[test] for test in tests))
+        ends = bisect_right(totals, FIRST), bisect_right(totals, MOST)
+        for these in (tests[: ends[0]], tests[ends[0] : ends[1]]):
+            seconds = [known.seconds[test] for test in these] or [0.0]
+            yield these, Bounds(STARTING + SLOWER * max(seconds), STARTING + SLOWER * sum(seconds), MOST)

@@ -7,9 +7,11 @@ and runs its tests in order until one fails. What runs at import cannot be tried
 import gc
 import json
 import os
+import resource
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
+from time import process_time
 from types import CodeType, FunctionType
 from typing import TypedDict
 
@@ -19,24 +21,43 @@ SERVE = "FAIRLEAD_MUTANTS_SERVE"
 """The variable that names two descriptors: one to read trials from, one to write answers to, a JSON text a line."""
 
 
+HANGING = 90
+"""Seconds of processor time beyond those of a trial after which a fork is ended: no test takes so long."""
+
+
+class Collected(TypedDict):
+    """A test by its name, and whether it draws examples; those take longer."""
+
+    test: str
+    drawn: bool
+
+
 class Trial(TypedDict):
-    """The changed module, its source before and after, the tests in order, and the seconds that one test may take."""
+    """The changed module, its source before and after, the tests in order, and the seconds that one test may take.
+
+    No test is begun after `most` seconds of processor time.
+    """
 
     path: str
     before: str
     after: str
     tests: list[str]
     each: float
+    most: float
 
 
 def serve(session: pytest.Session) -> None:
-    """Says how many tests there are, then answers each trial with its exit code until there are no more."""
+    """Says which tests there are, then answers each trial with its exit code until there are no more."""
     reading, writing = map(int, os.environ[SERVE].split(","))
     items = {item.nodeid: item for item in session.items}
     with os.fdopen(reading) as trials, os.fdopen(writing, "w", buffering=1) as answers:
-        print(len(items), file=answers)
+        print(json.dumps([_collected(each) for each in session.items]), file=answers)
         for line in trials:
             print(_forked(session, items, json.loads(line)), file=answers)
+
+
+def _collected(item: pytest.Item) -> Collected:
+    return Collected(test=item.nodeid, drawn=bool(getattr(getattr(item, "obj", None), "is_hypothesis_test", False)))
 
 
 def _forked(session: pytest.Session, items: dict[str, pytest.Item], trial: Trial) -> int:
@@ -53,13 +74,16 @@ def _forked(session: pytest.Session, items: dict[str, pytest.Item], trial: Trial
 
 def _tried(session: pytest.Session, items: list[pytest.Item], trial: Trial) -> int:
     take_over(Path(trial["path"]), trial["before"], trial["after"])
+    limit = int(process_time() + trial["most"] + HANGING)
+    resource.setrlimit(resource.RLIMIT_CPU, (limit, limit))
+    until = process_time() + trial["most"]
     for item, following in zip(items, [*items[1:], None], strict=True):
         item.add_marker(pytest.mark.timeout(trial["each"]))
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)
-        if session.testsfailed:
+        if session.testsfailed or process_time() > until:
             with suppress(Exception):
                 session._setupstate.teardown_exact(None)
-            return 1
+            return int(bool(session.testsfailed))
     return 0
 
 

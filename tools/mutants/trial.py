@@ -24,6 +24,15 @@ OUTER = ("COV", "PYTEST", "FAIRLEAD_MUTANTS")
 MEMORY = 4 * 2**30
 
 
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Seconds: of one test, of all together, and of processor time after which no further test is begun."""
+
+    each: float
+    together: float
+    most: float
+
+
 @dataclass(slots=True)
 class Runner:
     """Starts pytest and knows what it started, so that an interrupt can end it."""
@@ -43,15 +52,15 @@ class Runner:
             finally:
                 self.end(child)
 
-    def chosen(self, tree: Path, tests: Sequence[str], each: float, together: float) -> int:
-        """Runs these tests in this order until one fails; one that takes longer than `each` seconds has failed."""
+    def chosen(self, tree: Path, tests: Sequence[str], bounds: Bounds) -> int:
+        """Runs these tests in this order until one fails; one that takes longer than it may has failed."""
         with tempfile.NamedTemporaryFile("w", suffix=".tests", dir=tree, encoding="utf-8") as names:
             names.write("\n".join(tests))
             names.flush()
             paths = dict.fromkeys(test.split("::")[0] for test in tests)
-            args = ["-x", "-m", PURE, "-p", "no:xdist", f"--timeout={each:.0f}", *paths]
+            args = ["-x", "-m", PURE, "-p", "no:xdist", f"--timeout={bounds.each:.0f}", *paths]
             variables = {plugin.CHOSEN: names.name, plugin.MEMORY: str(MEMORY), "FAIRLEAD_HYPOTHESIS": "mutants"}
-            return self.pytest(tree, args, variables, together)
+            return self.pytest(tree, args, variables, bounds.together)
 
     def stop(self) -> None:
         """Ends everything that runs; nothing can be started afterwards."""

@@ -3,6 +3,7 @@
 import json
 import os
 import select
+import signal
 from dataclasses import dataclass, field
 from pathlib import Path
 from subprocess import Popen
@@ -11,8 +12,8 @@ from typing import IO
 
 from tools.mutants import plugin
 from tools.mutants.changes import Change
-from tools.mutants.serving import SERVE, Trial
-from tools.mutants.trial import LATE, MEMORY, OTHERS, PURE, Runner
+from tools.mutants.serving import SERVE, Collected, Trial
+from tools.mutants.trial import LATE, MEMORY, OTHERS, PURE, Bounds, Runner
 
 
 @dataclass(slots=True)
@@ -21,25 +22,25 @@ class Warm:
 
     tree: Path
     runner: Runner
+    collected: list[Collected] = field(default_factory=list)
     _child: "Popen[bytes] | None" = None
     _trials: IO[str] | None = None
     _answers: int = -1
     _rest: bytes = field(default=b"")
 
-    def tried(self, change: Change, source: bytes, tests: list[str], each: float, together: float) -> int:
+    def tried(self, change: Change, source: bytes, tests: list[str], bounds: Bounds) -> int:
         """1 where a test fails with the change, 0 where none does, or `LATE`; `source` is the module without it."""
         asked = Trial(
             path=str(self.tree / change.path), before=source.decode(), after=change.apply(source).decode(),
-            tests=tests, each=each,
+            tests=tests, each=bounds.each, most=bounds.most,
         )  # fmt: skip
         assert self._trials is not None
         self._trials.write(json.dumps(asked) + "\n")
         self._trials.flush()
-        answer = self._answer(together)
+        answer = self._answer(bounds.together)
         if answer is None:
             self.stop()
-            return LATE
-        return self.runner.code(int(answer))
+        return LATE if answer in (None, str(signal.SIGXCPU.value)) else self.runner.code(int(answer))
 
     def start(self) -> None:
         """Collects all tests, unless that is done."""
@@ -54,8 +55,10 @@ class Warm:
         os.close(theirs)
         os.close(says)
         self._trials = os.fdopen(ours, "w")
-        if self._answer(None) is None:
+        said = self._answer(None)
+        if said is None:
             raise SystemExit(f"mutants: tests cannot be collected:\n{(self.tree / 'warm.log').read_text()[-4000:]}")
+        self.collected = json.loads(said)
 
     def stop(self) -> None:
         """Ends the process with all its children."""
