@@ -11,17 +11,20 @@ from fairlead.engine.explain import node_lines, volume_lines, workload_lines
 from fairlead.engine.plan import plan
 from fairlead.engine.record import plan_record
 from fairlead.engine.why_not import why_not
+from fairlead.model.claims import ClaimDemand, ReplicaClaims, WorkloadClaims
 from fairlead.model.clusters import cluster_table
 from fairlead.model.columns import flags, ints
 from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population, Resident
+from fairlead.model.selectors import Operator, Requirement
 from fairlead.model.shape import Shape
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
 CPU = 1000
+ZONE = "topology.kubernetes.io/zone"
 
 
 def workload(name: str, replicas: int, **more: object) -> Workload:
@@ -209,6 +212,42 @@ def test_why_not(name: str) -> None:
     """The node as the plan leaves it gives the answer."""
     made, node, want = WHY_NOT[name]
     (line,) = why_not(made(), "web", node)
+    assert want in line
+
+
+def claimed(*own: str, more: str, replicas: int = 3) -> Snapshot:
+    """The scene with volumes: replicas that wait have theirs in zones of their own, all others in one zone."""
+    demands = [ClaimDemand(zones=(Requirement(ZONE, Operator.IN, (zone,)),)) for zone in (*own, more)]
+    claims = WorkloadClaims(
+        replicas=tuple(ReplicaClaims(row=-1, demand=each) for each in demands[:-1]), more=demands[-1]
+    )
+    base = whatif.scaled(scene(), "web", replicas)
+    (site,) = base.sites
+    return replace(base, sites=(replace(site, claims={site.workloads[0].key: claims}),))
+
+
+WHY_NOT_WITH_VOLUMES = {
+    "its volume is elsewhere": (claimed(more="a"), "n2", "VolumeElsewhere"),
+    "its volume is here": (claimed(more="b"), "n2", "all 1 have a place already"),
+    "the volume of the replica that waits is elsewhere, that of a later one is here": (
+        claimed("a", more="b"),
+        "n2",
+        "VolumeElsewhere",
+    ),
+    "the second of two that wait has its volume here": (claimed("a", "b", more="a", replicas=4), "n2", "would take"),
+    "nothing waits, and the next one has its volume elsewhere": (
+        claimed(more="a", replicas=2),
+        "n2",
+        "VolumeElsewhere",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", WHY_NOT_WITH_VOLUMES)
+def test_why_not_looks_at_volumes_as_the_plan_does(name: str) -> None:
+    """A node from which the volumes of all waiting replicas are out of reach refuses; one in reach is enough."""
+    made, node, want = WHY_NOT_WITH_VOLUMES[name]
+    (line,) = why_not(plan(made), "web", node)
     assert want in line
 
 

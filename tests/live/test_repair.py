@@ -12,7 +12,16 @@ from fairlead.cli.tiers import report
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.resources import CONFIG_MAPS, DEPLOYMENTS, NODES, PODS, REPLICA_SETS, STATEFUL_SETS
+from fairlead.kube.resources import (
+    CONFIG_MAPS,
+    DEPLOYMENTS,
+    MUTATING_WEBHOOKS,
+    NAMESPACES,
+    NODES,
+    PODS,
+    REPLICA_SETS,
+    STATEFUL_SETS,
+)
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.census import Member, WorkloadTiers, census
@@ -116,11 +125,18 @@ class Town:
         self.api = FakeApi()
         for name, labels in LABELS.items():
             self.api.put(NODES, {"metadata": {"name": name, "labels": labels}})
+        self.select({"matchLabels": {"served": "yes"}})
+        self.api.put(NAMESPACES, {"metadata": {"name": "shop", "labels": {"served": "yes"}}})
         self.web = web(3, "2")
         self.settle(3)
         self.api.put(REPLICA_SETS, self.web[1])
         for name, tier, node in (("a", "on-demand", "od-a"), ("b", "spot", "spot-a"), ("c", "none", "plain-a")):
             self.put(name, tier, node)
+
+    def select(self, *selectors: dict[str, Any]) -> None:
+        """The configuration has one webhook for each selector of namespaces."""
+        webhooks = [{"name": f"w{row}", "namespaceSelector": each} for row, each in enumerate(selectors)]
+        self.api.put(MUTATING_WEBHOOKS, {"metadata": {"name": "fairlead-webhook"}, "webhooks": webhooks})
 
     def settle(self, replicas: int) -> None:
         same = {"replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas}
@@ -147,6 +163,7 @@ class Town:
             LiveTiers(),
             leads=lambda: True,
             clock=clock,
+            configuration="fairlead-webhook",
             period=30.0,
             back=False,
             pulse=Pulse(clock),
@@ -197,6 +214,42 @@ def test_repair_evicts_one_spot_pod_at_a_time() -> None:
         town.put("d", "on-demand", "od-b")
         await repair.round()
         assert town.names() == ["a", "c", "d"]
+
+    _in_town(play)
+
+
+SELECTED: dict[str, tuple[list[dict[str, Any]], bool]] = {
+    "its labels are selected": ([{"matchLabels": {"served": "yes"}}], True),
+    "everything is selected": ([{}], True),
+    "one of two webhooks selects it": ([{"matchLabels": {"served": "no"}}, {}], True),
+    "it is left out by name": (
+        [{"matchExpressions": [{"key": "served", "operator": "NotIn", "values": ["yes"]}]}],
+        False,
+    ),
+    "another label is selected": ([{"matchLabels": {"served": "no"}}], False),
+    "no webhook is configured": ([], False),
+}
+
+
+@pytest.mark.parametrize(("selectors", "evicted"), SELECTED.values(), ids=SELECTED)
+def test_repair_evicts_only_where_the_webhook_is_asked(selectors: list[dict[str, Any]], evicted: bool) -> None:
+    """In a namespace that the configuration leaves out the replacement would get no slot, so nothing is evicted."""
+
+    async def play(town: Town) -> None:
+        town.select(*selectors)
+        await town.repair(town.evictions(per_minute=10)).round()
+        assert town.names() == (["a", "c"] if evicted else ["a", "b", "c"])
+
+    _in_town(play)
+
+
+def test_repair_rests_where_the_configuration_is_gone() -> None:
+    """Nobody is asked, so no eviction could help."""
+
+    async def play(town: Town) -> None:
+        await Client(town.api).delete(MUTATING_WEBHOOKS, "fairlead-webhook")
+        await town.repair(town.evictions(per_minute=10)).round()
+        assert town.names() == ["a", "b", "c"]
 
     _in_town(play)
 

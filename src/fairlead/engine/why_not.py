@@ -12,7 +12,8 @@ from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.levels.disk.balance import Balance, VolumeOutcome
 from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
 from fairlead.levels.node.constraints import reasons
-from fairlead.levels.node.constraints.feasible import Constraints
+from fairlead.levels.node.constraints.claims import reach
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.model.amounts import quantity
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import ABSENT, NodeState
@@ -55,7 +56,7 @@ def _runs(path: Path) -> int:
 def _part(site: SitePlan, path: Path, part: PartPath, row: int) -> str:
     state, shape = site.after, part.part.shape
     node = state.names[row]
-    code = int(Constraints(state, shape, site.site.population).codes()[row])
+    code = _code(site, path, part, row)
     what = f"replicas of {path.workload.title}" + (f" ({part.part.tier})" if part.part.tier else "")
     if code:
         reason = reasons.FILTERS[code - 1]
@@ -71,6 +72,17 @@ def _part(site: SitePlan, path: Path, part: PartPath, row: int) -> str:
         held_back = f"the queue lets only {part.granted} of {part.part.need} start"
         return f"{node} would take one more of the {what}; it gets {here}, and {held_back}."
     return f"{node} would take one more of the {what}; it gets {here}, and all {part.part.need} have a place already."
+
+
+def _code(site: SitePlan, path: Path, part: PartPath, row: int) -> int:
+    """The filter that refuses one more replica there; 0 where the volumes of one of them would let it run there."""
+    claims = site.site.claims.get(path.workload.key)
+    wanted = max(1, sum(each.part.need for each in path.parts))
+    demands = [] if claims is None else claims.waiting(wanted)
+    filters = [reach(site.after, demand).passing for demand in dict.fromkeys(demands)]
+    shape, population = part.part.shape, site.site.population
+    codes = [int(Constraints(site.after, shape, population, also).codes()[row]) for also in filters or (NOTHING_MORE,)]
+    return codes[0] if all(codes) else 0
 
 
 def _detail(state: NodeState, shape: Shape, row: int, code: int) -> str:

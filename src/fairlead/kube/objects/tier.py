@@ -1,6 +1,6 @@
 """What the tier webhook reads and writes: controllers and pods seen by a few fields, and its own ledger."""
 
-from fairlead.kube.objects.meta import ApiShape, ObjectMeta
+from fairlead.kube.objects.meta import ApiShape, LabelSelectorSpec, ObjectMeta
 from fairlead.kube.objects.workloads import Ordinals, ReplicaStatus
 
 
@@ -37,6 +37,19 @@ class MarkedPod(ApiShape, frozen=True):
     def active(self) -> bool:
         """Neither finished nor on its way out."""
         return self.metadata.deletion_timestamp is None and self.status.phase not in ("Succeeded", "Failed")
+
+
+class SelectingWebhook(ApiShape, frozen=True):
+    """A webhook by the namespaces that the API server asks it about; without a selector, all."""
+
+    namespace_selector: LabelSelectorSpec = LabelSelectorSpec()
+
+
+class WebhookConfiguration(ApiShape, frozen=True):
+    """A MutatingWebhookConfiguration."""
+
+    metadata: ObjectMeta = ObjectMeta()
+    webhooks: tuple[SelectingWebhook, ...] = ()
 
 
 class LedgerSpec(ApiShape, frozen=True):

@@ -138,6 +138,7 @@ class Webhook:
             tiers,
             leads=leads,
             clock=steady_clock,
+            configuration=settings.configuration,
             period=configuration.repair.period_seconds,
             back=configuration.repair.back,
             aside=self.aside,

@@ -3,7 +3,8 @@
 A workload may be below its minimum because the webhook was away, pending pods were removed first on a scale-down, M was
 raised, or its pods are older than the annotation. Evicting one pod that is not bound to on-demand nodes makes the
 controller create another, and admission gives that one the free slot. The same way pods above the minimum can move back
-to spot. Only a workload that is settled is touched; if an eviction did not help, it is left alone for a while.
+to spot. Only a workload that is settled is touched; if an eviction did not help, it is left alone for a while. So are
+all workloads of namespaces that the webhook is not asked about: their new pods would be given no slot.
 """
 
 from collections.abc import Callable
@@ -24,6 +25,7 @@ from fairlead.live.webhook.census import Member, WorkloadTiers, census
 from fairlead.live.webhook.census_objects import read_objects
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.owners import RESOURCES
+from fairlead.live.webhook.served import served_namespaces
 from fairlead.model.owners import OwnerKind
 
 FIRST_REST_SECONDS, LONGEST_REST_SECONDS = 30.0, 600.0
@@ -102,12 +104,14 @@ class Repair:
         *,
         leads: Callable[[], bool],
         clock: Callable[[], float],
+        configuration: str,
         period: float,
         back: bool,
         pulse: Pulse,
         aside: Aside | None = None,
     ) -> None:
         self._client = client
+        self._configuration = configuration
         self._evictions = evictions
         self._recorder = recorder
         self._tiers = tiers
@@ -125,8 +129,10 @@ class Repair:
         await every(self._period, self.round, name="repair", pulse=self._pulse, leads=self._leads)
 
     async def round(self) -> None:
-        """Look at every workload once, and evict at most one pod of each."""
-        standings = census(await read_objects(self._client), self._tiers.now, self._failed)
+        """Look at every workload that is served once, and evict at most one pod of each."""
+        served = await served_namespaces(self._client, self._configuration)
+        everything = census(await read_objects(self._client), self._tiers.now, self._failed)
+        standings = [each for each in everything if each.namespace in served]
         for standing in standings:
             self._pulse.beat("repair", self._period + CALL_SECONDS)
             if not self._leads():
