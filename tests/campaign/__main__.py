@@ -77,4 +77,5 @@ class _Progress:
             print(f"  {found.inputs:,} of {self._number:,}, {len(found.defects)} defects", flush=True)
 
 
-sys.exit(main())
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,13 +1,9 @@
-"""A storm of admissions: Deployments that jump between few and many pods, and reviews posted to the webhooks directly.
+"""A storm of admissions: Deployments that jump between few and many pods, and reviews about pods like theirs.
 
-The pods of the storm name a scheduler that does not exist, so they cost one creation and one deletion each. Reviews
-that are posted are of two kinds: dry runs for counted Deployments, which read ledger, pods and owner and write nothing,
-and pods that need no count. A posted review that could grant a slot would hold it for a pod that never comes.
+The pods of the storm name a scheduler that does not exist, so they cost one creation and one deletion each.
 """
 
 import http.client
-import json
-import ssl
 import threading
 from collections.abc import Callable
 from contextlib import suppress
@@ -70,57 +66,6 @@ class Storm:
         ]
         made = [review(each, dryRun=True, namespace=self._namespace) for each in counted]
         return made + [review(each, namespace=self._namespace) for each in alone] * len(made)
-
-
-class Posting:
-    """Posts reviews to the webhook processes over connections of its own until stopped; counts what is answered."""
-
-    def __init__(self, ports: Callable[[], list[int]], reviews: list[dict[str, Any]], threads: int = 3) -> None:
-        self._ports = ports
-        self._bodies = [json.dumps(each).encode() for each in reviews]
-        self._stop = threading.Event()
-        # The API server verifies the webhook; here only its answers matter.
-        self._tls = ssl._create_unverified_context()
-        self._lock = threading.Lock()
-        self.answered = 0
-        self.wrong: list[str] = []
-        self._threads = [threading.Thread(target=self._post, args=(Random(number),)) for number in range(threads)]
-        for each in self._threads:
-            each.start()
-
-    def stop(self) -> None:
-        """End all threads."""
-        self._stop.set()
-        for each in self._threads:
-            each.join(60)
-
-    def _post(self, chance: Random) -> None:
-        while not self._stop.is_set():
-            with suppress(OSError, http.client.HTTPException, IndexError, ValueError):
-                self._talk(chance, chance.choice(self._ports()))
-            self._stop.wait(0.05)
-
-    def _talk(self, chance: Random, port: int) -> None:
-        """A few dozen reviews over one connection, so that a restarted process gets its share soon."""
-        connection = http.client.HTTPSConnection("127.0.0.1", port, timeout=30, context=self._tls)
-        try:
-            for _ in range(50):
-                if self._stop.is_set():
-                    return
-                connection.request("POST", "/mutate", chance.choice(self._bodies), {"Content-Type": "application/json"})
-                response = connection.getresponse()
-                self._note(response.status, response.read())
-        finally:
-            connection.close()
-
-    def _note(self, status: int, body: bytes) -> None:
-        """An answer is one where it can be read and says yes or no; a refusal for lack of time is none."""
-        with self._lock:
-            if status == 200:
-                allowed = json.loads(body)["response"]["allowed"]
-                self.answered += isinstance(allowed, bool)
-            elif status < 500:
-                self.wrong.append(f"a review was answered with {status}: {body[:200]!r}")
 
 
 def change_until(stop: threading.Event, chance: Random, change: Callable[[Random], None], seconds: float) -> None:

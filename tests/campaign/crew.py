@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from random import Random
@@ -66,6 +67,8 @@ class Crew:
             "storage": ("--health", nowhere, "--longhorn-namespace", longhorn_namespace, "--act"),
         }
         self._config = config
+        self.ports = folder / "ports.json"
+        """Where the webhooks listen, as a JSON list."""
         self._webhook_clocks: dict[int, Path] = {}
         for _ in range(count):
             self._start_webhook()
@@ -95,11 +98,7 @@ class Crew:
         self._webhooks.kubeconfig, self._webhooks.program = access, _program(clock)
         self._webhooks.start()
         self._webhook_clocks[self._webhooks.replicas[-1].process.pid] = clock
-
-    @property
-    def ports(self) -> list[int]:
-        """Where the webhooks listen now."""
-        return list(self._webhooks.balancer.ports)
+        self.ports.write_text(json.dumps(self._webhooks.balancer.ports))
 
     def end_one(self, chance: Random, number: signal.Signals) -> str:
         """End a process of an elected component and start another in its place."""
@@ -123,17 +122,19 @@ class Crew:
         every = [(each.component, each.process.pid) for each in self.members]
         every += [("webhook", each.process.pid) for each in self._webhooks.replicas]
         component, pid = chance.choice(every)
-        subprocess.run(["kill", "-STOP", str(pid)], check=True)
-        try:
-            time.sleep(seconds)
-        finally:
-            subprocess.run(["kill", "-CONT", str(pid)], check=True)
+        # It may be ended while it stands still.
+        with suppress(ProcessLookupError):
+            os.kill(pid, signal.SIGSTOP)
+            try:
+                time.sleep(seconds)
+            finally:
+                os.kill(pid, signal.SIGCONT)
         return component
 
     def step_clock(self, chance: Random) -> None:
         """Set the wall clock of one process off, by seconds or by weeks, back or ahead."""
         clocks = [each.clock for each in self.members]
-        clocks += [self._webhook_clocks[each.process.pid] for each in self._webhooks.replicas]
+        clocks += [self._webhook_clocks[each.process.pid] for each in list(self._webhooks.replicas)]
         set_clock(chance.choice(clocks), chance.choice((-1, 1)) * LARGEST_STEP ** chance.random())
 
     def dump(self, chance: Random) -> None:
@@ -151,11 +152,12 @@ class Crew:
     def measure(self) -> None:
         """Note the largest of each component."""
         now = time.monotonic()
-        for each in self.members:
-            if now - each.began > SETTLED_SECONDS and each.process.poll() is None:
-                self._note(each.component, each.process.pid)
-        for one in self._webhooks.replicas:
-            self._note("webhook", one.process.pid)
+        every = [(each.component, each.process.pid) for each in self.members if now - each.began > SETTLED_SECONDS]
+        every += [("webhook", each.process.pid) for each in self._webhooks.replicas]
+        for component, pid in every:
+            # One that was just ended has no size.
+            with suppress(OSError, IndexError):
+                self._note(component, pid)
 
     def _note(self, component: str, pid: int) -> None:
         self.largest[component] = max(self.largest.get(component, 0.0), _resident_mib(pid))
@@ -177,7 +179,10 @@ def _program(clock: Path) -> tuple[str, ...]:
 
 def _heeds(pid: int, number: signal.Signals) -> bool:
     """Whether the process takes the signal as a wish; one that has only begun to start just ends by it."""
-    status = Path(f"/proc/{pid}/status").read_text()
+    try:
+        status = Path(f"/proc/{pid}/status").read_text()
+    except OSError:
+        return False
     caught = next(line.split()[1] for line in status.splitlines() if line.startswith("SigCgt"))
     return bool(int(caught, 16) >> (number - 1) & 1)
 

@@ -27,11 +27,12 @@ from tools.oracle.process import Oracle
 
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, POD_GROUPS, PODS, RESOURCE_BINDINGS
 from tests.campaign import audit
-from tests.campaign.admissions import Posting, Storm, change_until
+from tests.campaign.admissions import DEPLOYMENTS, Storm, change_until
 from tests.campaign.audit import Audit
 from tests.campaign.crew import Crew
 from tests.campaign.feasibility import misplaced
 from tests.campaign.load import CORES, NODES, Load, tier_of
+from tests.campaign.posting import Posting
 from tests.cluster import karmada, longhorn, volcano
 from tests.cluster.cutter import Cutter, cutter
 from tests.cluster.following import Followed, following
@@ -40,14 +41,14 @@ from tests.poison.table import NESTED, TABLE
 
 SPACE, GANG_SPACE, STORM_SPACE = "soak", "soak-gangs", "soak-storm"
 POISONED = f"{GANG_SPACE}-poison"
-FAULTS = 40
+FAULTS = 90
 """Faults between two quiet points."""
 LEASE_SECONDS = 20.0
 """Longer than a lease lasts."""
 REST_SECONDS = 300.0
 """Everything has to be at rest by then."""
 SETTING = Setting("webhook", policy="Ignore", repair=True, count=3)
-PAUSE_SECONDS = 1.0
+PAUSE_SECONDS = 0.5
 """The longest pause between two faults."""
 
 
@@ -88,6 +89,7 @@ class Site:
     followed: list[Followed]
     audit: Audit
     oracle: Oracle
+    posting: Posting
     poisons: list[str] = field(default_factory=list)
     starting: threading.Lock = field(default_factory=threading.Lock)
     """Held while a webhook or the API server starts: a webhook is not started beside a server that is away."""
@@ -142,6 +144,8 @@ LANES: tuple[dict[str, Fault], ...] = (
         "SIGTERM": Fault(2, lambda site: site.crew.end_one(site.chance, signal.SIGTERM)),
         "SIGKILL of a webhook": Fault(2, lambda site: site.crew.end_webhook(site.chance, signal.SIGKILL), starts=True),
         "SIGTERM of a webhook": Fault(1, lambda site: site.crew.end_webhook(site.chance, signal.SIGTERM), starts=True),
+    },
+    {
         "clock stepped": Fault(4, lambda site: site.crew.step_clock(site.chance)),
         "snapshot on a full disk": Fault(2, lambda site: site.crew.dump(site.chance)),
         "SIGSTOP beyond a lease": Fault(1, lambda site: site.crew.pause(site.chance, LEASE_SECONDS)),
@@ -156,7 +160,7 @@ LANES: tuple[dict[str, Fault], ...] = (
         "history forgotten": Fault(1, lambda site: site.plane.forget_history(), starts=True),
     },
 )
-"""Faults by name: what is done to our processes, and beside it what is done to the world around them."""
+"""Faults by name: processes end and others start; processes stand still or are misled; the world around them fails."""
 
 
 def soak(
@@ -202,8 +206,10 @@ def _prepared(plane: ControlPlane, folder: Path, chance: Random) -> Iterator[Sit
         try:
             load.begin()
             storm.begin()
-            log = Audit(folder / "audit.jsonl")
-            yield Site(plane, crew, way, chance, load, storm, [pods, gangs], log, oracle)
+            api.wait("the storm has begun", lambda: len(storm.reviews()) > DEPLOYMENTS)
+            log, posting = Audit(folder / "audit.jsonl"), Posting(crew.ports)
+            with posting.running(storm.reviews()):
+                yield Site(plane, crew, way, chance, load, storm, [pods, gangs], log, oracle, posting)
         finally:
             crew.stop()
             load.end()
@@ -216,7 +222,6 @@ def _round(site: Site, found: Soaked, faults: int) -> None:
         threading.Thread(target=change_until, args=(stop, Random(chance.random()), change, seconds))
         for change, seconds in ((site.load.change, 0.5), (site.storm.change, 0.3))
     ]
-    posting = Posting(lambda: site.crew.ports, site.storm.reviews())
     for each in changing:
         each.start()
     try:
@@ -225,11 +230,8 @@ def _round(site: Site, found: Soaked, faults: int) -> None:
                 lane.result()
     finally:
         stop.set()
-        posting.stop()
         for each in changing:
             each.join(120)
-    found.posted += posting.answered
-    found.found += posting.wrong[:3]
 
 
 def _lane(site: Site, found: Soaked, lane: dict[str, Fault], faults: int) -> None:
@@ -257,10 +259,10 @@ def _check(site: Site, found: Soaked) -> None:
     """What has to hold at rest."""
     asked, refused = misplaced(site.api, site.oracle, [SPACE, GANG_SPACE])
     site.audit.read()
-    found.found += [*site.load.wrong(site.followed), *refused, *site.audit.late()[:5]]
+    found.found += [*site.load.wrong(site.followed), *refused, *site.audit.late()[:5], *site.posting.wrong[:3]]
     found.quiet_points += 1
     found.asked += asked
-    found.admitted, found.leader_writes = site.audit.admitted, site.audit.writes
+    found.admitted, found.posted, found.leader_writes = site.audit.admitted, site.posting.answered, site.audit.writes
 
 
 def _kept(folder: Path) -> Path:
