@@ -201,7 +201,7 @@ class Cache:
         return known if known is not None and known.metadata.uid == pod.metadata.uid else None
 
     def per_node(self, controller: str) -> Int:
-        """Pods of a controller on each node row."""
+        """Pods of a controller on each node row; a bare pod has no others."""
         counts = np.zeros(len(self._nodes.names), dtype=np.int64)
         for node, count in self._per_controller.get(controller, {}).items():
             counts[self._nodes.rows[node]] = count
@@ -290,7 +290,8 @@ class Cache:
         row = self._nodes.rows[node]
         self._nodes.use(row, record.request, 1)
         self._residents.put(key, record.resident, row, record.leaving)
-        self._per_controller[record.controller][node] += 1
+        if not record.bare:
+            self._per_controller[record.controller][node] += 1
         self._counted[key] = record, node
         if record.volumes:
             self.storage.count(record, node)
@@ -310,6 +311,8 @@ class Cache:
             del self._here[node]
         self._nodes.use(self._nodes.rows[node], record.request, -1)
         self._residents.drop(key)
+        if record.bare:
+            return
         counts = self._per_controller[record.controller]
         counts[node] -= 1
         if not counts[node]:

@@ -13,12 +13,22 @@ from fairlead.model.reasons import Finding, because
 from fairlead.model.shape import Shape
 
 PodSetKey = tuple[str, Shape, str, str]
-"""Controller, shape, strategy, and the name of the pod where it is decided alone."""
+"""Controller, shape, strategy, and the name of the pod where it is decided alone.
+
+Bare pods have no controller in common. Those of one shape that the queue level treats alike are a group all the same,
+so that thousands of them cost what thousands of one controller cost (docs/decisions/0360).
+"""
 
 
 def pod_set_key(pod: PodRecord) -> PodSetKey:
     """Which group a pod belongs to, from cycle to cycle."""
-    return pod.controller, pod.shape, pod.strategy, pod.metadata.name if pod.alone else ""
+    controller = _standing(pod) if pod.bare else pod.controller
+    return controller, pod.shape, pod.strategy, pod.metadata.name if pod.alone else ""
+
+
+def _standing(pod: PodRecord) -> str:
+    """What the queue level reads of a bare pod; a space is in none of these names."""
+    return f"bare {pod.queue_fields.queue} {pod.priority} {pod.priority_class} {pod.preempts}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -80,13 +90,16 @@ def grouped(pods: Iterable[PodRecord]) -> list[PodSet]:
     members: dict[PodSetKey, list[PodRecord]] = defaultdict(list)
     for pod in pods:
         members[pod_set_key(pod)].append(pod)
-    groups = [
-        PodSet(
-            controller=controller, shape=shape, pods=tuple(sorted(own, key=lambda pod: natural_key(pod.metadata.name)))
-        )
-        for (controller, shape, _, _), own in members.items()
-    ]
+    groups = []
+    for own in members.values():
+        own.sort(key=_within)
+        groups.append(PodSet(controller=own[0].controller, shape=own[0].shape, pods=tuple(own)))
     return sorted(groups, key=_turn)
+
+
+def _within(pod: PodRecord) -> tuple[str, object]:
+    """Pods of a controller in natural order of names; bare pods, which have nothing in common, the oldest first."""
+    return pod.created if pod.bare else "", natural_key(pod.metadata.name)
 
 
 def _turn(group: PodSet) -> tuple[int, str, object]:

@@ -99,6 +99,11 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
         return bool(self.pieces) or self.volumes
 
     @property
+    def bare(self) -> bool:
+        """Whether it is a replica of nothing but itself: no controller made it, and it names no group."""
+        return self.owner is None and not (self.queue_fields.group or self.queue_fields.native)
+
+    @property
     def holds_room(self) -> bool:
         """Whether it takes room on a node."""
         return bool(self.node) and not self.finished

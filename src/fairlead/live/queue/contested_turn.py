@@ -224,7 +224,7 @@ class _Turn:
         places = {pod.key: node for grant in turn.grants for pod, node in grant.places}
         findings = {row.name: row.finding for row in turn.sharing.jobs}
         coming = {promise.job for promise in turn.promises} | {self.jobs[number].key for number in self.kept}
-        outcomes: dict[PodSetKey, PodSetOutcome] = {}
+        outcomes: dict[PodSetKey, list[PodSetOutcome]] = defaultdict(list)
         for number, job in enumerate(self.jobs):
             if number in self.asleep and number not in self.going:
                 continue
@@ -245,18 +245,22 @@ class _Turn:
                     rejected=refusals,
                     finding=finding if left else None,
                 )
-                outcomes[role.key] = _merged(outcomes[role.key], made) if role.key in outcomes else made
-        return list(outcomes.values())
+                outcomes[role.key].append(made)
+        return [_merged(made) for made in outcomes.values()]
 
 
-def _merged(one: PodSetOutcome, other: PodSetOutcome) -> PodSetOutcome:
-    """Two roles of one shape, told as one group."""
-    worse = one if one.waiting else other
+def _merged(made: list[PodSetOutcome]) -> PodSetOutcome:
+    """Roles of one shape, of one job or of several bare pods, told as one group: the first that waits says why."""
+    first = made[0]
+    if len(made) == 1:
+        return first
+    worse = next((each for each in made if each.waiting), first)
+    pods = tuple(pod for each in made for pod in each.group.pods)
     return PodSetOutcome(
-        group=PodSet(controller=one.group.controller, shape=one.group.shape, pods=(*one.group.pods, *other.group.pods)),
-        placed=(*one.placed, *other.placed),
-        waiting=(*one.waiting, *other.waiting),
-        considered=one.considered,
+        group=PodSet(controller=first.group.controller, shape=first.group.shape, pods=pods),
+        placed=tuple(place for each in made for place in each.placed),
+        waiting=tuple(pod for each in made for pod in each.waiting),
+        considered=first.considered,
         rejected=worse.rejected,
         finding=worse.finding,
     )

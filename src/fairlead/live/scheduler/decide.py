@@ -1,6 +1,6 @@
 """One cycle, decided: waiting pods as groups, in order, each placed as a whole. Pure: a view in, outcomes out.
 
-1. group   pods of one controller and one shape; a pod with volume claims or bound cores is a group of its own
+1. group   pods of one controller and one shape, bare pods of one shape; with claims or bound cores one pod alone
 2. order   higher priority, then older, then by name
 3. place   the whole group at once, every constraint kept, each group seeing those before it
 4. assign  pods in natural order to the places found
@@ -117,7 +117,8 @@ class _Cycle:
         if (group.pods[0].strategy or self.strategy) == GLOBAL_GREEDY:
             heights = use(self.working.current, group.shape)
         outcome, counts = _place(self.working, self.view, group, heights, claims)
-        self.counted[group.controller] = base + counts
+        if not group.pods[0].bare:
+            self.counted[group.controller] = base + counts
         self.placed.append((group.shape, counts))
         return outcome
 

@@ -74,14 +74,20 @@ class Pending:
         self._asleep: dict[Wake, dict[PodSetKey, None]] = defaultdict(dict)
         """By what wakes them."""
         self._awake: set[PodSetKey] = set()
+        self._waiting: dict[PodSetKey, set[Uid]] = {}
+        """The pods of each group that waited at the last look."""
         self._wanted: dict[tuple[Shape, Resident], bool] = {}
         self._resting: dict[Uid, float] = {}
         """By uid, pods whose bind was refused, and until when they rest."""
 
     def park(self, outcome: PodSetOutcome, now: float, again: float | None = None) -> None:
-        """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given."""
+        """The group did not find room for all: remember why. It is looked at again after `again` seconds, if given.
+
+        Bare pods of a group that were not looked at this time stay parked with it.
+        """
         group = outcome.group
         before = self._parked.get(group.key)
+        others = self._others(outcome, before) if before else frozenset()
         failures = before.failures + 1 if before else 1
         wakes = frozenset({Wake.NODE}).union(*(WAKES[each.reason] for each in outcome.rejected))
         if outcome.finding is not None:
@@ -91,10 +97,12 @@ class Pending:
         if not outcome.rejected:
             # A node would take one by now: those placed later in the same turn changed what it says.
             wakes |= {Wake.POD_BOUND}
+        if before and others:
+            wakes |= before.wakes
         wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
         self._leave(group.key)
         self._parked[group.key] = _Parked(
-            members=frozenset(pod.metadata.uid for pod in outcome.waiting),
+            members=others.union(pod.metadata.uid for pod in outcome.waiting),
             wakes=wakes,
             claims=frozenset((pod.metadata.namespace, name) for pod in outcome.waiting for name, _ in pod.claims),
             shape=group.shape if outcome.rejected else None,
@@ -147,10 +155,10 @@ class Pending:
     def due(self, waiting: Iterable[PodRecord], now: float) -> list[PodRecord]:
         """The waiting pods to look at: new ones, and those of groups that are awake and have waited long enough."""
         chosen: list[PodRecord] = []
-        seen: set[PodSetKey] = set()
+        seen: dict[PodSetKey, set[Uid]] = defaultdict(set)
         for pod in waiting:
             key = pod_set_key(pod)
-            seen.add(key)
+            seen[key].add(pod.metadata.uid)
             parked = self._parked.get(key)
             if (
                 parked is None
@@ -158,8 +166,9 @@ class Pending:
                 or (key in self._awake and parked.not_before <= now)
             ):
                 chosen.append(pod)
-        for gone in self._parked.keys() - seen:
+        for gone in self._parked.keys() - seen.keys():
             self._leave(gone)
+        self._waiting = seen
         return chosen
 
     def rest(self, pod: PodRecord, now: float) -> None:
@@ -201,6 +210,11 @@ class Pending:
 
     def __len__(self) -> int:
         return sum(len(parked.members) for parked in list(self._parked.values()))
+
+    def _others(self, outcome: PodSetOutcome, before: _Parked) -> frozenset[Uid]:
+        """Members of the parked group that still wait and were not looked at: bare pods are jobs of their own."""
+        there = before.members & self._waiting.get(outcome.group.key, set())
+        return there.difference(pod.metadata.uid for pod in outcome.group.pods)
 
     def _leave(self, key: PodSetKey) -> None:
         parked = self._parked.pop(key, None)
