@@ -1,7 +1,8 @@
 """Member clusters as rows of the fleet level: what policies ask of them, and how much of a workload still fits."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.codec.placement import ANNOTATION, MOST, Bound, Knobs, mode_of, weights_of
@@ -36,7 +37,7 @@ def serves(cluster: KarmadaCluster, api_version: str, kind: str) -> bool:
     )
 
 
-def traits_of(cluster: KarmadaCluster, *, evicting: bool = False, barred: Reason | None = None) -> Traits:
+def traits_of(cluster: KarmadaCluster) -> Traits:
     """What a policy may ask of a Karmada cluster."""
     spec = cluster.spec
     return Traits(
@@ -46,8 +47,6 @@ def traits_of(cluster: KarmadaCluster, *, evicting: bool = False, barred: Reason
         provider=spec.provider,
         taints=tuple(Taint(key=each.key, value=each.value, effect=each.effect or "NoSchedule") for each in spec.taints),
         deleting=cluster.metadata.deletion_timestamp is not None,
-        evicting=evicting,
-        barred=barred,
         unknown=any(each.type == UNREAD for each in cluster.status.conditions),
     )
 
@@ -55,6 +54,37 @@ def traits_of(cluster: KarmadaCluster, *, evicting: bool = False, barred: Reason
 def unread_cluster(name: str) -> KarmadaCluster:
     """Stands for a cluster that is there but could never be read (docs/decisions/0215)."""
     return KarmadaCluster(metadata=ObjectMeta(name=name), status=ClusterStatus(conditions=(Condition(type=UNREAD),)))
+
+
+MOST_REQUESTS = 1024
+"""Distinct requests whose room is remembered."""
+
+
+class MemberClusters(tuple[KarmadaCluster, ...]):
+    """The clusters of a fleet between two changes of them: what no binding changes is worked out once."""
+
+    @staticmethod
+    def of(clusters: Iterable[KarmadaCluster]) -> "MemberClusters":
+        """The clusters themselves where they are members already."""
+        return clusters if isinstance(clusters, MemberClusters) else MemberClusters(clusters)
+
+    @cached_property
+    def traits(self) -> tuple[Traits, ...]:
+        """What policies may ask of each."""
+        return tuple(map(traits_of, self))
+
+    def reported(self, request: Mapping[str, int]) -> tuple[int | None, ...]:
+        """Room of each for replicas of this request; None where the cluster does not report its room."""
+        key = tuple(sorted(request.items()))
+        if key not in self._rooms:
+            if len(self._rooms) >= MOST_REQUESTS:
+                self._rooms.clear()
+            self._rooms[key] = tuple(_reported(each, request) for each in self)
+        return self._rooms[key]
+
+    @cached_property
+    def _rooms(self) -> dict[tuple[tuple[str, int], ...], tuple[int | None, ...]]:
+        return {}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,11 +127,9 @@ def table_of(
     """Karmada's clusters as rows. Room is reckoned from the resource summary; without one it is not reported, and in
     modes that divide by room there is none, as in Karmada.
     """
+    members = MemberClusters.of(clusters)
     traits = {
-        each.metadata.name: traits_of(
-            each, evicting=each.metadata.name in claims.evicting, barred=barred_by(each, claims)
-        )
-        for each in clusters
+        each.metadata.name: _claimed(each, known, claims) for each, known in zip(members, members.traits, strict=True)
     }
     weights = weights_of(placement.replica_scheduling, traits, who)
     by_room = mode_of(placement.replica_scheduling) in (Mode.DYNAMIC, Mode.AGGREGATED)
@@ -113,31 +141,39 @@ def table_of(
     return cluster_table(
         list(traits),
         weights=[weights[name] for name in traits],
-        capacity=[_room(each, claims, silent) for each in clusters],
+        capacity=[
+            _room(silent if reported is None else reported, claims.estimates.get(name))
+            for name, reported in zip(traits, members.reported(claims.request), strict=True)
+        ],
         minimum=[bound.min for bound in bounds],
         maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
         traits=list(traits.values()),
     )
 
 
-def _room(cluster: KarmadaCluster, claims: PlacementClaims, silent: int) -> int:
+def _claimed(cluster: KarmadaCluster, traits: Traits, claims: PlacementClaims) -> Traits:
+    """The traits as a workload with these claims sees them."""
+    evicting, barred = cluster.metadata.name in claims.evicting, barred_by(cluster, claims)
+    return replace(traits, evicting=evicting, barred=barred) if evicting or barred else traits
+
+
+def _room(reported: int, estimate: int | None) -> int:
     """Whole replicas that still fit: the lower of what the cluster reports and what its estimator says."""
-    reported, estimate = _reported(cluster, claims.request, silent), claims.estimates.get(cluster.metadata.name)
     if estimate is None:
         return reported
     return min(estimate, MOST) if reported == UNKNOWN else min(reported, estimate)
 
 
-def _reported(cluster: KarmadaCluster, request: Mapping[str, int], silent: int) -> int:
-    """Room by the amounts that the cluster reports; `silent` where it says nothing of its room.
+def _reported(cluster: KarmadaCluster, request: Mapping[str, int]) -> int | None:
+    """Room by the amounts that the cluster reports; None where it says nothing of its room.
 
     Amounts that cannot be read say nothing; `unreadable` tells of them.
     """
     try:
         sums = _sums(cluster, (PODS, *request))
-        return silent if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
+        return None if sums is None else min(room_of(*sums, request, _grades(cluster)), MOST)
     except InputError:
-        return silent
+        return None
 
 
 def _holds(cluster: KarmadaCluster, whole: Mapping[str, int]) -> bool:

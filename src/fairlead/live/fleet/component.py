@@ -17,7 +17,7 @@ import structlog
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.codec.fleet import policy_key
 from fairlead.kube.codec.groups import GroupMembers, groups_of
-from fairlead.kube.codec.members import readable, unread_cluster, unreadable
+from fairlead.kube.codec.members import MemberClusters, readable, unread_cluster, unreadable
 from fairlead.kube.codec.placement import ANNOTATION as KNOBS
 from fairlead.kube.codec.placement import Knobs, knobs_of
 from fairlead.kube.errors import ApiError, KubeError
@@ -91,6 +91,8 @@ class Fleet(ElectedComponent):
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = BindingWriter(instance, self.measures, self._written)
         self._known: dict[str, KarmadaCluster] = {}
+        self._members: tuple[tuple[str, ...], MemberClusters] | None = None
+        """Names of the clusters that cannot be read, and all clusters; None after a change of one."""
         """The clusters as they could last be read."""
         self.aside = Aside(self.measures.registry, None if options.shadow else instance.recorder)
         aside = self.aside.watched
@@ -208,10 +210,12 @@ class Fleet(ElectedComponent):
                 if (found := self.comparison.look(verdict)) is not None:
                     log.info("another scheduler decided otherwise", **found.as_record())
 
-    def _fleet(self) -> list[KarmadaCluster]:
+    def _fleet(self) -> MemberClusters:
         """Every cluster there is; one that could never be read has a stand-in, so that nothing leaves it."""
-        aside = [name for kind, _, name in self.aside.faults if kind == CLUSTERS.kind and name not in self._known]
-        return [*self._known.values(), *map(unread_cluster, aside)]
+        aside = tuple(name for kind, _, name in self.aside.faults if kind == CLUSTERS.kind and name not in self._known)
+        if self._members is None or self._members[0] != aside:
+            self._members = aside, MemberClusters([*self._known.values(), *map(unread_cluster, aside)])
+        return self._members[1]
 
     def _turn(self, key: Key) -> tuple[int, Key]:
         """The higher schedule priority first."""
@@ -243,8 +247,8 @@ class Fleet(ElectedComponent):
         if verdict.defect is not None:
             self.measures.defects.inc()
             log.error("a defect", binding="/".join(verdict.key), what=verdict.message, way=way_to(verdict.defect))
-        field = self.writer.field(verdict.binding)
-        if report.spec_patch(verdict, field=field) is None and report.status_is_right(verdict, field=field):
+        write = self.writer.write_of(verdict)
+        if write is None:
             self._spans.settled(verdict.binding.metadata.uid)
             return
         if self.options.shadow:
@@ -255,7 +259,7 @@ class Fleet(ElectedComponent):
         self.measures.decisions.labels(verdict.reason).inc()
         self._turns.writing(verdict.key)
         self._spans.decided(verdict.binding.metadata.uid, lambda: report.attributes(verdict))
-        self.writer.outbox.put(verdict)
+        self.writer.outbox.put(write)
 
     def _written(self, verdict: BindingVerdict, newest: ResourceBinding | None, error: KubeError | None) -> None:
         key = verdict.key
@@ -340,6 +344,7 @@ class Fleet(ElectedComponent):
         A cluster that cannot be read stays as it was known; one whose amounts cannot be read has no known room.
         """
         name = change.object.metadata.name
+        self._members = None
         if change.kind == "deleted":
             self._known.pop(name, None)
         else:

@@ -10,6 +10,7 @@ from fairlead.kube.codec import last_result
 from fairlead.kube.codec.decided import ANNOTATION, is_applied, is_workload, mark, running
 from fairlead.kube.codec.fleet import binding_ask, components_of, knobs_for, wants_fresh
 from fairlead.kube.codec.groups import ALONE, Neighbours
+from fairlead.kube.codec.members import MemberClusters
 from fairlead.kube.codec.placement import Knobs
 from fairlead.kube.codec.unread import unread
 from fairlead.kube.objects.karmada import KarmadaCluster, KarmadaPlacement, ResourceBinding, TargetComponent
@@ -97,6 +98,7 @@ def decide(
 
     One that cannot be decided has a verdict that says why; the others do not suffer from it.
     """
+    clusters = MemberClusters.of(clusters)
     verdicts: list[BindingVerdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):

@@ -4,7 +4,7 @@ Every write names the version it was decided on. Who else was faster wins, and t
 """
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import structlog
@@ -38,8 +38,20 @@ def resource_of(binding: ResourceBinding) -> Resource[ResourceBinding]:
     return RESOURCE_BINDINGS if binding.metadata.namespace else CLUSTER_RESOURCE_BINDINGS
 
 
+@dataclass(frozen=True, slots=True)
+class BindingWrite:
+    """A verdict that is not written yet. `patch` is that of the object, None where only its status changes.
+
+    `field`: the status of such a binding holds the last result.
+    """
+
+    verdict: BindingVerdict
+    patch: Raw | None
+    field: bool
+
+
 class BindingWriter:
-    """Writes the verdicts put into `outbox`.
+    """Sends the writes put into `outbox`.
 
     `done(verdict, newest, error)` is told of each: the object as it is now, or why it was not written.
     """
@@ -56,39 +68,40 @@ class BindingWriter:
         self._done = done
         self._wall = instance.wall
         self._leads = instance.leads
-        self.outbox: Outbox[BindingVerdict] = Outbox(
+        self.outbox: Outbox[BindingWrite] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
             name="bindings",
             pulse=instance.pulse,
-            given_up=lambda verdict: done(verdict, None, None),
+            given_up=lambda write: done(write.verdict, None, None),
         )
 
-    def field(self, binding: ResourceBinding) -> bool:
-        """Whether the status of such a binding holds the last result."""
-        return self.has_field.get(resource_of(binding).plural, False)
+    def write_of(self, verdict: BindingVerdict) -> BindingWrite | None:
+        """What is to be written; None where the binding is as the verdict says."""
+        field = self.has_field.get(resource_of(verdict.binding).plural, False)
+        patch = report.spec_patch(verdict, field=field)
+        if patch is None and report.status_is_right(verdict, field=field):
+            return None
+        return BindingWrite(verdict, patch, field)
 
-    async def _send(self, verdict: BindingVerdict) -> None:
+    async def _send(self, write: BindingWrite) -> None:
         newest: ResourceBinding | None = None
         error: KubeError | None = None
         if self._leads():
-            newest, error = await written(self._write(verdict), self._measures.refusals)
-        self._done(verdict, newest, error)
+            newest, error = await written(self._write(write), self._measures.refusals)
+        self._done(write.verdict, newest, error)
 
-    async def _write(self, verdict: BindingVerdict) -> ResourceBinding:
-        binding, field = verdict.binding, self.field(verdict.binding)
-        patch = report.spec_patch(verdict, field=field)
+    async def _write(self, write: BindingWrite) -> ResourceBinding:
+        verdict, binding = write.verdict, write.verdict.binding
         found = report.as_found(binding)
-        if patch is not None:
+        if write.patch is not None:
             try:
-                found = await self._patch(binding, patch)
+                found = await self._patch(binding, write.patch)
             except ApiError as error:
                 await self._tell_refusal(verdict, error)
                 raise
             self._measures.writes.labels("spec").inc()
-        elif report.status_is_right(verdict, field=field):
-            return binding
-        found = await self._write_status(verdict, found, field)
+        found = await self._write_status(verdict, found, write.field)
         self._measures.writes.labels("status").inc()
         # As the watch reads it: a null counts as absent, and what cannot be read ends with its binding.
         return convert(found, ResourceBinding, resource_of(binding).label)

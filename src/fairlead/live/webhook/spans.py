@@ -30,7 +30,7 @@ async def continued(
 def spanned(tracer: "Tracer", name: str, answer: Answer) -> Answer:
     """The same answers, each within a span that tells what was asked and what was decided."""
 
-    async def attributes(request: ReviewRequest) -> dict[str, Any]:
+    async def traced(request: ReviewRequest) -> dict[str, Any]:
         from opentelemetry.trace import SpanKind
 
         with tracer.start_as_current_span(name, kind=SpanKind.SERVER) as span:
@@ -49,4 +49,4 @@ def spanned(tracer: "Tracer", name: str, answer: Answer) -> Answer:
             span.set_attributes({f"fairlead.{key}": text for key, text in response.get("auditAnnotations", {}).items()})
             return found
 
-    return attributes
+    return traced
