@@ -23,6 +23,7 @@ from tests.cluster.played.host import Crew, Host
 from tests.cluster.played.members import Member
 from tests.cluster.played.readiness import Readiness
 from tests.cluster.played.reports import Reports
+from tests.cluster.played.stopwatch import Stopwatch, percentiles
 from tests.cluster.played.witness import Cause, Witness
 from tests.cluster.played.works import Works
 
@@ -36,11 +37,14 @@ DIVIDED = {"replicaSchedulingType": "Divided", "replicaDivisionPreference": "Wei
 class Trouble:
     """Everything that happens to a fleet, one thing at a time, drawn by lot. Each is undone before the end."""
 
-    def __init__(self, host: Host, planes: dict[str, ControlPlane], members: list[Member], pair: "Pair") -> None:
+    def __init__(
+        self, host: Host, planes: dict[str, ControlPlane], members: list[Member], pair: "Pair", paces: Stopwatch
+    ) -> None:
         self.host = host
         self.planes = planes
         self.members = {each.name: each for each in members}
         self.pair = pair
+        self.paces = paces
         self.witness = Witness()
         self.done: Counter[str] = Counter()
         self._lot = random.Random(20)
@@ -135,6 +139,7 @@ class Trouble:
 
     def kill(self, name: str) -> None:
         """The scheduler dies without a word, and another is started."""
+        self.paces.killed()
         self.pair.replace()
 
 
@@ -194,8 +199,8 @@ def test_hour_of_trouble_deletes_nothing_that_was_asked_for(
         divided = {**where, "replicaScheduling": DIVIDED}
         bindings.create(*(binding(f"web-{n}", 6, divided) for n in range(WORKLOADS)))
         bindings.create(*(without_replicas(binding(f"settings-{n}", 0, where)) for n in range(SETTINGS)))
-        pair = Pair(kubeconfig, tmp_path)
-        trouble = Trouble(host, planes, members, pair)
+        pair, paces = Pair(kubeconfig, tmp_path), Stopwatch(api, host.path)
+        trouble = Trouble(host, planes, members, pair, paces)
         works, evictions = Works(host, members), Evictions(host)
         readiness, reports = Readiness(host, members), Reports(host, members)
 
@@ -203,7 +208,7 @@ def test_hour_of_trouble_deletes_nothing_that_was_asked_for(
             trouble.witness.look(host.bindings())
 
         try:
-            with Crew(readiness.step, watch, evictions.step, watch, works.step, watch, reports.step):
+            with Crew(readiness.step, watch, evictions.step, watch, works.step, watch, reports.step), paces:
                 bindings.settled(seconds=300)
                 until = time.monotonic() + SECONDS
                 while time.monotonic() < until and not trouble.witness.unexplained:
@@ -251,6 +256,9 @@ def write_down(began: datetime, trouble: Trouble, works: Works) -> None:
         "without, two instances of the scheduler.",
         "",
         f"What happened: {happened}.",
+        "",
+        f"From a scaling to its decision: {percentiles(trouble.paces.led)}.",
+        f"Around the kill of an instance, when the lease has to end first: {percentiles(trouble.paces.orphaned)}.",
         "",
         f"Targets that left: {left}; without a cause: {len(trouble.witness.unexplained)}.",
         f"Objects deleted on members: {len(works.deletions)}.",
