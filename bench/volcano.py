@@ -13,6 +13,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ from bench.measure import Report
 QUEUES = {"q1": 1, "q2": 2, "q3": 3, "q4": 4}
 GANGS, SIZE, NODES, CORES = 200, 10, 50, 20
 QUIET, MOST = 8.0, 120.0
+SUBMITTERS = 8
 RIGHTS = [
     {"apiGroups": ["scheduling.volcano.sh"], "resources": ["*"], "verbs": ["create", "patch"]},
     {"apiGroups": [""], "resources": ["pods/eviction", "configmaps"], "verbs": ["create", "get", "update", "patch"]},
@@ -105,18 +107,25 @@ def cluster(settings: dict[str, Any]) -> Iterator[tuple[ControlPlane, Path, Path
 
 def race(name: str, settings: dict[str, Any]) -> Result:
     """One round on a fresh server."""
+    from tests.cluster.following import following
     from tests.cluster.played.host import Crew
     from tests.cluster.played.volcano_jobs import JobController, PlayedJob, Task
 
     names = [f"{queue}-{number}" for number in range(GANGS // len(QUEUES)) for queue in QUEUES]
     order = Random(7).sample(names, len(names))
-    with cluster(settings) as (plane, own, config), Follower(plane.api) as seen:
+    with (
+        cluster(settings) as (plane, own, config),
+        Follower(plane.api) as seen,
+        following(plane.api, "default") as there,
+    ):
         who = Contestant(scheduler="fairlead", command=fairlead("--config", str(config)))
-        jobs = JobController(plane.api, "default")
+        # As the real one it watches: a controller that lists takes the processor from those who race.
+        jobs = JobController(plane.api, "default", pods=lambda: dict(there.pods))
         with started(name, who, plane, own) as runner, Crew(jobs.sync):
             start = time.monotonic()
-            for gang in order:
-                jobs.submit(PlayedJob(name=gang, queue=gang[:2], tasks={"t": Task(replicas=SIZE)}))
+            wanted = [PlayedJob(name=gang, queue=gang[:2], tasks={"t": Task(replicas=SIZE)}) for gang in order]
+            with ThreadPoolExecutor(SUBMITTERS) as pool:
+                list(pool.map(jobs.submit, wanted))
             while time.monotonic() < min(max(start + QUIET, seen.last_bind) + QUIET, start + MOST):
                 runner.pause(start + 2 * MOST)
             cpu, _ = runner.cost()

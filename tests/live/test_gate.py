@@ -7,9 +7,11 @@ import pytest
 
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.queue.gate import at_the_gate
+from fairlead.live.cluster.identity import JobKey
+from fairlead.live.queue.arrivals import LONGEST, SETTLE, Arrivals, Burst
+from fairlead.live.queue.gate import COMPLETED_WITHIN, NO_BURST, Asking, at_the_gate
 from fairlead.live.queue.status import group_patch, phase
-from tests.live.queue_world import NOW, World
+from tests.live.queue_world import AT, NOW, World
 from tests.queue.tables import TABLES, Table
 
 
@@ -19,6 +21,7 @@ class Gate:
     def __init__(self, *cpus: int, gated: bool = True, preempt: bool = False) -> None:
         self.world = World(*cpus, policy=SharePolicy(preempt=preempt))
         self.gated = gated
+        self.preempt = preempt
         self.groups: dict[tuple[str, str], PodGroup] = {}
 
     def job(self, name: str, cpu: int, queue: str, namespace: str = "ns") -> None:
@@ -31,10 +34,23 @@ class Gate:
         body: dict[str, Any] = {"metadata": {"name": name, "namespace": namespace}, "status": {"phase": now_in}}
         self.groups[namespace, name] = msgspec.convert(body, PodGroup)
 
-    def look(self) -> dict[str, str]:
-        """One look: the phase of every group without pods, written down."""
+    def ask(self, burst: Burst = NO_BURST, *let_in: str) -> Asking:
+        """What the gate says of the groups without pods."""
         nodes = self.world.cache.view().nodes
-        found = at_the_gate(self.world.promises, nodes, self.groups, NOW, gated=self.gated)
+        return at_the_gate(
+            self.world.promises,
+            nodes,
+            self.groups,
+            NOW,
+            gated=self.gated,
+            reclaims=self.preempt,
+            burst=burst,
+            let_in=[job_of(name) for name in let_in],
+        )
+
+    def look(self, burst: Burst = NO_BURST) -> dict[str, str]:
+        """One look: the phase of every group that something is said of, written down."""
+        found = self.ask(burst)
         for job, finding in found.values():
             self._phase(job.name, job.namespace, phase(job, finding))
         return {job.name: self.groups[job.namespace, job.name].status.phase for job, _ in found.values()}
@@ -51,6 +67,11 @@ class Gate:
         self.world.turn()
 
 
+def job_of(name: str) -> JobKey:
+    """The key of a group of the namespace `ns`."""
+    return JobKey(f"PodGroup/ns/{name}")
+
+
 def test_group_in_a_closed_or_unknown_queue_is_never_let_in() -> None:
     """Not even for a moment, whether the gate is kept or not, and the reason is said."""
     for gated in (True, False):
@@ -59,7 +80,7 @@ def test_group_in_a_closed_or_unknown_queue_is_never_let_in() -> None:
         gate.job("a", 1, "shut")
         gate.job("b", 1, "nowhere")
         assert gate.look() == {"a": "Pending", "b": "Pending"}
-        asking = at_the_gate(gate.world.promises, gate.world.cache.view().nodes, gate.groups, NOW, gated=gated)
+        asking = gate.ask()
         patch = group_patch(gate.groups["ns", "a"], *asking["PodGroup/ns/a"], "now")
         assert patch is not None
         assert patch["status"]["conditions"][0]["message"] == "queue shut is not open (QueueClosed)"
@@ -122,3 +143,82 @@ def test_namespace_tables_come_out_exactly_by_what_is_let_in(table: Table) -> No
         mine = [name for namespace, name in held if namespace == row.namespace and name.startswith(f"{row.queue}-")]
         assert len(mine) == row.assigned
     assert len(gate.world.job_cache.entries) == len(held)
+
+
+def test_room_is_kept_for_the_pods_that_are_still_missing() -> None:
+    """Two of three pods exist: the third has its room, for half a minute and not for ever."""
+    gate = Gate(4)
+    gate.job("a", 3, "default")
+    gate.look()
+    gate.world.pods(2, "a", group="a", created=AT)
+    gate.job("b", 2, "default")
+    assert gate.look() == {"b": "Pending"}
+    late = at_the_gate(
+        gate.world.promises,
+        gate.world.cache.view().nodes,
+        gate.groups,
+        NOW + COMPLETED_WITHIN,
+        gated=True,
+        reclaims=False,
+    )
+    assert not late[job_of("b")][0].held_back
+
+
+def test_group_that_was_let_in_counts_before_the_server_tells_so() -> None:
+    """Its room is not given to one that deserves it more and comes before the news."""
+    gate = Gate(4)
+    for queue in ("a", "b"):
+        gate.world.queue(queue)
+    gate.job("first", 3, "a")
+    gate.job("second", 3, "b")
+    assert not gate.ask()[job_of("first")][0].held_back
+    both = gate.ask(NO_BURST, "second")
+    assert (both[job_of("first")][0].held_back, both[job_of("second")][0].held_back) == (True, False)
+
+
+BURST = Burst(unsettled=frozenset(job_of(f"{queue}{number}") for queue in "ab" for number in range(8)))
+
+
+def test_while_others_come_queues_get_no_more_than_their_right() -> None:
+    """Of 18 cpu `a` may have 4, `b` 12 and `default` 2; when nobody comes any more, what nobody asks for is lent."""
+    gate = Gate(18)
+    gate.world.queue("a", weight=2)
+    gate.world.queue("b", weight=6)
+    for number in range(8):
+        gate.job(f"a{number}", 1, "a")
+    assert set(gate.look(BURST)) == {"a0", "a1", "a2", "a3"}
+    for number in range(8):
+        gate.job(f"b{number}", 2, "b")
+    assert set(gate.look(BURST)) - {f"a{number}" for number in range(4)} == {f"b{number}" for number in range(6)}
+    settled = gate.look()
+    assert sum((1 if name[0] == "a" else 2) for name, now_in in settled.items() if now_in == "Inqueue") == 18
+
+
+def test_young_groups_are_weighed_and_not_let_in() -> None:
+    """They count for the share of those who are older, and nothing is said of them."""
+    gate = Gate(4)
+    gate.job("a", 1, "default")
+    assert gate.look(Burst(young=frozenset({job_of("a")}))) == {}
+    assert gate.look() == {"a": "Inqueue"}
+
+
+def test_open_gate_waits_for_nobody() -> None:
+    """Everybody is let in at once."""
+    gate = Gate(4, gated=False)
+    gate.job("a", 1, "default")
+    assert gate.look(Burst(young=frozenset({job_of("a")}))) == {"a": "Inqueue"}
+
+
+def test_arrivals_settle_when_nobody_new_comes() -> None:
+    """Each newcomer holds up those who may not have it by right, for a bounded time."""
+    arrivals, a, b = Arrivals(), job_of("a"), job_of("b")
+    assert arrivals.see([a], 0.0) == Burst(young=frozenset({a}))
+    assert arrivals.see([a, b], 0.4) == Burst(young=frozenset({a, b}))
+    assert arrivals.see([a, b], SETTLE) == Burst(young=frozenset({b}), unsettled=frozenset({a}))
+    assert arrivals.see([a, b], 0.4 + SETTLE).over
+    crowd = [a]
+    for number in range(40):
+        crowd.append(job_of(f"c{number}"))
+        burst = arrivals.see(crowd, 1.0 + number * 0.3)
+        assert (a in burst.unsettled) == (1.0 + number * 0.3 < LONGEST)
+    assert arrivals.see([], 20.0).over

@@ -5,7 +5,7 @@ status and the six names of `minResources`; its pods, annotated from birth, once
 on from "" or Pending.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -62,15 +62,28 @@ class PlayedJob:
 
 
 class JobController:
-    """Looks at its Jobs again and again; `restart_before_group` makes new pods of a restart before their PodGroup."""
+    """Looks at its Jobs again and again; `restart_before_group` makes new pods of a restart before their PodGroup.
 
-    def __init__(self, api: Api, namespace: str, *, restart_before_group: bool = False) -> None:
+    `pods` are those there are, by name, as somebody's watch tells; where it is not given they are listed.
+    """
+
+    def __init__(
+        self,
+        api: Api,
+        namespace: str,
+        *,
+        restart_before_group: bool = False,
+        pods: Callable[[], Mapping[str, Raw]] | None = None,
+    ) -> None:
         self.api = api
         self.namespace = namespace
         self.jobs: dict[str, PlayedJob] = {}
         self.restarts_first = restart_before_group
         self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
         self.groups_path = groups_path(namespace)
+        self._all_pods = pods or self._listed
+        self._sent: set[str] = set()
+        """Pods that were created and not seen yet."""
 
     def submit(self, job: PlayedJob) -> None:
         """A user creates the Job: its PodGroup follows at once, sent twice as the real controller often does."""
@@ -110,15 +123,21 @@ class JobController:
         groups = self.api.items(self.groups_path)
         phases = {each["metadata"]["name"]: each.get("status", {}).get("phase", "") for each in groups}
         found: dict[str, dict[str, Raw]] = {}
-        for pod in self.api.items(self.pods_path):
-            found.setdefault(pod["metadata"].get("labels", {}).get(JOB, ""), {})[pod["metadata"]["name"]] = pod
+        for name, pod in self._all_pods().items():
+            found.setdefault(pod["metadata"].get("labels", {}).get(JOB, ""), {})[name] = pod
+            self._sent.discard(name)
         made: list[Raw] = []
         for job in list(self.jobs.values()):
             if phases.get(job.group, "") not in ("", "Pending"):
                 there = found.get(job.name, {})
-                ready = (pod for pod in job.pods() if pod[0] not in there and self._ready(pod[2], job, there))
-                made.extend(pod_of(job, *pod) for pod in ready)
-        self.api.create_many(self.pods_path, made)
+                missing = (pod for pod in job.pods() if pod[0] not in there and pod[0] not in self._sent)
+                made.extend(pod_of(job, *pod) for pod in missing if self._ready(pod[2], job, there))
+        self._sent |= {pod["metadata"]["name"] for pod in made}
+        try:
+            self.api.create_many(self.pods_path, made)
+        except ApiError:
+            self._sent.clear()
+            raise
 
     def _ready(self, task: Task, job: PlayedJob, there: Mapping[str, Raw]) -> bool:
         """Whether the tasks that it depends on run, as many of each as its own minAvailable asks for."""
@@ -132,6 +151,10 @@ class JobController:
             if least is not None and up < least:
                 return False
         return True
+
+    def _listed(self) -> dict[str, Raw]:
+        self._sent.clear()
+        return {pod["metadata"]["name"]: pod for pod in self.api.items(self.pods_path)}
 
     def _pods(self, job: PlayedJob) -> dict[str, Raw]:
         found = self.api.items(self.pods_path, labelSelector=f"{JOB}={job.name}")

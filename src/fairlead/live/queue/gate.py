@@ -2,47 +2,89 @@
 
 Volcano's job controller creates the pods of a Job when its PodGroup is `Inqueue`. An open gate lets in every group
 whose queue can be used. A gate that is kept lets in those whose `minResources` the queue level would grant now, from
-free room or by reclaim; room that was given to a group whose pods are not there yet is kept for it.
+free room or by reclaim; room that was given to a group whose pods are not all there yet is kept for it. Groups that
+come together are weighed against each other first (docs/decisions/0340).
 """
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 
 from fairlead.kube.changes import Key
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.levels.queue.result import Sharing
+from fairlead.levels.queue.rights import within_rights
 from fairlead.levels.queue.share import share
-from fairlead.live.cluster.identity import JobKey
+from fairlead.live.cluster.identity import JobKey, JobSource
 from fairlead.live.cluster.turn_types import LiveJob
+from fairlead.live.queue.arrivals import Burst
 from fairlead.live.queue.promises import Promises
+from fairlead.live.queue.search_budget import FIRST
 from fairlead.live.queue.status import INQUEUE, PENDING
 from fairlead.live.queue.tables import Row
 from fairlead.model.jobs import running_of
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import QueuedJob, Role, RunningReplicas
+from fairlead.model.queuestate import QueuedJob, QueueState, Role, RunningReplicas
 from fairlead.model.reasons import Cure, Finding
 
 Asking = Mapping[str, tuple[LiveJob, Finding | None]]
 """Groups without pods by their key: as jobs, held back or not, and what holds them back."""
+ASKS = ("", PENDING)
+"""The phases of a group that was not let in."""
+NO_BURST = Burst()
+COMPLETED_WITHIN = 30.0
+"""Seconds after its first pod for which room is kept for the other pods of a group that was let in."""
 
 
 def at_the_gate(
-    promises: Promises, nodes: NodeState, groups: Mapping[Key, PodGroup], now: float, *, gated: bool
+    promises: Promises,
+    nodes: NodeState,
+    groups: Mapping[Key, PodGroup],
+    now: float,
+    *,
+    gated: bool,
+    reclaims: bool,
+    burst: Burst = NO_BURST,
+    let_in: Collection[JobKey] = (),
 ) -> Asking:
-    """Every PodGroup without pods. Those that are not held back may have their pods created."""
+    """Every PodGroup without pods. Those that are not held back may have their pods created.
+
+    `reclaims`: whether room may be taken from others, also while earlier evictions are still carried out.
+    Those of the `burst` whose time has not come are left out: nothing is said of them. `let_in` are those of which that
+    is known before the server has told so.
+    """
     asking = [job for job in promises.job_cache.podless() if (job.namespace, job.name) in groups]
-    phases = {job.key: groups[job.namespace, job.name].status.phase for job in asking}
     if not asking:
         return {}
-    shared = promises.faulty.guarded(lambda: _shared(promises, nodes, asking, phases, now, gated=gated))
+    phases = {job.key: groups[job.namespace, job.name].status.phase for job in asking}
+    phases |= {job.key: INQUEUE for job in asking if job.key in let_in and phases[job.key] in ASKS}
+    state, shared = promises.faulty.guarded(
+        lambda: _shared(promises, nodes, asking, phases, now, preempt=gated and reclaims)
+    )
     findings = {row.name: row.finding if row.pending else None for row in shared.jobs}
-    return {job.key: _answer(job, phases[job.key], findings[job.key], gated=gated) for job in asking}
+    answers: Asking = {job.key: _answer(job, phases[job.key], findings[job.key], gated=gated) for job in asking}
+    if burst.over or not gated:
+        return answers
+    due = {key for key, phase in phases.items() if phase not in ASKS} | _by_right(state, answers, phases, burst)
+    return {key: answer for key, answer in answers.items() if key in due or key not in burst.young | burst.unsettled}
+
+
+def _by_right(state: QueueState, answers: Asking, phases: Mapping[JobKey, str], burst: Burst) -> set[JobKey]:
+    """Groups of a burst that their queues may have whoever else comes; the oldest first."""
+    rows = {name: row for row, name in enumerate(state.jobs.names)}
+    fits = [job for job, _ in answers.values() if not job.held_back and phases[job.key] in ASKS]
+    order = sorted(fits, key=lambda job: (-job.priority, job.created, job.key))
+    wanted = [rows[job.key] for job in order if job.key in burst.unsettled]
+    asks = {rows[key] for key, phase in phases.items() if phase in ASKS}
+    found = within_rights(
+        state.jobs, state.queues, state.whole, [row for row in rows.values() if row not in asks], wanted
+    )
+    return {JobKey(state.jobs.names[row]) for row in found}
 
 
 def _answer(job: LiveJob, phase: str, finding: Finding | None, *, gated: bool) -> tuple[LiveJob, Finding | None]:
     """An open gate heeds only what has to be edited; who was let in stays so while that is not the case."""
     shut = finding is not None and finding.reason.cure is Cure.EDIT
-    held_back = shut or (gated and finding is not None and phase in ("", PENDING))
+    held_back = shut or (gated and finding is not None and phase in ASKS)
     return replace(job, held_back=held_back), finding if held_back else None
 
 
@@ -53,27 +95,35 @@ def _shared(
     phases: Mapping[JobKey, str],
     now: float,
     *,
-    gated: bool,
-) -> Sharing:
+    preempt: bool,
+) -> tuple[QueueState, Sharing]:
     """What the queue level says, by sums alone, of all jobs and of the groups as jobs of one replica."""
     jobs = promises.faulty.jobs()
-    rows = [promises.row(job, None, ()) for job in jobs]
+    rows = [_row(job, INQUEUE) if _incomplete(job, now) else promises.row(job, None, ()) for job in jobs]
     state = promises.tables([*rows, *(_row(job, phases[job.key]) for job in asking)], nodes, jobs, None)
-    return share(
+    shared = share(
         state.jobs,
         state.queues,
         state.namespaces,
         state.whole,
         running=running_of(state.jobs),
-        policy=replace(promises.policy, preempt=promises.policy.preempt and gated),
+        policy=replace(promises.policy, preempt=preempt, budget=FIRST),
         now=int(now),
     )
+    return state, shared
+
+
+def _incomplete(job: LiveJob, now: float) -> bool:
+    """Whether the job was let in and its pods are being created: it holds its minimum, as before the first of them."""
+    if job.source is not JobSource.GROUP or job.running or not 0 < job.waiting < job.min_member:
+        return False
+    return now - job.since < COMPLETED_WITHIN
 
 
 def _row(job: LiveJob, phase: str) -> Row:
     """A group as a job that asks for its minimum: held where it was let in, nothing where its pods have been."""
     held = (RunningReplicas(count=1),) if phase == INQUEUE else ()
-    request = dict(job.min_resources) if phase in ("", PENDING, INQUEUE) else {}
+    request = dict(job.min_resources) if phase in (*ASKS, INQUEUE) else {}
     wanted = QueuedJob(
         name=job.key,
         queue=job.queue,

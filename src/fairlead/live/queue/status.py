@@ -61,10 +61,12 @@ def group_patch(
     changed = {key: value for key, value in wanted.items() if getattr(status, key) != value}
     scheduled, reason, message = _standing(job, finding, now_in)
     known = {each.type for each in status.conditions}
+    # A group that was let in a moment ago has no pods yet: nothing is wrong with that.
+    awaited = now_in == INQUEUE and not job.waiting
     ours = [
         Condition(type=kind, status=str(holds), reason=reason, message=message)
         for kind, holds in ((SCHEDULED, scheduled), (UNSCHEDULABLE, not scheduled))
-        if holds or kind in known  # what was never so need not be denied
+        if (holds and not awaited) or kind in known  # what was never so need not be denied
     ]
     fields = [
         *not_obeyed(group),

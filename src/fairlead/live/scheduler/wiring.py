@@ -10,6 +10,7 @@ from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gate import at_the_gate
+from fairlead.live.queue.gate_loop import GateLoop, GateSight
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.queue.search_budget import FIRST, SearchBudget
@@ -65,6 +66,29 @@ class QueueWiring:
             shadow=shadow,
             pulse=pulse,
         )
+        self._gate = GateLoop(
+            client,
+            GateSight(
+                groups=lambda: scheduler.objects(POD_GROUPS),
+                generation=lambda: scheduler.job_cache.generation,
+                ask=lambda *, burst, let_in: at_the_gate(
+                    scheduler.promises,
+                    scheduler.cache.view().nodes,
+                    scheduler.objects(POD_GROUPS),
+                    wall(),
+                    gated=settings.admit == "gated",
+                    reclaims=settings.preempt and allowed,
+                    burst=burst,
+                    let_in=let_in,
+                ),
+            ),
+            wall=wall,
+            monotonic=monotonic,
+            leads=lambda: leads() and scheduler.synced,
+            writes=not shadow,
+            pulse=pulse,
+            aside=scheduler.aside,
+        )
         self._status_loop = StatusLoop(
             client,
             scheduler.promises,
@@ -73,16 +97,10 @@ class QueueWiring:
                 native=lambda: scheduler.objects(NATIVE_POD_GROUPS),
                 queues=lambda: scheduler.objects(QUEUES),
                 pod=scheduler.cache.pods.get,
-                generation=lambda: scheduler.job_cache.generation,
+                generation=lambda: scheduler.job_cache.generation + self._gate.looks,
                 look=lambda: scheduler.promises.look(scheduler.cache.view().nodes, wall()),
                 would=self._would,
-                gate=lambda: at_the_gate(
-                    scheduler.promises,
-                    scheduler.cache.view().nodes,
-                    scheduler.objects(POD_GROUPS),
-                    wall(),
-                    gated=settings.admit == "gated",
-                ),
+                gate=lambda: self._gate.answers,
                 leaving=lambda: len(scheduler.job_cache.leaving),
                 nominated=self._nominated,
             ),
@@ -115,6 +133,7 @@ class QueueWiring:
         """Work until cancelled."""
         async with asyncio.TaskGroup() as group:
             group.create_task(self._evictor.run())
+            group.create_task(self._gate.run())
             group.create_task(self._status_loop.run())
             group.create_task(self._standard.run())
 
