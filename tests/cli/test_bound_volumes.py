@@ -62,8 +62,13 @@ def test_shared_claim_binds_every_replica(tmp_path: Path) -> None:
         assert (here.placed()["shop/web"], here.waits()) == ({"b1": 4}, 1)
 
 
-def test_claims_without_a_volume_are_told(tmp_path: Path) -> None:
-    """They bind nobody in a plan; a volume that is not among the manifests binds nobody either."""
-    here = Folder(tmp_path, *NODES, database(1), claim("data-db-0"), claim("other", "gone"))
+def test_claims_of_which_too_little_is_known_are_told(tmp_path: Path) -> None:
+    """They bind nobody in a plan; neither does a volume that is not among the manifests. Unused ones are not told."""
+    uses = {"volumes": [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in ("lost", "none")]}
+    web = keeper("Deployment", "web", replicas=1, pods=uses)
+    here = Folder(tmp_path, *NODES, database(1), web, claim("data-db-0"), claim("lost", "gone"), claim("idle"))
     assert here.waits() == 0
-    assert here.plan()["notCounted"] == {"PersistentVolumeClaim without a volume": 1}
+    assert here.plan()["notCounted"] == {
+        "PersistentVolumeClaim that is not among the manifests": 1,
+        "PersistentVolumeClaim without a known volume or class": 2,
+    }

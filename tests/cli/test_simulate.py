@@ -131,7 +131,7 @@ def test_a_fleet_is_refused_and_storage_is_left_out_with_a_word(tmp_path: Path) 
     )
     done = fairlead(str(path), "-o", "json")
     assert done.returncode == 0, done.stderr
-    assert "storage is not simulated" in done.stderr
+    assert "disks are not simulated" in done.stderr
 
 
 def test_same_seed_same_result_in_every_process(tmp_path: Path) -> None:

@@ -8,12 +8,12 @@ import pytest
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
+from fairlead.kube.volumes.claim_cache import ClaimCache
+from fairlead.kube.volumes.csi_migration import MIGRATED_PLUGINS
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.cluster.cache import Cache
-from fairlead.live.cluster.csi_migration import MIGRATED_PLUGINS
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records
-from fairlead.live.cluster.storage import ClaimCache
 from fairlead.live.scheduler.decide import decide
 from tests.live.test_scheduler_storage import BOUND, claim, storage, tell
 
@@ -76,15 +76,15 @@ def full() -> ClaimCache:
 @pytest.mark.parametrize("name", ["b", "half", "open", "gone"])
 def test_migrated_volumes_count_in_the_limit(name: str) -> None:
     """Bound, named but not confirmed, to be made by a migrated class, and bound to a volume that is gone."""
-    assert full()._crowded(pod("two", name)) == ("n1",)
+    assert full().crowded(pod("two", name)) == ("n1",)
 
 
 def test_migrated_volume_that_is_there_adds_nothing() -> None:
     """The same volume through its claim, or named in the pod."""
     made = full()
-    assert made._crowded(pod("two", "a")) == ()
-    assert made._crowded(pod("two", disks=(named("vol-a"),))) == ()
-    assert made._crowded(pod("two", disks=(named("aws://zone/vol-a"),))) == ()
+    assert made.crowded(pod("two", "a")) == ()
+    assert made.crowded(pod("two", disks=(named("vol-a"),))) == ()
+    assert made.crowded(pod("two", disks=(named("aws://zone/vol-a"),))) == ()
 
 
 def test_disk_named_in_a_pod_counts_while_the_pod_is_there() -> None:
@@ -113,7 +113,7 @@ def test_attachment_counts_under_its_attacher() -> None:
                 }
             ],
         )
-        assert made._crowded(pod("p", disks=(named("vol-9"),))) == crowded
+        assert made.crowded(pod("p", disks=(named("vol-9"),))) == crowded
 
 
 def nodes(cache: Cache, *names: str) -> None:

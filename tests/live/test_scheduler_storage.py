@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.objects.pod import Pod
+from fairlead.kube.volumes.claim_cache import ClaimCache
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.cluster.records import PodRecord, Records
-from fairlead.live.cluster.storage import ClaimCache
 from fairlead.model.claims import ClaimDemand
 
 RECORDS = Records()

@@ -151,7 +151,9 @@ def _site(sources: tuple[str, ...], settings: "PlanSettings") -> "Site":
             "expected one cluster, with the replicas that fairlead plan gives it",
         )
     if view.sites[0].volumes:
-        click.echo(f"fairlead: {len(view.sites[0].volumes)} volumes are left out: storage is not simulated", err=True)
+        click.echo(
+            f"fairlead: {len(view.sites[0].volumes)} Longhorn volumes are left out: disks are not simulated", err=True
+        )
     return view.sites[0]
 
 

@@ -11,20 +11,18 @@ import numpy as np
 
 from fairlead.engine import invariants
 from fairlead.engine.admission import admitted
+from fairlead.engine.claimed import heights, place_claimed
 from fairlead.engine.daemons import settled
 from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.queueing import share_site
 from fairlead.engine.refusals import gang_does_not_fit, no_node, shortage
-from fairlead.engine.shape_columns import Heights
 from fairlead.engine.site_plan import PartPath, Path, SitePlan
 from fairlead.engine.tier_parts import TierPart, TierSplit, parts
 from fairlead.engine.working_nodes import WorkingNodes
-from fairlead.levels.node.constraints.claims import reach
-from fairlead.levels.node.heights import use
+from fairlead.engine.working_volumes import WorkingVolumes
 from fairlead.levels.queue.result import JobRow, Sharing
-from fairlead.model.claims import ClaimDemand
-from fairlead.model.columns import Int, ints
-from fairlead.model.decision import Rejection
+from fairlead.model.claims import SiteVolumes
+from fairlead.model.columns import ints
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
@@ -90,11 +88,12 @@ def _share_and_place(
         ]
         sharing = share_site(_shared(site), jobs, site.queues, site.weights)
         working = WorkingNodes(site.nodes, site.population)
+        volumes = WorkingVolumes(site.attached if site.claims else SiteVolumes(), site.nodes)
         placed: dict[int, _Placed] = {}
         for done, row in enumerate(turns):
             if done % 50 == 0:
                 on_progress("placing again" if last else "placing", done, len(turns))
-            placed[row] = _place(site, working, splits[row], jobs[row][1], sharing.jobs[row])
+            placed[row] = _place(site, working, volumes, splits[row], jobs[row][1], sharing.jobs[row])
         broken = gangs.broken({row: own.parts for row, own in placed.items()}, sharing.jobs)
         refused = {row: own.refusal for row, own in placed.items() if own.refusal is not None} | broken
         if not refused or (last >= ROUNDS - 1 and not broken):
@@ -135,20 +134,28 @@ def _turn(split: TierSplit) -> tuple[int, bool, int, object]:
     return -workload.priority, not split.target, -workload.least_together, natural_key(workload.key)
 
 
-def _place(site: Site, working: WorkingNodes, split: TierSplit, limited: Sequence[TierPart], job: JobRow) -> _Placed:
+def _place(
+    site: Site,
+    working: WorkingNodes,
+    volumes: WorkingVolumes,
+    split: TierSplit,
+    limited: Sequence[TierPart],
+    job: JobRow,
+) -> _Placed:
     """Place what the queue grants, what must be on demand first; all of the gang's minimum or nothing."""
     granted = job.admitted - job.running
-    mark = working.mark()
+    mark, volume_mark = working.mark(), volumes.mark()
     paths: list[PartPath] = []
     for whole, part in zip(split.parts, limited, strict=True):
         share = min(part.need, granted)
         granted -= share
-        paths.append(_place_part(site, working, whole, share, sum(path.granted for path in paths)))
+        paths.append(_place_part(site, working, volumes, whole, share, sum(path.granted for path in paths)))
     least = split.parts[0].workload.least_together
     there = sum(path.part.running + path.placed for path in paths)
     asked = sum(path.granted for path in paths)
     if asked and least > 1 and there < least:
         working.undo(mark)
+        volumes.undo(volume_mark)
         why = gang_does_not_fit(paths, there, least)
         nothing = np.zeros(len(site.nodes.names), dtype=np.int64)
         return _Placed(tuple(replace(path, counts=nothing) for path in paths), why)
@@ -158,14 +165,16 @@ def _place(site: Site, working: WorkingNodes, split: TierSplit, limited: Sequenc
     return _Placed(tuple(paths), None)
 
 
-def _place_part(site: Site, working: WorkingNodes, part: TierPart, share: int, before: int) -> PartPath:
+def _place_part(
+    site: Site, working: WorkingNodes, volumes: WorkingVolumes, part: TierPart, share: int, before: int
+) -> PartPath:
     """Place `share` replicas of the part, after those that `before` were granted to other parts."""
     if not share:
         return PartPath(part=part, granted=0, counts=np.zeros(len(site.nodes.names), dtype=np.int64))
     claims = site.claims.get(part.workload.key)
-    if claims is not None:
-        return _place_claimed(site, working, part, claims.waiting(before + share)[before:])
     there = site.present.get(part.workload.key)
+    if claims is not None:
+        return place_claimed(working, volumes, part, claims.waiting(before + share)[before:], there)
     grouping = working.place(part.shape, share, heights(part, there, working.current))
     if not grouping.unplaced:
         return PartPath(part=part, granted=share, counts=grouping.counts)
@@ -173,24 +182,3 @@ def _place_part(site: Site, working: WorkingNodes, part: TierPart, share: int, b
     return PartPath(
         part=part, granted=share, counts=grouping.counts, rejected=grouping.rejected(site.nodes), short=short
     )
-
-
-def _place_claimed(site: Site, working: WorkingNodes, part: TierPart, demands: Sequence[ClaimDemand]) -> PartPath:
-    """Place replicas whose volumes are somewhere already, those of one demand together."""
-    counts = np.zeros(len(site.nodes.names), dtype=np.int64)
-    there = site.present.get(part.workload.key, counts)
-    rejected: tuple[Rejection, ...] = ()
-    for demand in dict.fromkeys(demands):
-        also = reach(site.nodes, demand).passing
-        level = heights(part, there + counts, working.current)
-        grouping = working.place(part.shape, demands.count(demand), level, also)
-        counts = counts + grouping.counts
-        rejected = rejected or (grouping.rejected(site.nodes) if grouping.unplaced else ())
-    return PartPath(part=part, granted=len(demands), counts=counts, rejected=rejected)
-
-
-def heights(part: TierPart, there: Int | None, state: NodeState) -> Heights | None:
-    """What the strategy levels: replicas of the workload per node (`there`), or the use of the nodes."""
-    if part.workload.strategy == "global-greedy":
-        return use(state, part.shape)
-    return None if there is None else (there, np.ones(len(state.names), dtype=np.int64))

@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
-from fairlead.model.claims import WorkloadClaims
+from fairlead.model.claims import SiteVolumes, WorkloadClaims
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.daemons import Daemon
 from fairlead.model.division import DivisionAsk
@@ -183,6 +183,7 @@ def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
         present=_masked(site.present, mask) | {each.workload.key: each.running for each in daemons},
         required=_masked(site.required, mask),
         claims={key: _unplaced(each, mask) for key, each in site.claims.items()},
+        attached=replace(site.attached, held=tuple(each for each in site.attached.held if not mask[each.row])),
         daemons=daemons,
         fixed=int(stays[: site.fixed].sum()),
         fixed_used=ints(np.where(mask[:, None] & (not fixed_stay), 0, held)),
@@ -229,12 +230,21 @@ def _with_nodes(site: Site, count: int, like: int) -> Site:
         ),
         present=longer(site.present),
         required=longer(site.required),
+        attached=_like_of(site.attached, nodes.names[like], names),
         daemons=tuple(
             replace(each, wanted=flags(each.wanted[rows]), running=longer({"": each.running})[""])
             for each in site.daemons
         ),
         fixed_used=None if site.fixed_used is None else ints(np.where(fresh[:, None], 0, site.fixed_used[rows])),
     )
+
+
+def _like_of(attached: SiteVolumes, like: str, names: Sequence[str]) -> SiteVolumes:
+    """Drivers say of the new nodes what they say of the one that they are like."""
+    limits = {**attached.limits, **(dict.fromkeys(names, attached.limits[like]) if like in attached.limits else {})}
+    known = [(driver, keys) for (driver, node), keys in attached.topology.items() if node == like]
+    topology = {**attached.topology, **{(driver, name): keys for driver, keys in known for name in names}}
+    return replace(attached, limits=limits, topology=topology)
 
 
 def _label(key: str, column: LabelColumn, rows: Int, names: list[str]) -> LabelColumn:

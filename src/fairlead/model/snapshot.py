@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.budgets import Budget
-from fairlead.model.claims import WorkloadClaims
+from fairlead.model.claims import SiteVolumes, WorkloadClaims
 from fairlead.model.columns import Int
 from fairlead.model.daemons import Daemon
 from fairlead.model.disks import DiskTable
@@ -47,7 +47,8 @@ class Site:
     quotas: tuple[NamespaceQuota, ...] = ()
     budgets: tuple[Budget, ...] = ()
     claims: Mapping[str, WorkloadClaims] = field(default_factory=dict)
-    """By workload key, what bound volume claims demand of the nodes."""
+    """By workload key, what volume claims demand of the nodes."""
+    attached: SiteVolumes = SiteVolumes()
     daemons: tuple[Daemon, ...] = ()
     fixed: int = 0
     """The first so many replicas of the population stay with their node whatever happens to it."""

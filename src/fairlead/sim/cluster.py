@@ -4,18 +4,19 @@ A `Batch` is what one decision placed of one part of one job; its replicas end t
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine.shape_columns import Heights, RowCounts
+from fairlead.engine.claimed import place_one_demand
+from fairlead.engine.shape_columns import Heights, RowCounts, sparse
 from fairlead.engine.tier_parts import TierPart, on_demand_nodes
 from fairlead.engine.working_nodes import WorkingNodes
+from fairlead.engine.working_volumes import WorkingVolumes
 from fairlead.model.columns import Bool, Int
-from fairlead.model.nodestate import NodeState
-from fairlead.model.population import Population
 from fairlead.model.shape import Shape
-from fairlead.model.tiers import Tiers
+from fairlead.sim.claims import SimClaims
+from fairlead.sim.events import Timeline
 from fairlead.sim.policy import STRATEGIES, SimPolicy
 
 
@@ -40,10 +41,10 @@ class Batch:
 class SimCluster:
     """Places, ends and loses replicas; keeps the sums that the measures need."""
 
-    def __init__(
-        self, nodes: NodeState, population: Population, policy: SimPolicy, tiers: Tiers, *, neighbourly: bool
-    ) -> None:
-        self.nodes = WorkingNodes(nodes, population, neighbourly=neighbourly)
+    def __init__(self, story: Timeline, policy: SimPolicy, *, neighbourly: bool) -> None:
+        nodes, tiers = story.nodes, story.tiers
+        self.nodes = WorkingNodes(nodes, story.population, neighbourly=neighbourly)
+        self.claims = SimClaims(story.claims, WorkingVolumes(story.attached, nodes))
         self.state = self.nodes.current
         self.on_demand: Bool = on_demand_nodes(nodes, tiers)
         self.batches: dict[int, Batch] = {}
@@ -55,11 +56,34 @@ class SimCluster:
         self._here: list[set[int]] = [set() for _ in nodes.names]
         self._number = 0
 
-    def place(self, job: str, part: TierPart, need: int, there: Sequence[Batch]) -> Batch | None:
-        """Place up to `need` replicas; None where no node takes one. `there` are the job's batches."""
+    def place(self, job: str, part: TierPart, need: int, there: Sequence[Batch]) -> list[Batch]:
+        """Place up to `need` replicas; nothing where no node takes one. `there` are the job's batches."""
+        if part.workload.key in self.claims:
+            return self._place_claimed(job, part, need, there)
         spread = self.nodes.take(part.shape, need, self.heights(part, there))
         self.nodes.settle()
-        return self._begin(job, part, spread)
+        batch = self._begin(job, part, spread)
+        return [] if batch is None else [batch]
+
+    def _place_claimed(self, job: str, part: TierPart, need: int, there: Sequence[Batch]) -> list[Batch]:
+        """Replicas with volume claims are told apart: each is a batch of its own."""
+        batches: list[Batch] = []
+        for replica in self.claims.idle(part.workload.key, part.workload.namespace, need):
+            level = self.heights(part, [*there, *batches])
+            grouping = place_one_demand(self.nodes, self.claims.volumes, part, replica.demand, 1, level)
+            self.nodes.settle()
+            batch = self._begin(job, part, sparse(grouping.counts))
+            if batch is not None:
+                self.claims.began(batch.number, replace(replica, row=int(batch.rows[0])))
+                batches.append(batch)
+        return batches
+
+    def withdraw(self, batches: Sequence[Batch], mark: int) -> None:
+        """Batches that were placed since `mark` do not begin after all."""
+        for batch in batches:
+            self.claims.withdrawn(batch.number)
+            self.end(batch)
+        self.claims.volumes.undo(mark)
 
     def heights(self, part: TierPart, there: Sequence[Batch]) -> Heights | None:
         """What the strategy levels for a part of a job that has these batches."""
@@ -90,6 +114,7 @@ class SimCluster:
     def end(self, batch: Batch) -> None:
         """All replicas of the batch are gone."""
         del self.batches[batch.number]
+        self.claims.gone(batch.number)
         for row in batch.rows.tolist():
             self._here[row].discard(batch.number)
         self._gone(batch.part.shape, batch.rows, batch.counts)
@@ -139,6 +164,7 @@ class SimCluster:
         batch.on_demand = int(batch.counts[self.on_demand[batch.rows]].sum())
         if not len(batch.rows):
             del self.batches[batch.number]
+            self.claims.gone(batch.number)
 
     def _gone(self, shape: Shape, rows: Int, counts: Int) -> None:
         self.nodes.shift(shape, (rows, counts), -1)

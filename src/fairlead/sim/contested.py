@@ -113,7 +113,8 @@ class ContestedTurns:
             due = after is not None and job.least > 1 and now_ms - job.since >= after
             exact = sharing.reserved is not None or due or job.key in favoured
             if count > 0:
-                grants.append(SimGrant(job, count, spots.get(job.key, {}) if exact else None))
+                told = exact and not job.claimed
+                grants.append(SimGrant(job, count, spots.get(job.key, {}) if told else None))
         yield from sorted(grants, key=lambda grant: grant.spots is None)
 
     def _state(self, nodes: NodeState, jobs: Sequence[SimJob], waiting: int) -> QueueState:
@@ -155,7 +156,7 @@ def _row(job: SimJob, place: int, *, waits: bool, evicts: bool, names: tuple[str
         for row, count in zip(batch.rows.tolist(), batch.counts.tolist(), strict=True):
             held.setdefault(batch.part.tier, []).append(RunningReplicas(count=count, node=names[row]))
     workload = job.workload
-    minds = bool(workload.shape.near or workload.shape.far or workload.shape.exclusive)
+    minds = bool(workload.shape.near or workload.shape.far or workload.shape.exclusive or job.claimed)
     return queuestate.QueuedJob(
         name=job.key,
         queue=workload.queue or DEFAULT,
@@ -173,7 +174,7 @@ def _row(job: SimJob, place: int, *, waits: bool, evicts: bool, names: tuple[str
         priority=workload.priority,
         created=float(place),
         since=job.since // 1000,
-        # Whether it fits beside its neighbours is not known here, so nobody has to go for it.
+        # Whether it fits beside its neighbours, or reaches its volumes, is not known here, so nobody has to go for it.
         preempts=evicts and not minds,
     )
 

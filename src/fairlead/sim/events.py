@@ -1,7 +1,9 @@
 """What happens from outside, the same for every policy. Times are milliseconds from the start."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from fairlead.model.claims import SiteVolumes, WorkloadClaims
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
@@ -57,6 +59,9 @@ class Timeline:
     scales: tuple[Scale, ...] = ()
     outages: tuple[Outage, ...] = ()
     tiers: Tiers = Tiers()
+    claims: Mapping[str, WorkloadClaims] = field(default_factory=dict)
+    """By workload key, what volume claims demand of the nodes."""
+    attached: SiteVolumes = SiteVolumes()
 
     def labels(self) -> list[tuple[int, str]]:
         """What happens from outside, apart from arrivals, in a few words, by time."""

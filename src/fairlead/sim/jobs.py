@@ -18,7 +18,9 @@ Key = tuple[int, int, object]
 class SimJob:
     """Counts of replicas: `asked` for now, `running`, `required` of these that must stay on demand."""
 
-    def __init__(self, arrival: Arrival, policy: SimPolicy, tiers: Tiers, vector: Int) -> None:
+    def __init__(
+        self, arrival: Arrival, policy: SimPolicy, tiers: Tiers, vector: Int, *, claimed: bool = False
+    ) -> None:
         self.workload = _wished(arrival, policy, tiers)
         self.key = self.workload.title
         self.pair = (self.workload.queue, self.workload.namespace)
@@ -30,7 +32,9 @@ class SimJob:
         self.batches: dict[int, Batch] = {}
         self.evicted = 0
         """Replicas lost and not yet running again."""
-        self.needs = None if self.workload.tiered else needs_like(self.workload.shape)
+        self.claimed = claimed
+        """Whether its replicas are told apart by their volume claims."""
+        self.needs = None if self.workload.tiered or claimed else needs_like(self.workload.shape)
         """What decides whether a node takes it, where that is one thing for all its replicas."""
         self._name = natural_key(self.key)
         self._tiers = tiers

@@ -8,8 +8,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
+from fairlead.engine.claimed import heights
 from fairlead.engine.shape_columns import Heights
-from fairlead.engine.site import heights
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError

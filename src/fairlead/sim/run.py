@@ -65,7 +65,7 @@ class _Loop:
         self.story, self.policy, self.tiers, self.film = story, policy, story.tiers, film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(minds_neighbours, shapes)) or bool(story.population.wary)
-        self.cluster = SimCluster(story.nodes, story.population, policy, story.tiers, neighbourly=neighbourly)
+        self.cluster = SimCluster(story, policy, neighbourly=neighbourly)
         self.turns = SimTurns(story.nodes.resources, story.queues, story.weights)
         self.contested = ContestedTurns(self.turns, policy)
         self.measures = SimMeasures(story.until_ms, shared=film is not None)
@@ -143,7 +143,9 @@ class _Loop:
             self._scale(now, what)
 
     def _arrive(self, now: int, arrival: Arrival) -> None:
-        job = SimJob(arrival, self.policy, self.tiers, self.cluster.nodes.vector(arrival.workload.shape))
+        claimed = arrival.workload.key in self.cluster.claims
+        vector = self.cluster.nodes.vector(arrival.workload.shape)
+        job = SimJob(arrival, self.policy, self.tiers, vector, claimed=claimed)
         if job.key in self.jobs:
             # The same name again is the next run of the same thing: it has its own life.
             job.key = f"{job.key}@{now}.{self._order}"
@@ -330,6 +332,7 @@ class _Loop:
         """Whether the nodes took all that was granted. `full` are needs of which no node takes another one."""
         batches: list[Batch] = []
         found: set[Shape] = set()
+        claimed, mark = job.workload.key in self.cluster.claims, self.cluster.claims.volumes.mark()
         asked, left = min(granted, job.lacking), granted
         for part in job.split().parts:
             share = min(part.need, left)
@@ -339,18 +342,17 @@ class _Loop:
             needs = needs_like(part.shape)
             if needs in full:
                 continue
-            batch = self.cluster.place(job.key, part, share, [*job.batches.values(), *batches])
-            if batch is not None:
-                batches.append(batch)
-            if batch is None or batch.size < share:
+            new = self.cluster.place(job.key, part, share, [*job.batches.values(), *batches])
+            batches += new
+            if not claimed and sum(batch.size for batch in new) < share:
                 found.add(needs)
         placed = sum(batch.size for batch in batches)
         if job.least > 1 and job.running + placed < job.least:
-            for batch in batches:
-                self.cluster.end(batch)
+            self.cluster.withdraw(batches, mark)
             # The room that was tried is free again: a smaller gang of the same needs may fit.
             return not asked
         full |= found
+        self.cluster.claims.volumes.settle()
         for batch in batches:
             self._begin(job, batch, now)
         self._settle(job)

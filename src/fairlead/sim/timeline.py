@@ -9,6 +9,7 @@ from fairlead.engine.daemons import settled
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.amounts import amount, amounts
+from fairlead.model.claims import SiteVolumes, WorkloadClaims
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeRecord, NodeState, node_state
@@ -72,7 +73,20 @@ def story(
         scales=tuple(scales),
         outages=tuple(outages),
         tiers=tiers,
+        claims={key: _waiting(claims) for key, claims in site.claims.items()} if site else {},
+        attached=_others(site) if site else SiteVolumes(),
     )
+
+
+def _waiting(claims: WorkloadClaims) -> WorkloadClaims:
+    """All replicas start anew, with the claims they have."""
+    return replace(claims, replicas=tuple(replace(each, row=-1) for each in claims.replicas))
+
+
+def _others(site: Site) -> SiteVolumes:
+    """The volumes on nodes without those of the site's own workloads, which arrive anew; attachments go with these."""
+    own = {"", *(workload.key for workload in site.workloads)}
+    return replace(site.attached, held=tuple(each for each in site.attached.held if each.workload not in own))
 
 
 def _nodes(written: Scenario, site: Site | None) -> NodeState:

@@ -14,10 +14,8 @@ from fairlead.kube.objects.affinity import NodeSelector, NodeSelectorTerm
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import PodVolume
 from fairlead.kube.objects.storage import PersistentVolume, PersistentVolumeSpec, VolumeNodeAffinity
+from fairlead.model.claims import Attached
 from fairlead.model.shape import PodDisk
-
-Attached = tuple[str, str]
-"""A driver and what it calls the volume."""
 
 ZONE, REGION = "topology.kubernetes.io/zone", "topology.kubernetes.io/region"
 OLD_ZONE, OLD_REGION = "failure-domain.beta.kubernetes.io/zone", "failure-domain.beta.kubernetes.io/region"

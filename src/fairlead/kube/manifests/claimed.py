@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 
-from fairlead.kube.manifests.bound_volumes import claims_named
+from fairlead.kube.codec.volumes import claims_named
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.controllers import owner_key, replica_set_owners
 from fairlead.kube.objects.pod import Pod

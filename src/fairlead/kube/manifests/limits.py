@@ -8,39 +8,55 @@ import msgspec
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.objects.pod import Container, PodSpec, Resources
 from fairlead.kube.objects.policy import LimitRange, LimitRangeItem, ResourceQuota
-from fairlead.model.amounts import LARGEST, amount, bounded
+from fairlead.kube.objects.storage import PersistentVolumeClaimSpec
+from fairlead.model.amounts import LARGEST, amount, bounded, quantity
 from fairlead.model.errors import InputError
 from fairlead.model.quotas import NamespaceQuota
 
 REQUESTS = "requests."
 POD_COUNT = "count/pods"
 PLAIN = ("cpu", "memory", "ephemeral-storage", "pods")
+CONTAINER, POD, CLAIM = BOUNDED = ("Container", "Pod", "PersistentVolumeClaim")
+"""What a LimitRange may bound."""
 NAMESPACE_WEIGHT = "volcano.sh/namespace.weight"
 
 
 class LimitRanges:
-    """The LimitRanges of each namespace; only those for containers have defaults."""
+    """The LimitRanges of each namespace, by what they bound; only those for containers have defaults."""
 
-    def __init__(self, found: Iterable[LimitRange]) -> None:
-        self._items: dict[str, list[tuple[str, LimitRangeItem]]] = defaultdict(list)
+    def __init__(self, found: Iterable[LimitRange], not_counted: Counter[str]) -> None:
+        self._items: dict[tuple[str, str], list[tuple[str, LimitRangeItem]]] = defaultdict(list)
         for each in found:
             for item in each.spec.limits:
-                if item.type == "Container":
-                    self._items[each.metadata.namespace].append((each.metadata.name, item))
+                if item.max_limit_request_ratio or item.type not in BOUNDED:
+                    what = "maxLimitRequestRatio" if item.type in BOUNDED else f"type {item.type}"
+                    not_counted[f"LimitRange with {what}"] += 1
+                self._items[item.type, each.metadata.namespace].append((each.metadata.name, item))
 
     def applied(self, namespace: str, spec: PodSpec) -> PodSpec:
         """The spec as it is stored: containers that ask for nothing get the defaults of their namespace."""
-        items = self._items.get(namespace)
+        items = self._items.get((CONTAINER, namespace))
         if not items:
             return spec
         return msgspec.structs.replace(spec, containers=tuple(_filled(each, items) for each in spec.containers))
 
     def broken(self, namespace: str, spec: PodSpec) -> str:
-        """The first bound that a container of the spec breaks, as a sentence; empty where it breaks none."""
-        for name, item in self._items.get(namespace, ()):
+        """The first bound that a container or the whole pod breaks, as a sentence; empty where none is broken."""
+        for name, item in self._items.get((CONTAINER, namespace), ()):
             for container in spec.containers:
-                for message in _beyond(container, item):
-                    return f"LimitRange {name}: {message}"
+                for told in _beyond(_asked(container), item, f"container {container.name}"):
+                    return f"LimitRange {name}: {told}"
+        for name, item in self._items.get((POD, namespace), ()):
+            for told in _beyond(_asked_by_pod(spec), item, "the pod"):
+                return f"LimitRange {name}: {told}"
+        return ""
+
+    def broken_claim(self, namespace: str, name: str, spec: PersistentVolumeClaimSpec) -> str:
+        """The first bound that a volume claim breaks, as a sentence; empty where none is broken."""
+        asked = {key: amount(key, value, key) for key, value in spec.resources.requests.items()}
+        for limit, item in self._items.get((CLAIM, namespace), ()):
+            for told in _beyond(asked, item, f"claim {name}"):
+                return f"LimitRange {limit}: {told}"
         return ""
 
 
@@ -54,17 +70,26 @@ def _filled(container: Container, items: Iterable[tuple[str, LimitRangeItem]]) -
     return msgspec.structs.replace(container, resources=resources)
 
 
-def _beyond(container: Container, item: LimitRangeItem) -> Iterator[str]:
+def _asked(container: Container) -> dict[str, int]:
     requests = {**container.resources.limits, **container.resources.requests}
+    return {name: amount(name, value, name) for name, value in requests.items()}
+
+
+def _asked_by_pod(spec: PodSpec) -> dict[str, int]:
+    """The containers together; an init container that asks for more counts in their place."""
+    total: Counter[str] = Counter()
+    for container in spec.containers:
+        total.update(_asked(container))
+    for container in spec.init_containers:
+        total |= Counter(_asked(container))
+    return dict(total)
+
+
+def _beyond(asked: Mapping[str, int], item: LimitRangeItem, who: str) -> Iterator[str]:
     for bounds, word, sign in ((item.max, "above", 1), (item.min, "below", -1)):
         for name, bound in bounds.items():
-            asked = requests.get(name)
-            if asked is not None and sign * (_number(name, asked) - _number(name, bound)) > 0:
-                yield f"{name} {asked} of container {container.name} is {word} {bound}"
-
-
-def _number(name: str, text: str | int | float) -> int:
-    return amount(name, text, name)
+            if name in asked and sign * (asked[name] - amount(name, bound, name)) > 0:
+                yield f"{name} {quantity(name, asked[name])} of {who} is {word} {bound}"
 
 
 def quotas(found: Iterable[ResourceQuota], not_counted: Counter[str]) -> Iterator[NamespaceQuota]:

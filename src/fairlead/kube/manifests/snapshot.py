@@ -11,12 +11,12 @@ from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
-from fairlead.kube.manifests.bound_volumes import bound_claims
 from fairlead.kube.manifests.budgets import budgets
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.daemons import daemons
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
 from fairlead.kube.manifests.limits import sound_quotas
+from fairlead.kube.manifests.volume_claims import volume_claims
 from fairlead.kube.manifests.workloads import Reader
 from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
@@ -102,6 +102,7 @@ def _site(
         found.at(LonghornSetting, name),
     )
     found.errors.extend((*stored.errors, *stored.left_out))
+    claims, volumes = volume_claims(found, name, nodes)
     return Site(
         name=name,
         nodes=nodes,
@@ -118,7 +119,8 @@ def _site(
         tiers=tiers,
         quotas=sound_quotas(found, _here(found, ResourceQuota, name)),
         budgets=tuple(budgets(_here(found, PodDisruptionBudget, name), found.errors)),
-        claims=dict(bound_claims(found, name, nodes)),
+        claims=claims,
+        attached=volumes,
         daemons=everywhere,
         fixed=sum(pod.spec.node_name in nodes.rows and not pod.finished for pod in fixed),
         fixed_used=_used(nodes, used_on_nodes(fixed, shapes.request)) if fixed else None,

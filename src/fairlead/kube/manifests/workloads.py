@@ -15,7 +15,9 @@ from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodSpec, PodTemplate
 from fairlead.kube.objects.policy import LimitRange, PriorityClass
+from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.objects.volcano import PodGroup
+from fairlead.kube.objects.workloads import StatefulSet
 from fairlead.model.errors import InputError
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import COMMUNISM, Workload, strategy_named
@@ -52,8 +54,13 @@ class Reader:
         self._local = local_queues(found)
         self._strategy = strategy
         self._errors = found.errors
-        self._limits = LimitRanges(found.of(LimitRange))
         self._not_counted = found.not_counted
+        self._limits = LimitRanges(found.of(LimitRange), found.not_counted)
+        self._templates = {
+            (each.metadata.namespace, each.metadata.name): each.spec.volume_claim_templates
+            for each in found.of(StatefulSet)
+        }
+        found.errors.extend(self._refused_claims(found))
 
     def controllers(self, found: Catalogue, cluster: str) -> Iterator[Workload]:
         """Workloads that a controller keeps, of one cluster."""
@@ -102,7 +109,12 @@ class Reader:
         self._not_counted.update(f"{kind} with {each}" for each in TOPOLOGY if each in annotations)
         try:
             formed = shape(namespace, template.metadata.labels, spec)
-            held = held_back(spec) or _unmet(group) or self._limits.broken(namespace, spec)
+            held = (
+                held_back(spec)
+                or _unmet(group)
+                or self._limits.broken(namespace, spec)
+                or self._refused(kind, meta, spec)
+            )
         except InputError as error:
             self._errors.append(error.within(f"{kind} {namespace}/{meta.name}: "))
             return
@@ -125,6 +137,27 @@ class Reader:
             created=meta.creation_timestamp or "",
             strategy=strategy_named(annotations.get(STRATEGY, self._strategy)),
         )
+
+    def _refused(self, kind: str, meta: ObjectMeta, spec: PodSpec) -> str:
+        """The bound that a claim which is made for each replica breaks."""
+        namespace = meta.namespace
+        own = self._templates.get((namespace, meta.name), ()) if kind == "StatefulSet" else ()
+        made = [(each.metadata.name, each.spec) for each in own]
+        for volume in spec.volumes:
+            if volume.ephemeral is not None:
+                made.append((volume.name, volume.ephemeral.volume_claim_template.spec))
+        return next(filter(None, (self._limits.broken_claim(namespace, *each) for each in made)), "")
+
+    def _refused_claims(self, found: Catalogue) -> Iterator[InputError]:
+        """Claims that a server would not take; those that it has (they are in a phase) were there before the bound."""
+        for claim in found.of(PersistentVolumeClaim):
+            namespace, name = claim.metadata.namespace, claim.metadata.name
+            try:
+                told = "" if claim.status.phase else self._limits.broken_claim(namespace, name, claim.spec)
+            except InputError as error:
+                told = str(error)
+            if told:
+                yield InputError(f"PersistentVolumeClaim {namespace}/{name}", told)
 
     def _queue(self, namespace: str, group: PodGroup | None, annotations: Mapping[str, str], meta: ObjectMeta) -> str:
         """That of its gang, that it names itself, or that its LocalQueue leads to."""

@@ -39,6 +39,7 @@ class LimitRangeItem(ApiShape, frozen=True):
     min: Quantities = field(default_factory=dict)
     default: Quantities = field(default_factory=dict)
     default_request: Quantities = field(default_factory=dict)
+    max_limit_request_ratio: Quantities = field(default_factory=dict)
 
 
 class LimitRangeSpec(ApiShape, frozen=True):

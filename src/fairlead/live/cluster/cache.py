@@ -16,12 +16,12 @@ from fairlead.kube.changes import Change, Key, deliver
 from fairlead.kube.codec.nodes import node_record
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.policy import Namespace
+from fairlead.kube.volumes.claim_cache import ClaimCache
 from fairlead.live.cluster.columns import NodeColumns, Residents
 from fairlead.live.cluster.cores import Cores, unreadable_layout
 from fairlead.live.cluster.identity import PodKey, Wake
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
-from fairlead.live.cluster.storage import ClaimCache
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population, Resident

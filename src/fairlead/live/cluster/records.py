@@ -4,16 +4,18 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.kube.codec.disks import Attached, attached
+from fairlead.kube.codec.disks import attached
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import QueueFields, queue_fields
 from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
+from fairlead.kube.codec.volumes import Claims, claims_of
 from fairlead.kube.objects.meta import ObjectReference, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodSpec
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
 from fairlead.live.cluster.identity import PodKey, Uid
 from fairlead.live.cluster.interning import MOST, Shared
 from fairlead.model.amounts import BEYOND, CPU, MEMORY, too_large
+from fairlead.model.claims import Attached
 from fairlead.model.errors import InputError
 from fairlead.model.faults import fault
 from fairlead.model.population import Resident, resident
@@ -29,8 +31,6 @@ BIND_CPU = "fairlead.io/bind-cpu"
 CORES = "fairlead.io/cores"
 """The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
 
-Claims = tuple[tuple[str, bool], ...]
-"""Names of volume claims; True where the claim is the pod's own, made for it and to be owned by it."""
 Request = tuple[tuple[str, int], ...]
 Pieces = tuple[tuple[str, int], ...]
 """Core to pieces of it."""
@@ -214,17 +214,6 @@ def _odd_strategy(given: str) -> str:
     if given in ("", *STRATEGIES):
         return ""
     return f"annotation {STRATEGY}: {given!r} is not a strategy; expected one of {', '.join(STRATEGIES)}"
-
-
-def claims_of(pod: Pod) -> Claims:
-    """The claims that the pod's volumes name."""
-    found = []
-    for volume in pod.spec.volumes:
-        if volume.persistent_volume_claim is not None:
-            found.append((volume.persistent_volume_claim.claim_name, False))
-        elif volume.ephemeral is not None:
-            found.append((f"{pod.metadata.name}-{volume.name}", True))
-    return tuple(sorted(set(found))) if found else ()
 
 
 def bound_cpu(asked: str, formed: Shape) -> int:

@@ -8,7 +8,7 @@ from fairlead.kube.changes import Key
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass
 from fairlead.kube.resources import DISRUPTION_BUDGETS, PRIORITY_CLASSES, Resource
-from fairlead.live.cluster.watched_objects import WatchedObjects
+from fairlead.kube.watched_objects import WatchedObjects
 from fairlead.model.errors import InputError
 from fairlead.model.population import Resident
 from fairlead.model.selectors import LabelSelector

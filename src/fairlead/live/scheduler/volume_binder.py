@@ -8,9 +8,9 @@ from fairlead.kube.codec.volumes import volume_terms
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES
+from fairlead.kube.volumes.claim_cache import SELECTED_NODE, ClaimCache
 from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.storage import SELECTED_NODE, ClaimCache
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.model.selectors import Term
 

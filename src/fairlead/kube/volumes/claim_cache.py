@@ -7,12 +7,13 @@ server confirms it or the attempt is given up.
 from collections import defaultdict
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
-from fairlead.kube.changes import Key
-from fairlead.kube.codec.disks import Attached, driver_of, handle_of, plugin_of
+from fairlead.engine.volume_limits import VolumeLimits
+from fairlead.kube.changes import Identified, Key
+from fairlead.kube.codec.disks import driver_of
 from fairlead.kube.codec.shapes import selector
-from fairlead.kube.codec.volumes import volume_zones
+from fairlead.kube.codec.volumes import Claims, volume_zones
 from fairlead.kube.objects.storage import (
     CsiDriver,
     CsiNode,
@@ -32,24 +33,43 @@ from fairlead.kube.resources import (
     VOLUME_ATTACHMENTS,
     Resource,
 )
+from fairlead.kube.volumes.candidates import STORAGE, ClaimRequest, VolumeCandidates
+from fairlead.kube.volumes.claim_fields import (
+    DISK,
+    asked_bytes,
+    attach_limits,
+    class_of,
+    disk_holder,
+    handle_of_volume,
+    is_lost,
+    is_owned,
+    key_of,
+    owner_of,
+)
+from fairlead.kube.volumes.csi_migration import Migration
+from fairlead.kube.watched_objects import WatchedObjects
 from fairlead.levels.node.constraints import reasons
-from fairlead.live.cluster.csi_migration import Migration
-from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.volume_candidates import STORAGE, ClaimRequest, VolumeCandidates
-from fairlead.live.cluster.volume_limits import VolumeLimits
-from fairlead.live.cluster.watched_objects import WatchedObjects
 from fairlead.model.amounts import exact
-from fairlead.model.claims import Candidate, ClaimDemand, Maker, OpenClaim, Terms
+from fairlead.model.claims import Attached, Candidate, ClaimDemand, Maker, OpenClaim, Terms
 from fairlead.model.reasons import Reason
 from fairlead.model.selectors import LabelSelector, Operator, Requirement, Term
 
 BIND_COMPLETED = "pv.kubernetes.io/bind-completed"
 SELECTED_NODE = "volume.kubernetes.io/selected-node"
-OLD_CLASS = "volume.beta.kubernetes.io/storage-class"
 NO_PROVISIONER = "kubernetes.io/no-provisioner"
 WAITS_FOR_NODE = "WaitForFirstConsumer"
 ONE_POD = "ReadWriteOncePod"
-DISK = "disk/"
+
+
+class ClaimUser(Protocol):
+    """What claims have to know of a pod. `attached` are disks that it names itself."""
+
+    @property
+    def metadata(self) -> Identified: ...
+    @property
+    def claims(self) -> Claims: ...
+    @property
+    def attached(self) -> tuple[Attached, ...]: ...
 
 
 @dataclass(slots=True)
@@ -81,7 +101,7 @@ class ClaimCache(WatchedObjects):
         self._taken: dict[str, Key] = {}
         self._supply = VolumeCandidates()
         self._migration = Migration()
-        self._loads = VolumeLimits(self._attached)
+        self._loads = VolumeLimits(self.attached)
         self._holders: dict[str, set[Key]] = defaultdict(set)
         """Claims and attachments by the volume they name."""
 
@@ -95,16 +115,16 @@ class ClaimCache(WatchedObjects):
         yield CSI_STORAGE_CAPACITIES, self.rooms
         yield VOLUME_ATTACHMENTS, self.attachments
 
-    def count(self, pod: PodRecord, node: str) -> None:
+    def count(self, pod: ClaimUser, node: str) -> None:
         """The pod holds its claims on the node."""
         for name, _ in pod.claims:
             key = pod.metadata.namespace, name
             self._users[key].add(pod.metadata.uid)
             self._loads.hold(key, node)
         for disk in pod.attached:
-            self._loads.hold(_named(disk), node)
+            self._loads.hold(disk_holder(disk), node)
 
-    def uncount(self, pod: PodRecord, node: str) -> None:
+    def uncount(self, pod: ClaimUser, node: str) -> None:
         """The pod holds them there no more."""
         for name, _ in pod.claims:
             key = pod.metadata.namespace, name
@@ -113,9 +133,9 @@ class ClaimCache(WatchedObjects):
             if not self._users[key]:
                 del self._users[key]
         for disk in pod.attached:
-            self._loads.leave(_named(disk), node)
+            self._loads.leave(disk_holder(disk), node)
 
-    def promise(self, pod: PodRecord, claim: str, node: str, volume: str) -> None:
+    def promise(self, pod: ClaimUser, claim: str, node: str, volume: str) -> None:
         """The pod's claim gets a volume on the node: `volume`, or one that is made (empty).
 
         Several pods may rely on one promise; it goes by their uids, for a late word about a pod that is gone must not
@@ -130,7 +150,7 @@ class ClaimCache(WatchedObjects):
                 self._taken[volume] = key
         known.pods.add(pod.metadata.uid)
 
-    def release(self, pod: PodRecord, claim: str) -> None:
+    def release(self, pod: ClaimUser, claim: str) -> None:
         """The claim is bound, or the pod's attempt has been given up."""
         key = pod.metadata.namespace, claim
         known = self._promised.get(key)
@@ -144,18 +164,21 @@ class ClaimCache(WatchedObjects):
         if known is not None and self._taken.get(known.volume) == claim:
             del self._taken[known.volume]
 
-    def demand(self, pod: PodRecord) -> ClaimDemand:
+    def demand(self, pod: ClaimUser) -> ClaimDemand:
         """What the pod's claims demand of a node."""
         volumes: list[tuple[Term, ...]] = []
         zones: list[Requirement] = []
         waiting: list[PersistentVolumeClaim] = []
+        sole: list[str] = []
         for name, own in pod.claims:
             claim = self.claims.get((pod.metadata.namespace, name))
-            if claim is None or _lost(claim) or (own and not _owned(claim, pod.metadata.uid)):
+            if claim is None or is_lost(claim) or (own and not is_owned(claim, pod.metadata.uid)):
                 return ClaimDemand(blocked=reasons.CLAIM_MISSING)
             blocked = self._blocked(pod, claim)
             if blocked:
                 return ClaimDemand(blocked=blocked)
+            if ONE_POD in claim.spec.access_modes:
+                sole.append(name)
             volume = self.volume(claim)
             if volume is None:
                 waiting.append(claim)
@@ -164,12 +187,14 @@ class ClaimCache(WatchedObjects):
             if terms is not None:
                 volumes.append(terms)
             zones.extend(volume_zones(volume))
-        waiting.sort(key=lambda claim: (_asked(claim), claim.metadata.name))
+        waiting.sort(key=lambda claim: (asked_bytes(claim), claim.metadata.name))
         return ClaimDemand(
             volumes=tuple(volumes),
             zones=tuple(zones),
             open=tuple(self._open(claim) for claim in waiting),
-            crowded=self._crowded(pod),
+            sole=tuple(sole),
+            attached=self._wanted(pod),
+            crowded=self.crowded(pod),
         )
 
     def volume(self, claim: PersistentVolumeClaim) -> PersistentVolume | None:
@@ -178,14 +203,14 @@ class ClaimCache(WatchedObjects):
             return None
         return self.volumes.get(("", claim.spec.volume_name))
 
-    def _blocked(self, pod: PodRecord, claim: PersistentVolumeClaim) -> Reason | None:
+    def _blocked(self, pod: ClaimUser, claim: PersistentVolumeClaim) -> Reason | None:
         """What forbids every node: taken by another pod, or without a volume and not waiting for a node."""
         key = claim.metadata.namespace, claim.metadata.name
         if ONE_POD in claim.spec.access_modes and self._users.get(key, set()) - {pod.metadata.uid}:
             return reasons.CLAIM_TAKEN
         if self.volume(claim) is not None:
             return None
-        found = self.classes.get(("", _class(claim)))
+        found = self.classes.get(("", class_of(claim)))
         delayed = found is not None and found.volume_binding_mode == WAITS_FOR_NODE
         return None if delayed and not claim.spec.volume_name else reasons.CLAIM_UNBOUND
 
@@ -196,17 +221,17 @@ class ClaimCache(WatchedObjects):
         return OpenClaim(
             name=claim.metadata.name,
             node=chosen,
-            candidates=() if chosen else self._candidates(claim),
+            candidates=() if chosen else self.candidates(claim),
             maker=self._maker(claim),
         )
 
-    def _candidates(self, claim: PersistentVolumeClaim) -> tuple[Candidate, ...]:
+    def candidates(self, claim: PersistentVolumeClaim) -> tuple[Candidate, ...]:
         """Free volumes that suit the claim, the smallest first; one that was made for it excludes all others."""
         asked = ClaimRequest(
             claim=(claim.metadata.namespace, claim.metadata.name),
             uid=claim.metadata.uid,
-            size=_asked(claim),
-            storage_class=_class(claim),
+            size=asked_bytes(claim),
+            storage_class=class_of(claim),
             modes=frozenset(claim.spec.access_modes),
             volume_mode=claim.spec.volume_mode,
             attributes=claim.spec.volume_attributes_class_name,
@@ -215,7 +240,7 @@ class ClaimCache(WatchedObjects):
         return self._supply.candidates(asked, self._taken)
 
     def _maker(self, claim: PersistentVolumeClaim) -> Maker | None:
-        found = self.classes[("", _class(claim))]
+        found = self.classes[("", class_of(claim))]
         if found.provisioner in ("", NO_PROVISIONER):
             return None
         nodes: Terms = None
@@ -226,8 +251,12 @@ class ClaimCache(WatchedObjects):
             )
         driver = self.drivers.get(("", found.provisioner))
         if driver is None or not driver.spec.storage_capacity:
-            return Maker(nodes=nodes)
-        return Maker(nodes=nodes, roomy=tuple(self._roomy(found.metadata.name, _asked(claim))))
+            return Maker(driver=driver_of(found.provisioner), nodes=nodes)
+        return Maker(
+            driver=driver_of(found.provisioner),
+            nodes=nodes,
+            roomy=tuple(self._roomy(found.metadata.name, asked_bytes(claim))),
+        )
 
     def _roomy(self, storage_class: str, size: int) -> Iterator[LabelSelector]:
         for room in self.rooms.values():
@@ -238,35 +267,43 @@ class ClaimCache(WatchedObjects):
             if exact(STORAGE, most, f"CSIStorageCapacity {room.metadata.name}: capacity") >= size:
                 yield topology
 
-    def _crowded(self, pod: PodRecord) -> tuple[str, ...]:
+    def crowded(self, pod: ClaimUser) -> tuple[str, ...]:
         """Nodes on which the pod's volumes would pass a driver's limit."""
-        wanted = {each for name, _ in pod.claims if (each := self._attached((pod.metadata.namespace, name)))}
-        return self._loads.crowded({*wanted, *pod.attached})
+        return self._loads.crowded(self._wanted(pod))
 
-    def _attached(self, key: Key) -> Attached | None:
+    def _wanted(self, pod: ClaimUser) -> tuple[Attached, ...]:
+        """The volumes that a driver attaches to the pod's node."""
+        claimed = {each for name, _ in pod.claims if (each := self.attached((pod.metadata.namespace, name)))}
+        return tuple(sorted({*claimed, *pod.attached}))
+
+    def attached(self, key: Key) -> Attached | None:
         """The driver of a holder and the name of its volume there; None where none attaches it."""
         if key[0].startswith(DISK):
             return key[0].removeprefix(DISK), key[1]
         attachment = self.attachments.get(key)
         if attachment is not None:
-            volume = self.volumes.get(("", attachment.spec.source.persistent_volume_name))
-            if volume is None or volume.spec.csi is None or not attachment.spec.attacher:
-                return None
-            return attachment.spec.attacher, volume.spec.csi.volume_handle
+            return self.attachment(attachment)
         claim = self.claims.get(key)
         if claim is None:
             return None
         volume = self.volumes.get(("", claim.spec.volume_name)) if claim.spec.volume_name else None
         if volume is not None:
-            return _handle(volume)
-        found = self.classes.get(("", _class(claim)))
+            return handle_of_volume(volume)
+        found = self.classes.get(("", class_of(claim)))
         driver = "" if found is None else driver_of(found.provisioner)
         return (driver, "/".join(("", *key))) if driver and driver != NO_PROVISIONER else None
+
+    def attachment(self, attachment: VolumeAttachment) -> Attached | None:
+        """The volume that the attachment keeps on its node."""
+        volume = self.volumes.get(("", attachment.spec.source.persistent_volume_name))
+        if volume is None or volume.spec.csi is None or not attachment.spec.attacher:
+            return None
+        return attachment.spec.attacher, volume.spec.csi.volume_handle
 
     def _noted(self, resource: Resource[Any], before: Any, now: Any) -> None:
         about: Key | None = None
         if resource is PERSISTENT_VOLUME_CLAIMS:
-            about = _key(now or before)
+            about = key_of(now or before)
             self._follow(about, before and before.spec.volume_name, now and now.spec.volume_name)
             self._loads.again(about)
         elif resource is PERSISTENT_VOLUMES:
@@ -274,7 +311,7 @@ class ClaimCache(WatchedObjects):
         elif resource is VOLUME_ATTACHMENTS:
             self._attachment_changed(before, now)
         elif resource is CSI_NODES:
-            self._loads.limit((now or before).metadata.name, _limits(now))
+            self._loads.limit((now or before).metadata.name, attach_limits(now))
             self._migration.put((now or before).metadata.name, now)
         elif resource is STORAGE_CLASSES:
             for key in self._users:
@@ -291,16 +328,16 @@ class ClaimCache(WatchedObjects):
             self._supply.put(now)
         for holder in self._holders.get(name, ()):
             self._loads.again(holder)
-        owners = {_owner(each) for each in known}
+        owners = {owner_of(each) for each in known}
         return owners.pop() if len(owners) == 1 else None
 
     def _attachment_changed(self, before: VolumeAttachment | None, now: VolumeAttachment | None) -> None:
         if before is not None:
-            self._loads.leave(_key(before), before.spec.node_name)
-            self._follow(_key(before), before.spec.source.persistent_volume_name, None)
+            self._loads.leave(key_of(before), before.spec.node_name)
+            self._follow(key_of(before), before.spec.source.persistent_volume_name, None)
         if now is not None:
-            self._loads.hold(_key(now), now.spec.node_name)
-            self._follow(_key(now), None, now.spec.source.persistent_volume_name)
+            self._loads.hold(key_of(now), now.spec.node_name)
+            self._follow(key_of(now), None, now.spec.source.persistent_volume_name)
 
     def _follow(self, holder: Key, before: str | None, now: str | None) -> None:
         """The holder names another volume than before."""
@@ -310,52 +347,3 @@ class ClaimCache(WatchedObjects):
                 del self._holders[before]
         if now:
             self._holders[now].add(holder)
-
-
-def _key(each: Any) -> Key:
-    return each.metadata.namespace, each.metadata.name
-
-
-def _owner(volume: PersistentVolume) -> Key | None:
-    """The claim that the volume is for."""
-    reference = volume.spec.claim_ref
-    return None if reference is None else (reference.namespace, reference.name)
-
-
-def _named(disk: Attached) -> Key:
-    """A disk that a pod names itself, as a holder: no namespace is called so."""
-    return DISK + disk[0], disk[1]
-
-
-def _handle(volume: PersistentVolume) -> Attached | None:
-    """The volume as its driver knows it, also where the driver took over from an in-tree plugin."""
-    if volume.spec.csi is not None:
-        return volume.spec.csi.driver, volume.spec.csi.volume_handle
-    plugin, handle = plugin_of(volume.spec), handle_of(volume.spec, volume.metadata.labels)
-    return (plugin.driver, handle) if plugin is not None and handle else None
-
-
-def _limits(node: CsiNode | None) -> dict[str, int]:
-    """How many volumes each driver may attach."""
-    return {
-        driver.name: driver.allocatable.count
-        for driver in (node.spec.drivers if node is not None else ())
-        if driver.allocatable and driver.allocatable.count is not None
-    }
-
-
-def _class(claim: PersistentVolumeClaim) -> str:
-    return claim.metadata.annotations.get(OLD_CLASS) or claim.spec.storage_class_name or ""
-
-
-def _asked(claim: PersistentVolumeClaim) -> int:
-    place = f"PersistentVolumeClaim {claim.metadata.name}: spec.resources.requests.storage"
-    return exact(STORAGE, claim.spec.resources.requests.get(STORAGE, 0), place)
-
-
-def _lost(claim: PersistentVolumeClaim) -> bool:
-    return claim.metadata.deletion_timestamp is not None or claim.status.phase == "Lost"
-
-
-def _owned(claim: PersistentVolumeClaim, uid: str) -> bool:
-    return any(owner.uid == uid and owner.controller for owner in claim.metadata.owner_references)

@@ -7,17 +7,18 @@ that a pod names itself, or an attachment that is still there.
 from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Mapping
 
-from fairlead.kube.changes import Key
-from fairlead.kube.codec.disks import Attached
+from fairlead.model.claims import Attached
+
+Holder = tuple[str, str]
 
 
 class VolumeLimits:
     """`volume_of` tells which volume a holder holds; None where no driver attaches it."""
 
-    def __init__(self, volume_of: Callable[[Key], Attached | None]) -> None:
+    def __init__(self, volume_of: Callable[[Holder], Attached | None]) -> None:
         self._volume_of = volume_of
-        self._known: dict[Key, Attached | None] = {}
-        self._nodes: dict[Key, Counter[str]] = {}
+        self._known: dict[Holder, Attached | None] = {}
+        self._nodes: dict[Holder, Counter[str]] = {}
         self._there: dict[str, Counter[Attached]] = defaultdict(Counter)
         self._distinct: dict[str, Counter[str]] = defaultdict(Counter)
         """By driver and node, how many volumes."""
@@ -33,7 +34,7 @@ class VolumeLimits:
         for driver, count in limits.items():
             self._limits[driver][node] = count
 
-    def hold(self, holder: Key, node: str) -> None:
+    def hold(self, holder: Holder, node: str) -> None:
         """One more user of the holder on the node."""
         if holder not in self._nodes:
             self._nodes[holder] = Counter()
@@ -42,7 +43,7 @@ class VolumeLimits:
         if self._nodes[holder][node] == 1:
             self._count(self._known[holder], node, 1)
 
-    def leave(self, holder: Key, node: str) -> None:
+    def leave(self, holder: Holder, node: str) -> None:
         """One user less."""
         nodes = self._nodes[holder]
         nodes[node] -= 1
@@ -52,7 +53,7 @@ class VolumeLimits:
         if not nodes:
             del self._nodes[holder], self._known[holder]
 
-    def again(self, holder: Key) -> None:
+    def again(self, holder: Holder) -> None:
         """Something about the holder changed: it may hold another volume by now."""
         if holder not in self._nodes:
             return
