@@ -113,8 +113,8 @@ class ContestedTurns:
             due = after is not None and job.least > 1 and now_ms - job.since >= after
             exact = sharing.reserved is not None or due or job.key in favoured
             if count > 0:
-                told = exact and not job.claimed
-                grants.append(SimGrant(job, count, spots.get(job.key, {}) if told else None))
+                on_spots = exact and not job.claimed
+                grants.append(SimGrant(job, count, spots.get(job.key, {}) if on_spots else None))
         yield from sorted(grants, key=lambda grant: grant.spots is None)
 
     def _state(self, nodes: NodeState, jobs: Sequence[SimJob], waiting: int) -> QueueState:

@@ -44,19 +44,19 @@ class LimitRanges:
         """The first bound that a container or the whole pod breaks, as a sentence; empty where none is broken."""
         for name, item in self._items.get((CONTAINER, namespace), ()):
             for container in spec.containers:
-                for told in _beyond(_asked(container), item, f"container {container.name}"):
-                    return f"LimitRange {name}: {told}"
+                for sentence in _beyond(_asked(container), item, f"container {container.name}"):
+                    return f"LimitRange {name}: {sentence}"
         for name, item in self._items.get((POD, namespace), ()):
-            for told in _beyond(_asked_by_pod(spec), item, "the pod"):
-                return f"LimitRange {name}: {told}"
+            for sentence in _beyond(_asked_by_pod(spec), item, "the pod"):
+                return f"LimitRange {name}: {sentence}"
         return ""
 
     def broken_claim(self, namespace: str, name: str, spec: PersistentVolumeClaimSpec) -> str:
         """The first bound that a volume claim breaks, as a sentence; empty where none is broken."""
         asked = {key: amount(key, value, key) for key, value in spec.resources.requests.items()}
         for limit, item in self._items.get((CLAIM, namespace), ()):
-            for told in _beyond(asked, item, f"claim {name}"):
-                return f"LimitRange {limit}: {told}"
+            for sentence in _beyond(asked, item, f"claim {name}"):
+                return f"LimitRange {limit}: {sentence}"
         return ""
 
 

@@ -153,11 +153,11 @@ class Reader:
         for claim in found.of(PersistentVolumeClaim):
             namespace, name = claim.metadata.namespace, claim.metadata.name
             try:
-                told = "" if claim.status.phase else self._limits.broken_claim(namespace, name, claim.spec)
+                sentence = "" if claim.status.phase else self._limits.broken_claim(namespace, name, claim.spec)
             except InputError as error:
-                told = str(error)
-            if told:
-                yield InputError(f"PersistentVolumeClaim {namespace}/{name}", told)
+                sentence = str(error)
+            if sentence:
+                yield InputError(f"PersistentVolumeClaim {namespace}/{name}", sentence)
 
     def _queue(self, namespace: str, group: PodGroup | None, annotations: Mapping[str, str], meta: ObjectMeta) -> str:
         """That of its gang, that it names itself, or that its LocalQueue leads to."""
