@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 import numpy as np
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.levels.node.ask import NodeAsk
@@ -22,7 +22,7 @@ larger = st.lists(
 
 def table(nodes: list[Row]) -> NodeTable:
     """Nodes named so that natural order and row order differ."""
-    names = [f"n{(7 * row) % 13 + 3}" for row in range(len(nodes))]
+    names = [f"n{(7 * row) % 61 + 3}" for row in range(len(nodes))]
     capacity, count, usage, rate = zip(*nodes, strict=True)
     return node_table(names, capacity, count=count, usage=usage, rate=rate, scale=100)
 
@@ -101,10 +101,33 @@ def test_greedy_equals_turn_by_turn(nodes: list[Row], need: int) -> None:
 
 @given(larger, st.integers(1, 70))
 def test_global_equals_turn_by_turn(nodes: list[Row], need: int) -> None:
-    """Two heaps walk the last lap as the rule says it."""
+    """The last lap in bulk is what one turn a replica gives."""
     need = min(need, sum(row[0] for row in nodes))
     if need:
         assert turn_by_turn(nodes, need, equals=True) == run("global", nodes, need)
+
+
+RATES = {"alike": (5, 6), "few": (1, 4), "any": (1, 40), "some still": (0, 3), "far apart": (1, 4000)}
+
+
+@settings(max_examples=40)
+@given(
+    st.integers(0, 2**32),
+    st.sampled_from(sorted(RATES)),
+    st.sampled_from([2, 9, 400]),
+    st.sampled_from([1, 15]),
+    st.sampled_from([10, 200]),
+    st.integers(1, 400),
+)
+def test_global_equals_turn_by_turn_on_many_nodes(
+    seed: int, rates: str, room: int, held: int, used: int, need: int
+) -> None:
+    """Many phases, nodes that are taken again and again in one, ties, and nodes that do not rise."""
+    draw = np.random.default_rng(seed)
+    columns = [draw.integers(low, high, 60).tolist() for low, high in ((0, room), (0, held), (0, used), RATES[rates])]
+    nodes = list(zip(*columns, strict=True))
+    need = min(need, sum(row[0] for row in nodes))
+    assert turn_by_turn(nodes, need, equals=True) == run("global", nodes, need)
 
 
 @given(larger, st.integers(1, 70))
