@@ -1,8 +1,9 @@
 """Packing volumes of several sizes, the same set for every replica, into the free space of a node's volumes.
 
-With one size it is a division. Mixed sizes are a bin packing problem: solved exactly by search while the search stays
-within `MOST_STEPS`, as it always does where bins · Π(replicas · number of a size + 1)² ≤ 10,000. Beyond, the result may
-be lower than the best by less than one replica a volume, and says so.
+With one size it is a division. Mixed sizes are a bin packing problem. Least waste finds most arrangements and prices
+prove most bounds (`patterns`). What they leave open is solved exactly by search while the search stays within
+`MOST_STEPS`, as it always does where bins · Π(replicas · number of a size + 1)² ≤ 1,000. Beyond, the result may be
+lower than the best by less than one replica a volume, and says so.
 """
 
 from collections import Counter
@@ -10,8 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
-MOST_STEPS = 20_000
-"""Of one search; about a fifth of a second."""
+from fairlead.levels.node.patterns import tabulated
+
+MOST_STEPS = 2_000
+"""Of one search; about a fiftieth of a second."""
 
 Pattern = tuple[int, ...]
 """How many pieces of each size, largest size first."""
@@ -30,15 +33,15 @@ def pack(bins: Sequence[int], sizes: Sequence[int]) -> Packing:
     if len(set(sizes)) == 1:
         replicas = sum(space // sizes[0] for space in bins) // len(sizes)
         return Packing(replicas=replicas, most=replicas)
-    most = _upper(bins, sizes)
-    replicas = _lower(bins, sizes)
-    while replicas < most:
-        found = arrange(bins, sizes, replicas + 1)
-        if found is None:
-            return Packing(replicas=replicas, most=replicas)
-        if not found:
-            return Packing(replicas=replicas, most=most)
-        replicas += 1
+    replicas, most = _lower(bins, sizes), _upper(bins, sizes)
+    if replicas < most:
+        problem = _Problem(bins, sizes)
+        for wanted in range(most, replicas, -1):
+            found = problem.arrange(wanted)
+            if found:
+                return Packing(replicas=wanted, most=most)
+            if found is None and wanted == most:
+                most -= 1
     return Packing(replicas=replicas, most=most)
 
 
@@ -93,7 +96,7 @@ def deal(bins: Sequence[int], sizes: Sequence[int], replicas: int) -> list[list[
     rows += _in_turn([space % together for space in bins], sizes, replicas - len(rows))
     if len(rows) == replicas:
         return rows
-    patterns = arrange(bins, sizes, replicas) or []
+    patterns = _Problem(bins, sizes).arrange(replicas) or []
     stock = {
         size: iter([row for row, pattern in enumerate(patterns) for _ in range(pattern[kind])])
         for kind, size in enumerate(sorted(set(sizes), reverse=True))
@@ -109,19 +112,34 @@ def _in_turn(bins: list[int], sizes: Sequence[int], replicas: int) -> list[list[
     return rows
 
 
-def arrange(bins: Sequence[int], sizes: Sequence[int], replicas: int) -> list[Pattern] | None:
-    """A pattern per bin that holds the volumes of so many replicas; None if there is none, [] if the search gave up."""
-    numbers = Counter(sizes)
-    kinds = sorted(numbers, reverse=True)
-    order = sorted(range(len(bins)), key=lambda row: bins[row])
-    search = _Search([bins[row] for row in order], kinds)
-    found = search.run(tuple(numbers[size] * replicas for size in kinds))
-    if found is None:
-        return [] if search.steps >= MOST_STEPS else None
-    patterns: list[Pattern] = [()] * len(bins)
-    for row, pattern in zip(order, found, strict=True):
-        patterns[row] = pattern
-    return patterns
+class _Problem:
+    """Bins and the sizes of one replica, prepared for arrangements of several numbers of replicas."""
+
+    def __init__(self, bins: Sequence[int], sizes: Sequence[int]) -> None:
+        numbers = Counter(sizes)
+        self._bins = bins
+        self._kinds = sorted(numbers, reverse=True)
+        self._numbers = [numbers[size] for size in self._kinds]
+        self._patterns = tabulated(bins, self._kinds, self._numbers)
+
+    def arrange(self, replicas: int) -> list[Pattern] | None:
+        """A pattern per bin that holds so many replicas; None if there is none, [] if the search gave up."""
+        if self._patterns:
+            found = self._patterns.arrange(replicas)
+            if found or self._patterns.ruled_out(replicas):
+                return found
+        return self._searched(replicas)
+
+    def _searched(self, replicas: int) -> list[Pattern] | None:
+        order = sorted(range(len(self._bins)), key=lambda row: self._bins[row])
+        search = _Search([self._bins[row] for row in order], self._kinds)
+        found = search.run(tuple(number * replicas for number in self._numbers))
+        if found is None:
+            return [] if search.steps >= MOST_STEPS else None
+        patterns: list[Pattern] = [()] * len(self._bins)
+        for row, pattern in zip(order, found, strict=True):
+            patterns[row] = pattern
+        return patterns
 
 
 class _Search:
