@@ -37,9 +37,27 @@ class Shapes:
             found = self._known[key] = formed, resident(formed)
         return found
 
+    def of_pod(self, pod: Pod) -> tuple[Shape, Resident]:
+        """The same for a pod."""
+        return self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
+
     def request(self, pod: Pod) -> dict[str, int]:
         """What the pod takes on its node: as its spec says, unless a resize is under way."""
         if resized(pod.status):
             return request_of_pod(pod)
-        formed, _ = self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
-        return dict(formed.request)
+        return dict(self.of_pod(pod)[0].request)
+
+
+class ShapesOfPods(Shapes):
+    """Of pods that all stay in memory: each is looked at once, however often it is asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._seen: dict[int, tuple[Pod, tuple[Shape, Resident]]] = {}
+
+    def of_pod(self, pod: Pod) -> tuple[Shape, Resident]:
+        """As `Shapes.of_pod`; known by the object itself, which is kept."""
+        seen = self._seen.get(id(pod))
+        if seen is None:
+            seen = self._seen[id(pod)] = pod, super().of_pod(pod)
+        return seen[1]

@@ -3,12 +3,12 @@
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
 from fairlead.kube.decode import drop_nulls
-from fairlead.kube.manifests.complete import complete
+from fairlead.kube.manifests.complete import KEEPERS, complete
 from fairlead.kube.manifests.foreign import adapted
 from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
@@ -114,7 +114,8 @@ class Catalogue:
 
     def at(self, kind: type[T], cluster: str) -> list[T]:
         """The objects of a type that were read from one cluster."""
-        return [each for each in self.of(kind) if cluster_of(each) == cluster]
+        items: list[Any] = self.of(kind)
+        return [each for each in items if each.metadata.annotations.get(CLUSTER, "") == cluster]
 
 
 def cluster_of(item: Any) -> str:
@@ -129,30 +130,53 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     seen: set[tuple[str, str, str, str, str]] = set()
     generated: Counter[tuple[str, str, str]] = Counter()
     manifests = adapted([_identified(each, generated) for each in manifests], found.not_counted, found.errors)
+    heads: dict[tuple[Any, Any], _Head] = {}
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))
-        kind = KINDS.get((manifest.group, manifest.kind))
-        if kind is None:
-            found.not_counted[f"{manifest.kind}.{manifest.group}".rstrip(".")] += 1
+        kind = manifest.value["apiVersion"], manifest.value["kind"]
+        # There are many objects and few kinds.
+        head = heads.get(kind) or heads.setdefault(kind, _head(manifest))
+        if head.type is None:
+            found.not_counted[f"{head.kind}.{head.group}".rstrip(".")] += 1
             continue
         try:
-            if manifest.version not in VERSIONS[manifest.group]:
+            if not head.known:
                 raise _unknown_version(manifest)
-            decoded = _decode(manifest, kind)
-            complete(manifest)
+            decoded = _decode(manifest, head.type)
+            if head.keeps:
+                complete(manifest)
         except InputError as error:
             found.errors.append(error)
             continue
-        identity = (manifest.group, manifest.kind, manifest.namespace, manifest.name, cluster_of(decoded))
+        name = manifest.name
+        identity = (head.group, head.kind, manifest.namespace, name, cluster_of(decoded))
         if identity in seen:
-            found.errors.append(InputError(manifest.place, f"{manifest.kind} {manifest.name} is there twice"))
-        elif not manifest.name:
-            found.errors.append(InputError(manifest.place, f"{manifest.kind} has no metadata.name"))
+            found.errors.append(InputError(manifest.place, f"{head.kind} {name} is there twice"))
+        elif not name:
+            found.errors.append(InputError(manifest.place, f"{head.kind} has no metadata.name"))
         else:
             seen.add(identity)
-            found.objects[kind].append(decoded)
+            found.objects[head.type].append(decoded)
     return found
+
+
+class _Head(NamedTuple):
+    """What objects of one kind and version have in common."""
+
+    group: str
+    kind: str
+    type: type[Any] | None
+    known: bool
+    """Whether the fields of this version are known."""
+    keeps: bool
+    """Whether it may keep pods."""
+
+
+def _head(manifest: Manifest) -> _Head:
+    group, kind = manifest.group, manifest.kind
+    known = manifest.version in VERSIONS.get(group, ())
+    return _Head(group, kind, KINDS.get((group, kind)), known, kind in KEEPERS)
 
 
 def _identified(manifest: Manifest, generated: Counter[tuple[str, str, str]]) -> Manifest:

@@ -7,7 +7,7 @@ import numpy as np
 
 from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.codec.longhorn import storage
-from fairlead.kube.codec.memo import Shapes
+from fairlead.kube.codec.memo import Shapes, ShapesOfPods
 from fairlead.kube.codec.nodes import node_record, used_on_nodes
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
@@ -82,10 +82,11 @@ def _site(
     *,
     on_progress: OnProgress,
 ) -> Site:
-    shapes = Shapes()
-    readable = _readable(found, name, shapes, on_progress)
-    fixed = [pod for pod in readable if belongs_to_node(pod)]
-    pods = [*fixed, *(pod for pod in readable if not belongs_to_node(pod))]
+    shapes = ShapesOfPods()
+    fixed, others = [], []
+    for pod in _readable(found, name, shapes, on_progress):
+        (fixed if belongs_to_node(pod) else others).append(pod)
+    pods = [*fixed, *others]
     used = used_on_nodes(pods, shapes.request)
     records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
     nodes = node_state(records)
@@ -196,7 +197,7 @@ def population_of(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespa
         row = nodes.rows.get(pod.spec.node_name)
         if row is None or pod.finished:
             continue
-        _, who = shapes.of(pod.metadata.namespace, pod.metadata.labels, pod.spec)
+        _, who = shapes.of_pod(pod)
         codes.append(known.setdefault(who, len(known)))
         rows.append(row)
         leaving.append(pod.metadata.deletion_timestamp is not None)
