@@ -10,7 +10,7 @@ RETRIED := tests/cluster/retried.txt
 DECIDING := src/fairlead/model/*,src/fairlead/kernel/*,src/fairlead/levels/*,src/fairlead/engine/*
 ACTING := src/fairlead/live/*,src/fairlead/kube/*
 
-.PHONY: help setup demo page dist test-install test pure cluster-tests proof oldest proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs reference site clean
+.PHONY: help setup demo page dist test-install test pure cluster-tests proof oldest proof-fleet mutants fuzz soak image manifests lint fix types bench cluster docs reference notebook site clean
 .DEFAULT_GOAL := help
 
 help: ## this list
@@ -106,6 +106,9 @@ bench: setup ## every speed goal in one table beside the peers' figures (NAME="g
 
 cluster: setup ## a real control plane on loopback with KWOK nodes (NODES=10, KUBERNETES=v1.34.4)
 	@FAIRLEAD_KUBERNETES=$(KUBERNETES) exec $(BIN)/python -m tools.controlplane.up $(if $(NODES),--nodes $(NODES))
+
+notebook: setup ## execute the notebooks of examples/ and store their outputs
+	@$(BIN)/python -m tools.notebook examples/python/tour.ipynb
 
 reference: setup ## write docs/reference from the program
 	@$(BIN)/python -m tools.reference

@@ -1,6 +1,6 @@
 """The record of a simulation, and its rows as text."""
 
-from fairlead.cli.simulation import rows_of
+from fairlead.pictures.simulation import rows_of
 from fairlead.sim.events import Outage, Scale, Timeline
 from fairlead.sim.film import Film
 from fairlead.sim.policy import SimPolicy

@@ -28,6 +28,7 @@ CONTENTS: tuple[tuple[str, Any], ...] = (
             "Fleet": "fleet-live.md",
             "Storage": "storage-live.md",
             "The page": "ui.md",
+            "Python": "python.md",
         },
     ),
     ("Troubleshoot", "troubleshoot.md"),

@@ -34,7 +34,7 @@ def command(before: str, after: str, config: str | None, output: str | None) -> 
     record = compare(_plan(before, config), _plan(after, config))
     form = chosen(output)
     if form == "table":
-        from fairlead.cli.changes import draw_changes
+        from fairlead.pictures.changes import draw_changes
 
         draw_changes(console(), record, "before", "after")
     else:

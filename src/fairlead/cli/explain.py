@@ -61,7 +61,9 @@ def command(
     Level by level: what was considered, what was refused and how often, what was kept, what was drawn with which odds,
     and what would have to change for another outcome.
     """
-    what = _meant(words)
+    from fairlead.kube.manifests.records import explain_answer, meant
+
+    what = meant(words)
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     settings = plan_settings(config)
@@ -70,23 +72,12 @@ def command(
         return EXIT_OK
     from fairlead.cli.plan import read
     from fairlead.engine.plan import plan
-    from fairlead.kube.manifests.records import explain_answer
 
     live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else ()
     found, view = read(sources, strict=False, settings=settings, live=live)
     lines = explain_answer(found, plan(view), what, why_not)
     _print(lines, output)
     return EXIT_OK
-
-
-def _meant(words: tuple[str, ...]) -> str:
-    """The words as KIND/NAME; pods, nodes and volumes by the one name of their kind."""
-    from fairlead.model.workload import kind_named
-
-    kind, slash, name = "/".join(words).partition("/")
-    return (
-        f"{kind_named(kind)}/{name}" if slash and kind_named(kind) in ("pod", "node", "volume") else kind + slash + name
-    )
 
 
 def _print(lines: tuple[str, ...], output: str) -> None:

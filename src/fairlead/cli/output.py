@@ -53,11 +53,6 @@ def yaml_text(record: Any) -> str:
     return yaml.dump(record, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()
 
 
-def many(count: int, what: str) -> str:
-    """`1 replica`, `2 replicas`."""
-    return f"{count} {what}" if count == 1 else f"{count} {what}s"
-
-
 def write_file(path: str, text: str) -> None:
     """Write what an option such as `--html` asks for, and say so on standard error."""
     try:

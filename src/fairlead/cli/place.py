@@ -1,26 +1,12 @@
 """`fairlead place`: replicas onto nodes, with cores and volumes."""
 
-from typing import TYPE_CHECKING
-
 import click
 
 from fairlead.cli.given import catalogue_of, exit_code, given
-from fairlead.cli.output import many, output_option
+from fairlead.cli.output import output_option
 from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
 from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
-
-if TYPE_CHECKING:
-    from rich.console import Console
-    from rich.text import Text
-
-    from fairlead.levels.node.place import NodePlacement
-    from fairlead.levels.node.realloc import Resize
-    from fairlead.problems.place import PlaceProblem
-
-MOST_ROWS = 60
-"""Nodes drawn one by one."""
-WIDTH = 40
 
 
 @click.command(
@@ -73,6 +59,7 @@ def command(
     """
     from fairlead.cli.place_manifests import problem_of
     from fairlead.engine.explain_node import lines
+    from fairlead.pictures.place import picture
     from fairlead.problems import place
 
     explanation = lines if explain else None
@@ -101,70 +88,3 @@ def _request(cpu: str | None, memory: str | None) -> dict[str, int] | None:
     given = {"cpu": cpu, "memory": memory}
     asked = {name: amount(name, text, f"--{name}") for name, text in given.items() if text is not None}
     return asked or None
-
-
-def picture(screen: "Console", problem: "PlaceProblem", decision: "NodePlacement | Resize") -> None:
-    """Bars: replicas that were there, and new ones."""
-    from fairlead.levels.node.realloc import Resize
-
-    if isinstance(decision, Resize):
-        _resized(screen, decision)
-        return
-    placed = sum(decision.placements.values())
-    nodes = len(decision.placements)
-    wanted = many(decision.wanted, "replica")
-    screen.print(f"[bold]{placed}[/bold] of {wanted} placed on {many(nodes, 'node')} by {decision.strategy}")
-    _bars(screen, decision)
-    if decision.finding:
-        said = f"{decision.unplaced} unplaced: " if decision.unplaced else ""
-        screen.print(f"{said}{decision.finding.sentence} ({decision.finding.code})", style="red")
-
-
-def _bars(screen: "Console", decision: "NodePlacement") -> None:
-    from rich.table import Table
-
-    from fairlead.model.nodes import UNLIMITED
-
-    nodes, added = decision.nodes, decision.added.tolist()
-    table = Table(box=None, header_style="bold", pad_edge=False, padding=(0, 2, 0, 0))
-    table.add_column("node")
-    for head in ("old", "new", "capacity"):
-        table.add_column(head, justify="right")
-    table.add_column("")
-    order = sorted(range(len(nodes)), key=lambda row: (added[row] == 0, int(nodes.rank[row])))
-    shown = sorted(order[:MOST_ROWS], key=lambda row: int(nodes.rank[row]))
-    most = max((int(nodes.count[row]) + added[row] for row in shown), default=0)
-    for row in shown:
-        capacity = int(nodes.capacity[row])
-        table.add_row(
-            nodes.names[row],
-            str(int(nodes.count[row])),
-            str(added[row]),
-            "∞" if capacity == UNLIMITED else str(capacity),
-            _bar(int(nodes.count[row]), added[row], most),
-        )
-    screen.print(table)
-    if len(nodes) > len(shown):
-        rest = sum(added) - sum(added[row] for row in shown)
-        screen.print(f"… and {rest} new replicas on {len(nodes) - len(shown)} other nodes", style="dim")
-
-
-def _bar(old: int, new: int, most: int) -> "Text":
-    """Old and new side by side, to one scale; what is there is never drawn as nothing."""
-    from rich.text import Text
-
-    scale = max(most / WIDTH, 1)
-    length = round((old + new) / scale)
-    fresh = max(round(new / scale), 1 if new else 0)
-    return Text("▒" * max(length - fresh, 1 if old else 0), style="dim") + Text("█" * fresh, style="cyan")
-
-
-def _resized(screen: "Console", decision: "Resize") -> None:
-    if decision.pin is None and decision.finding is not None:
-        screen.print(f"{decision.finding.sentence} ({decision.finding.code})", style="red")
-        return
-    assert decision.pin is not None
-    cores = ", ".join(f"{core}: {pieces}" for core, pieces in decision.pin.cores.items())
-    screen.print(f"[bold]{decision.node}[/bold] " + (f"cores {cores}" if cores else "keeps the replica"))
-    for text, on in decision.pin.mounts.items():
-        screen.print(f"  {text} on {', '.join(on)}")

@@ -10,11 +10,12 @@ from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.given import exit_code
 from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, many, output_option, write_file, yaml_text
+from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import keep_going_option
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
+from fairlead.pictures.counts import many
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -98,12 +99,11 @@ def command(
     does not stop the plan: it is named on standard error, and the exit code is 2 unless --keep-going. The what-if
     options change the manifests before planning and show the answer beside the present.
     """
-    from fairlead.engine.budgets import disruptions
     from fairlead.engine.changes import Changes
     from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
     from fairlead.kube.adapters.autoscaler import autoscaled
-    from fairlead.kube.manifests.records import unreached
+    from fairlead.kube.manifests.records import stopped_by, unreached
 
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
@@ -126,7 +126,7 @@ def command(
     elif upgrade:
         code = _upgrade(changed, then, form)
     elif changed is not view:
-        code = _beside(decided, then, form, disruptions(view, frozenset(drain)))
+        code = _beside(decided, then, form, stopped_by(view, asked))
     else:
         code = _show(found, decided, form, waiting, rows)
     if strict and found.not_counted:
@@ -169,7 +169,7 @@ def read(
 def _show(found: "Catalogue", decided: "Plan", form: str, waiting: bool, rows: int) -> int:
     """The plan as it is: a table, the names of the workloads that wait or of all, a record or a part of it."""
     if form == "table":
-        from fairlead.cli.report import draw
+        from fairlead.pictures.plan import draw
 
         draw(console(), decided, found, waiting=waiting, rows=rows)
     elif form == "name":
@@ -200,16 +200,13 @@ def _manifests(found: "Catalogue", decided: "Plan") -> int:
 
 def _beside(now: "Plan", then: "Plan", form: str, stopped: "tuple[Disruption, ...]") -> int:
     """The changed plan beside the present one, and what disruption budgets say to the way there."""
-    from fairlead.engine.budgets import steps_record
-    from fairlead.engine.compare import beside
+    from fairlead.kube.manifests.records import what_if_answer
 
-    record = {**beside(now, then), **(steps_record(stopped) if stopped else {})}
+    record = what_if_answer(now, then, stopped)
     if form == "table":
-        from fairlead.cli.changes import draw_changes
+        from fairlead.pictures.changes import draw_changes
 
-        draw_changes(console(), record, "now", "then")
-        for each in stopped:
-            click.echo(each.sentence)
+        draw_changes(console(), record, "now", "then", [each.sentence for each in stopped])
     else:
         click.echo(json_text(record) if form == "json" else yaml_text(record))
     return EXIT_UNPLACED if then.unplaced else EXIT_OK

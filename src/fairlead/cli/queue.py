@@ -173,7 +173,7 @@ def _only(decision: "Sharing", name: str) -> "Sharing":
 
 
 def _table(view: QueueView) -> None:
-    from fairlead.cli.share import picture
+    from fairlead.pictures.share import picture
 
     screen = console()
     picture(screen, None, view.decision)

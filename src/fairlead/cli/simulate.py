@@ -1,8 +1,7 @@
 """`fairlead simulate`: a scenario under one or more policies, side by side."""
 
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,13 +10,10 @@ from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import read
-from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress
 
 if TYPE_CHECKING:
-    from fairlead.engine.plan_settings import PlanSettings
-    from fairlead.model.snapshot import Site
-    from fairlead.sim.events import Arrival, Timeline
+    from fairlead.sim.events import Timeline
     from fairlead.sim.policy import SimPolicy
     from fairlead.sim.run import Run
 
@@ -89,100 +85,27 @@ def follow(drawn: OnProgress, name: str, until_ms: int, now: int) -> None:
 
 
 def story_of(source: str, trace: str, seed: int | None, until: str, config: str | None = None) -> "Timeline":
-    """The scenario of a file, ready to run."""
-    from fairlead.sim.durations import milliseconds
-    from fairlead.sim.scenario import scenario_of
-    from fairlead.sim.timeline import story
+    """The scenario of a file, ready to run; what it leaves out is told on standard error."""
+    from fairlead.api.scenario import story_of
 
-    value, place = _document(source)
-    until_ms = milliseconds(until, "--until") if until else None
-    beside = Path(source).parent if source != "-" else Path()
-    try:
-        written = scenario_of(value)
-    except InputError as error:
-        raise error.within(place) from None
-    arrivals = [
-        *(_trace(str(beside / written.trace)) if written.trace else []),
-        *(_trace(trace) if trace else []),
-    ]
-    settings = plan_settings(config)
-    site = _site(tuple(str(beside / each) for each in written.manifests), settings) if written.manifests else None
-    try:
-        return story(written, site=site, trace=arrivals, seed=seed, until_ms=until_ms, choice=settings.tiers)
-    except InputError as error:
-        raise (error.within(place) if error.path.startswith("$") else error) from None
+    def tell(words: str) -> None:
+        click.echo(f"fairlead: {words}", err=True)
 
-
-def _document(source: str) -> tuple[Any, str]:
-    """The one document of a file, and its place for errors."""
-    from fairlead.text.documents import documents
-
-    found = list(documents(read(source), source))
-    for each in found:
-        if isinstance(each, InputError):
-            raise each
-    if len(found) != 1:
-        raise InputError(source, f"{len(found)} documents; expected one")
-    document = found[0]
-    assert not isinstance(document, InputError)  # raised above
-    return document.value, document.place
-
-
-def _trace(source: str) -> "list[Arrival]":
-    from fairlead.sim.trace import read_trace
-
-    arrivals, errors = read_trace(read(source), source)
-    for error in errors:
-        click.echo(f"fairlead: {error}", err=True)
-    if errors:
-        raise InputError(source, f"{len(errors)} lines of the trace cannot be used; nothing was simulated")
-    return arrivals
-
-
-def _site(sources: tuple[str, ...], settings: "PlanSettings") -> "Site":
-    from fairlead.cli.plan import read as read_manifests
-
-    _, view = read_manifests(sources, strict=True, settings=settings)
-    if len(view.sites) != 1 or view.divided:
-        names = ", ".join(site.name for site in view.sites)
-        raise InputError(
-            "$.manifests",
-            f"a fleet (clusters {names}; {len(view.divided)} divided workloads) is not simulated; "
-            "expected one cluster, with the replicas that fairlead plan gives it",
-        )
-    if view.sites[0].volumes:
-        click.echo(
-            f"fairlead: {len(view.sites[0].volumes)} Longhorn volumes are left out: disks are not simulated", err=True
-        )
-    return view.sites[0]
+    return story_of(source, plan_settings(config), trace=trace, seed=seed, until=until, read=read, tell=tell)
 
 
 def policies_of(names: tuple[str, ...]) -> "list[SimPolicy]":
     """The policies by name or file, each once."""
-    from fairlead.sim.policy import STRATEGIES, named, policy_of
+    from fairlead.api.scenario import policies_of
 
-    result: list[SimPolicy] = []
-    for name in names or ("communism",):
-        policy = named(name)
-        if policy is None and not Path(name).exists():
-            raise InputError("--policy", f"{name!r} is neither a file nor one of {', '.join(STRATEGIES)}")
-        if policy is None:
-            value, place = _document(name)
-            try:
-                policy = policy_of(value, Path(name).stem)
-            except InputError as error:
-                raise error.within(place) from None
-        if any(policy.name == other.name for other in result):
-            raise InputError("--policy", f"{policy.name!r} is there twice; expected distinct names")
-        result.append(policy)
-    return result
+    return policies_of(names, read)
 
 
 def _print(timeline: "Timeline", runs: "list[Run]", form: str) -> None:
     from fairlead.sim.report import record
 
     if form == "table":
-        from fairlead.cli.simulation import draw
+        from fairlead.pictures.simulation import draw
 
         draw(console(), timeline, runs)
     else:

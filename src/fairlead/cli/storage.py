@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.balance import draw_moves
 from fairlead.cli.live import cluster_options, pages_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.pictures.balance import draw_moves
 
 if TYPE_CHECKING:
     from rich.console import Console

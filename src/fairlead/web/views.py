@@ -5,10 +5,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.engine.changes import Changes, changed
-from fairlead.engine.compare import beside
 from fairlead.engine.plan import Plan, plan
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.records import explain_answer, left_out, plan_answer
+from fairlead.kube.manifests.records import explain_answer, left_out, plan_answer, stopped_by, what_if_answer
 from fairlead.model.errors import InputError
 from fairlead.model.snapshot import Snapshot
 from fairlead.web.records.disks import disks_record
@@ -99,4 +98,4 @@ def what_if(look: Look, decided: Plan, asked: Changes) -> Record:
     if then is look.view:
         raise InputError("", "no change is asked for; expected drain, lose, addNodes and like, scale or weight")
     after = plan(then)
-    return {**beside(decided, after), "map": map_record(then, after)}
+    return {**what_if_answer(decided, after, stopped_by(look.view, asked)), "map": map_record(then, after)}

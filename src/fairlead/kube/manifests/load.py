@@ -115,7 +115,7 @@ def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
     if raw.lstrip()[:1] == b"{" and b"\0" not in raw and len(raw) <= MOST_BYTES:
         # Bulk comes as JSON; msgspec reads it an order of magnitude faster than anything that checks for duplicates.
         try:
-            yield from _objects(source, msgspec.json.decode(raw))
+            yield from objects_of(source, msgspec.json.decode(raw))
             return
         except (msgspec.DecodeError, RecursionError):
             pass  # JSON lines, or a mistake: the slower reader tells them apart and names the place
@@ -123,10 +123,11 @@ def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
         if isinstance(document, InputError):
             yield document
         else:
-            yield from _objects(document.place, document.value)
+            yield from objects_of(document.place, document.value)
 
 
-def _objects(place: str, value: Any) -> Iterator[Manifest | InputError]:
+def objects_of(place: str, value: Any) -> Iterator[Manifest | InputError]:
+    """The objects that a plain value is; a list of Kubernetes is taken apart."""
     if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
         stem = Path(place).name.partition(".")[0].lower()
         yield InputError(
@@ -138,7 +139,7 @@ def _objects(place: str, value: Any) -> Iterator[Manifest | InputError]:
         yield InputError(place, f"{value['kind']}: metadata is not a mapping")
     elif value["kind"].endswith("List") and isinstance(value.get("items"), list):
         for row, item in enumerate(value["items"]):
-            yield from _objects(f"{place} items[{row}]", _typed_item(item, value))
+            yield from objects_of(f"{place} items[{row}]", _typed_item(item, value))
     else:
         yield Manifest(place, value)
 

@@ -1,13 +1,19 @@
 """The answers of `plan` and `explain` on manifests, as the command line prints them and the page shows them."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from fairlead.engine import explain
+from fairlead.engine.budgets import Disruption, disruptions, steps_record
+from fairlead.engine.changes import Changes
+from fairlead.engine.compare import beside
 from fairlead.engine.plan import Plan
 from fairlead.engine.record import plan_record
 from fairlead.engine.why_not import why_not as why_not_lines
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.pods import pod_lines
+from fairlead.model.snapshot import Snapshot
+from fairlead.model.workload import kind_named
 
 
 def plan_answer(decided: Plan, found: Catalogue) -> dict[str, Any]:
@@ -30,6 +36,23 @@ def left_out(found: Catalogue) -> dict[str, Any]:
     if found.errors:
         record["errors"] = [{"path": error.path, "message": error.message} for error in found.errors]
     return record
+
+
+def what_if_answer(now: Plan, then: Plan, stopped: tuple[Disruption, ...]) -> dict[str, Any]:
+    """The changed plan beside the present one, with what disruption budgets say to the way there."""
+    return {**beside(now, then), **(steps_record(stopped) if stopped else {})}
+
+
+def stopped_by(view: Snapshot, asked: Changes) -> tuple[Disruption, ...]:
+    """The disruption budgets that what is drained touches."""
+    return disruptions(view, frozenset(node.removeprefix("node/") for node in asked.drain))
+
+
+def meant(words: Iterable[str]) -> str:
+    """Words as KIND/NAME, as kubectl takes them; pods, nodes and volumes by the one name of their kind."""
+    kind, slash, name = "/".join(words).partition("/")
+    known = kind_named(kind)
+    return f"{known}/{name}" if slash and known in ("pod", "node", "volume") else kind + slash + name
 
 
 def explain_answer(found: Catalogue, decided: Plan, what: str, why_not: str = "") -> tuple[str, ...]:

@@ -1,19 +1,21 @@
 """Differences between two plans, drawn."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from rich.markup import escape
 from rich.table import Table
 
-from fairlead.cli.report import MOST_SPOTS, counts_text
+from fairlead.pictures.counts import MOST_SPOTS, counts_text
 
 if TYPE_CHECKING:
     from rich.console import Console
 
 
-def draw_changes(screen: "Console", record: Mapping[str, Any], before: str, after: str) -> None:
-    """A line a workload that changes, then the sites and the sum."""
+def draw_changes(
+    screen: "Console", record: Mapping[str, Any], before: str, after: str, stopped: Sequence[str] = ()
+) -> None:
+    """A line a workload that changes, then the sites, the sum, and sentences about budgets that stop it."""
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     for column in ("workload", "leaves", "comes to", "moves", f"waits {before}", after):
         table.add_column(column, justify="right" if column not in ("workload", "leaves", "comes to") else "left")
@@ -22,8 +24,8 @@ def draw_changes(screen: "Console", record: Mapping[str, Any], before: str, afte
         waits = row["waits"]
         table.add_row(
             escape(where + row["workload"]),
-            _spots(row["from"]),
-            _spots(row["to"]),
+            escape(spots_text(row["from"])),
+            escape(spots_text(row["to"])),
             str(row["moves"] or ""),
             str(waits["before"] or ""),
             str(waits["after"] or ""),
@@ -31,19 +33,21 @@ def draw_changes(screen: "Console", record: Mapping[str, Any], before: str, afte
     if record["workloads"]:
         screen.print(table)
     for site in record["sites"]:
-        screen.print(escape(_site(site, before, after)))
+        screen.print(escape(site_text(site, before, after)))
     unplaced = record["unplaced"]
     moves = "1 move" if record["moves"] == 1 else f"{record['moves']} moves"
     screen.print(f"{moves}; {unplaced['before']} wait {before}, {unplaced['after']} {after}.")
+    for sentence in stopped:
+        screen.print(sentence, markup=False)
 
 
-def _spots(counts: Mapping[str, int]) -> str:
+def spots_text(counts: Mapping[str, int]) -> str:
     if len(counts) > MOST_SPOTS:
         return f"{sum(counts.values())} on {len(counts)} nodes"
     return counts_text(counts) if counts else "–"
 
 
-def _site(site: Mapping[str, Any], before: str, after: str) -> str:
+def site_text(site: Mapping[str, Any], before: str, after: str) -> str:
     name = f"Cluster {site['cluster']}" if site["cluster"] else "Cluster"
     parts = []
     for word, when in ((before, "before"), (after, "after")):

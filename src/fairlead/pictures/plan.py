@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING
 from rich.markup import escape
 from rich.table import Table
 
-from fairlead.cli.output import many
 from fairlead.engine.evenness import evenness, node_use
 from fairlead.engine.record import served
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots
@@ -14,6 +13,7 @@ from fairlead.engine.tier_parts import tier_names
 from fairlead.kube.manifests.records import unreached
 from fairlead.model.amounts import bytes_text, quantities
 from fairlead.model.order import natural_key
+from fairlead.pictures.counts import MOST_SPOTS, counts_text, many
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from fairlead.levels.disk.balance import Balance
 
 BAR = 24
-MOST_SPOTS = 8
 MOST_NODES = 40
 """Sites with more nodes than this are summed up instead of drawn node by node."""
 
@@ -48,7 +47,12 @@ def draw(screen: "Console", plan: "Plan", found: "Catalogue", *, waiting: bool =
 
 def _table(title: str, *columns: str, right: Iterable[str] = ()) -> Table:
     table = Table(
-        title=title, title_justify="left", title_style="bold", box=None, padding=(0, 2, 0, 0), header_style="dim"
+        title=escape(title),
+        title_justify="left",
+        title_style="bold",
+        box=None,
+        padding=(0, 2, 0, 0),
+        header_style="dim",
     )
     for column in columns:
         table.add_column(column, justify="right" if column in right else "left", overflow="fold")
@@ -65,7 +69,8 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
         # Where the weights leave no remainder, nothing was drawn.
         rule = "no remainder" if division.rule == "draw" and not drawn else division.rule
         how = rule + (f"; the remainder went to {drawn}" if drawn else "")
-        table.add_row(each.workload.title, str(each.workload.replicas), counts_text(division.placements), how)
+        cells = (each.workload.title, str(each.workload.replicas), counts_text(division.placements), how)
+        table.add_row(*map(escape, cells))
     screen.print(table)
     _reasons(
         screen,
@@ -101,7 +106,7 @@ def _site(screen: "Console", plan: SitePlan, waiting: bool, rows: int) -> None:
     )
     shown, left_out = _listed(plan, waiting, rows)
     for path in shown:
-        table.add_row(*_row(path, plan.site.nodes.names))
+        table.add_row(*map(escape, _row(path, plan.site.nodes.names)))
     screen.print(table)
     if left_out:
         screen.print(f"[dim]… and {many(left_out, 'more workload')}; --rows 0 lists all[/dim]")
@@ -138,17 +143,6 @@ def _spots(path: PartPath, names: tuple[str, ...]) -> str:
     return counts_text(counts) if len(counts) <= MOST_SPOTS else f"{sum(counts.values())} on {len(counts)} nodes"
 
 
-def counts_text(counts: Mapping[str, int]) -> str:
-    """Targets with the same count and the same stem share it: `od-1 1, od-2 1, spot-7 2` is `spot-7 ×2, od-1,2 ×1`."""
-    groups: dict[tuple[int, str], list[str]] = {}
-    for name in sorted(counts, key=natural_key):
-        stem = name.rstrip("0123456789")
-        if counts[name]:
-            groups.setdefault((counts[name], stem), []).append(name[len(stem) :])
-    ordered = sorted(groups.items(), key=lambda item: (-item[0][0], natural_key(item[0][1])))
-    return ", ".join(f"{stem}{','.join(ends)} ×{count}" for (count, stem), ends in ordered) or "none"
-
-
 def _queues(screen: "Console", plan: SitePlan) -> None:
     table = _table(
         "Queues: what each deserves and gets", "queue", "namespace", "weight", "deserved", "gets", right=["weight"]
@@ -156,10 +150,10 @@ def _queues(screen: "Console", plan: SitePlan) -> None:
     for row in plan.sharing.queues:
         if not any(row.allocated.values()) and not any(row.deserved.values()):
             continue
-        table.add_row(row.name, "", "", _amounts(row.deserved), _amounts(row.allocated))
+        table.add_row(escape(row.name), "", "", _amounts(row.deserved), _amounts(row.allocated))
         for space in plan.sharing.namespaces:
             if space.queue == row.name:
-                table.add_row("", space.namespace, str(space.weight), "", _amounts(space.allocated))
+                table.add_row("", escape(space.namespace), str(space.weight), "", _amounts(space.allocated))
     screen.print(table)
 
 
@@ -185,7 +179,7 @@ def _bars(screen: "Console", plan: SitePlan, names: tuple[str, ...]) -> None:
     table = _table("Nodes: fullest resource (█ now, ▓ new)", "node", "use", "", right=["use"])
     for name in sorted(names, key=natural_key):
         row = plan.site.nodes.rows[name]
-        table.add_row(name, f"{after[row]:.0%}", _bar(float(before[row]), float(after[row])))
+        table.add_row(escape(name), f"{after[row]:.0%}", _bar(float(before[row]), float(after[row])))
     screen.print(table)
 
 
@@ -203,9 +197,9 @@ def _storage(screen: "Console", name: str, decision: "Balance") -> None:
     table = _table(title, "volume", "node", "disk", "usable before", "after", right=["usable before", "after"])
     for each in decision.placed:
         table.add_row(
-            each.volume,
-            each.node,
-            each.disk,
+            escape(each.volume),
+            escape(each.node),
+            escape(each.disk),
             _size(int(decision.usable_before_bytes[each.row])),
             _size(int(decision.usable_after_bytes[each.row])),
         )

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from rich.markup import escape
 from rich.table import Table
 
 from fairlead.engine.tier_parts import tier_names
@@ -30,9 +31,9 @@ def draw(screen: "Console", timeline: "Timeline", runs: "Sequence[Run]") -> None
     table = Table(box=None, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("")
     for each in runs:
-        table.add_column(each.policy.name, justify="right")
+        table.add_column(escape(each.policy.name), justify="right")
     for title, *cells in rows_of([each.record for each in runs]):
-        table.add_row(title, *cells)
+        table.add_row(escape(title), *cells)
     screen.print(table)
 
 
