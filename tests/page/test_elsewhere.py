@@ -7,11 +7,14 @@ import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import pytest
 import yaml
 from playwright.sync_api import Page, expect
 from tools.controlplane.api import Api
+from tools.controlplane.commands import Options
+from tools.controlplane.plane import ControlPlane
 
 from tests.page.conftest import Serve, Watch
 
@@ -81,3 +84,49 @@ def test_two_contexts_are_one_page(
     page = opened(served.url)
     for name in ("east", "west"):
         expect(page.get_by_role("heading", name=re.compile(name)).first).to_be_visible()
+
+
+@pytest.fixture
+def another_plane(control_plane: ControlPlane) -> Iterator[ControlPlane]:
+    """A second API server with an etcd of its own, beside that of the run."""
+    plane = ControlPlane(Options(controller_manager=False, scheduler=False)).start()
+    yield plane
+    plane.stop()
+
+
+def test_two_api_servers_are_one_page(
+    control_plane: ControlPlane, another_plane: ControlPlane, namespace: str, kwok_nodes: Callable[..., list[str]],
+    serve: Serve, opened: Opened, tmp_path: Path,
+) -> None:  # fmt: skip
+    """Both are followed live; one that goes away is named, and the other one goes on."""
+    kwok_nodes(1, cpu="2", labels={"pool": namespace})
+    another_plane.create_kwok_nodes(2, prefix="other-", cpu="4")
+    both = tmp_path / "both.kubeconfig"
+    both.write_text(yaml.safe_dump(joined(east=control_plane.kubeconfig, west=another_plane.kubeconfig)))
+    served = serve("--cluster", "--kubeconfig", str(both), "--context", "east", "--context", "west")
+    page = opened(served.url)
+    for name, count in (("east", 1), ("west", 2)):
+        card = page.locator("section.card", has=page.get_by_role("heading", name=re.compile(name))).first
+        expect(card).to_contain_text(f"{count} node")
+    another_plane.create_kwok_nodes(1, prefix="late-", cpu="4")
+    west = page.locator("section.card", has=page.get_by_role("heading", name=re.compile("west"))).first
+    expect(west).to_contain_text("3 nodes")
+    another_plane.stop_apiserver()
+    expect(page.locator(".trouble")).to_contain_text("west: ")
+    expect(west).to_contain_text("3 nodes")
+    kwok_nodes(1, cpu="2", labels={"pool": namespace})
+    east = page.locator("section.card", has=page.get_by_role("heading", name=re.compile("east"))).first
+    expect(east).to_contain_text("2 nodes")
+    another_plane.start_apiserver()
+    expect(page.locator(".trouble")).to_have_count(0)
+
+
+def joined(**kubeconfigs: Path) -> dict[str, Any]:
+    """One kubeconfig of several, each a context of the name it is given under."""
+    result: dict[str, Any] = {"apiVersion": "v1", "kind": "Config", "clusters": [], "users": [], "contexts": []}
+    for name, path in kubeconfigs.items():
+        config = yaml.safe_load(path.read_text())
+        result["clusters"].append({**config["clusters"][0], "name": name})
+        result["users"].append({**config["users"][0], "name": name})
+        result["contexts"].append({"name": name, "context": {"cluster": name, "user": name}})
+    return result

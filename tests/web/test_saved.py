@@ -10,7 +10,8 @@ from click.testing import CliRunner
 from fairlead.cli.main import cli
 from fairlead.model.errors import InputError
 from fairlead.web.assets import SCRIPT, asset
-from fairlead.web.history import CHANGES, SAMPLES, History
+from fairlead.web.evictions import SeenEviction
+from fairlead.web.history import CHANGES, EVICTIONS, SAMPLES, WORKLOADS, History
 from fairlead.web.saved import saved
 from fairlead.web.serve import address
 from tests.web.looks import ROOT, deployment, node
@@ -103,6 +104,7 @@ def test_history_is_bounded_and_tells_what_changed() -> None:
         return {
             "workload": "Job/a/b",
             "title": "a/b",
+            "gang": "",
             "replicas": running + waiting,
             "running": running,
             "placed": 0,
@@ -116,7 +118,59 @@ def test_history_is_bounded_and_tells_what_changed() -> None:
             assert history.record()["spans"]["Job/a/b"] == [[1.0, 0, 0, 2], [3.0, 2, 0, 0]]
     changes = [(each["time"], each["kind"], each["title"]) for each in history.record()["changes"]]
     assert changes == [(1.0, "new", "a/b"), (3.0, "changed", "a/b"), (4.0, "gone", "a/b")]
+    assert history.record()["spans"]["Job/a/b"][-1] == [4.0, 0, 0, 0]
     for second in range(2 * SAMPLES):
         history.add(float(second), nothing, [other, row(second, 0)])
     assert len(history.record()["samples"]) == SAMPLES
     assert len(history.record()["changes"]) == CHANGES
+
+
+def job(name: str, running: int, gang: str = "") -> dict[str, object]:
+    """A row of the view `workloads`."""
+    counts = {"replicas": running, "running": running, "placed": 1, "waiting": 2}
+    return {"workload": f"Pod/a/{name}", "title": f"a/{name}", "gang": gang, **counts}
+
+
+def test_history_follows_a_gang_as_one_job() -> None:
+    """Its members are added up; another workload is followed by itself."""
+    history = History()
+    history.add(
+        1.0, {"replicas": {}, "waiting": {}}, [job("x", 3, "PodGroup/a/g"), job("y", 4, "PodGroup/a/g"), job("z", 5)]
+    )
+    assert history.record()["spans"] == {"PodGroup/a/g": [[1.0, 7, 2, 4]], "Pod/a/z": [[1.0, 5, 1, 2]]}
+
+
+def test_history_forgets_jobs_that_are_gone_first() -> None:
+    """There is room for so many; a job that runs is not dropped for a new one."""
+    history, nothing = History(), {"replicas": {}, "waiting": {}}
+    history.add(1.0, nothing, [job("gone", 1), *(job(f"n{number}", 1) for number in range(WORKLOADS - 1))])
+    rest = [job(f"n{number}", 1) for number in range(WORKLOADS - 1)]
+    history.add(2.0, nothing, rest)
+    assert "Pod/a/gone" in history.record()["spans"]
+    history.add(3.0, nothing, [*rest, job("new", 1), job("late", 1)])
+    spans = history.record()["spans"]
+    assert (len(spans), "Pod/a/gone" in spans, "Pod/a/new" in spans, "Pod/a/late" in spans) == (
+        WORKLOADS,
+        False,
+        True,
+        False,
+    )
+
+
+def test_history_tells_evictions_by_whom_for_whom() -> None:
+    """Pods of a job that go for the same one together are one entry; a refused eviction is taken back."""
+    history = History()
+    first = SeenEviction(job="PodGroup/a/g", by="Fairlead's scheduler", beneficiary="PodGroup/b/h")
+    other = SeenEviction(job="PodGroup/a/g", by="kube-scheduler", beneficiary="")
+    for now, seen in ((1.0, first), (1.5, other), (2.9, first), (6.0, first)):
+        history.evicted(now, seen)
+    told = [(each["time"], each["count"], each["by"], each["for"]) for each in history.record()["evictions"]]
+    fairleads = ("Fairlead's scheduler", "PodGroup/b/h")
+    assert told == [(1.0, 2, *fairleads), (1.5, 1, "kube-scheduler", ""), (6.0, 1, *fairleads)]
+    for seen in (first, other, first):
+        history.spared(seen)
+    assert [(each["time"], each["count"]) for each in history.record()["evictions"]] == [(1.0, 1)]
+    history.spared(other)
+    for number in range(2 * EVICTIONS):
+        history.evicted(10.0 * number, first)
+    assert len(history.record()["evictions"]) == EVICTIONS

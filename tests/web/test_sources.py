@@ -10,7 +10,7 @@ import pytest
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.fake.api import FakeApi
-from fairlead.kube.resources import DEPLOYMENTS, NODES, PODS
+from fairlead.kube.resources import DEPLOYMENTS, NODES, PODS, REPLICA_SETS
 from fairlead.model.errors import InputError
 from fairlead.sim.film import FRAMES, Film
 from fairlead.sim.policy import SimPolicy
@@ -87,6 +87,46 @@ async def test_live_change_is_planned_and_told() -> None:
         assert [each["kind"] for each in stage.history.record()["changes"]]
 
 
+def condemned(name: str, reason: str, message: str, status: str = "True", **meta: Any) -> dict[str, Any]:
+    """A pod that runs on n1 and says why it is about to go."""
+    condition = {"type": "DisruptionTarget", "status": status, "reason": reason, "message": message}
+    return {
+        "metadata": {"name": name, "namespace": "shop", "uid": f"uid-{name}", **meta},
+        "spec": {"nodeName": "n1", "containers": [{"name": "c"}]},
+        "status": {"conditions": [{"type": "PodScheduled", "status": "True"}, condition]},
+    }
+
+
+async def test_evictions_are_told_by_whom_for_whom() -> None:
+    """From the pod's own condition: the first that is written counts, a refused eviction does not."""
+    api = town("n1")
+    owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "u", "controller": True}
+    above = {**owner, "kind": "Deployment", "name": "web"}
+    group = {"annotations": {"scheduling.k8s.io/group-name": "train"}}
+    preempting = "PreemptionByScheduler"
+    api.put(REPLICA_SETS, {"metadata": {"name": "web-1", "namespace": "shop", "ownerReferences": [above]}})
+    async with following(("one", api)) as stage:
+        await stage.until(lambda look: waiting(look) == 2)
+        api.put(PODS, condemned("a", preempting, "makes room for PodGroup/ml/serve", **group))
+        api.put(PODS, condemned("a", "EvictionByEvictionAPI", "Eviction API: evicting", **group))
+        api.put(PODS, condemned("b", preempting, "makes room for PodGroup/ml/serve", **group))
+        api.put(PODS, condemned("c", preempting, "kube-scheduler: preempting to accommodate a higher priority pod"))
+        api.put(PODS, condemned("d", "DeletionByTaintManager", "", ownerReferences=[owner]))
+        api.put(PODS, condemned("e", preempting, "makes room for Job/ml/other"))
+        api.put(PODS, condemned("e", preempting, "the eviction was refused", status="False"))
+
+        def told() -> list[tuple[str, int, str, str]]:
+            found = stage.history.record()["evictions"]
+            return [(each["job"], each["count"], each["by"], each["for"]) for each in found]
+
+        want = [
+            ("PodGroup/shop/train", 2, "Fairlead's scheduler", "PodGroup/ml/serve"),
+            ("Pod/shop/c", 1, "kube-scheduler", ""),
+            ("Deployment/shop/web", 1, "taints of the node", ""),
+        ]
+        await stage.until(lambda look: told() == want)
+
+
 async def test_several_clusters_are_sites_of_one_page() -> None:
     """Each object counts where it was read; no object of one is in another."""
     async with following(("east", town("n1")), ("west", town("n1", "n2"))) as stage:
@@ -105,6 +145,16 @@ async def test_trouble_with_the_server_is_told_and_forgotten() -> None:
         api.end_watches(cut=True)
         look = await stage.until(lambda look: bool(look.trouble))
         assert look.view.sites[0].nodes.names == ("n1",)
+
+
+async def test_trouble_of_one_cluster_names_it() -> None:
+    """The other one is planned as before."""
+    broken = town("n1")
+    broken.fail(status=403, method="GET", path="/apis/apps/v1/deployments", times=1000)
+    async with following(("east", broken), ("west", town("n1"))) as stage:
+        look = await stage.until(lambda look: waiting(look) == 2)
+        assert look.trouble.startswith("east: ")
+        assert "west" not in look.trouble
 
 
 async def test_kind_that_may_not_be_read_is_told_and_left_out() -> None:

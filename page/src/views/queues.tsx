@@ -60,7 +60,7 @@ function Site(props: { site: Json; resource: string }) {
               { head: "asked", number: true, cell: (each) => amount(resource, of(resource, each.row.asked)) },
               { head: "borrowed", number: true, cell: (each) => amount(resource, Math.max(of(resource, each.row.after) - of(resource, each.row.deserved), 0)) },
               { head: "distance", number: true, cell: (each) => each.row.distance.toFixed(3) },
-              { head: "bounds", cell: (each) => bounds(resource, each.row) },
+              { head: "bounds", cell: (each) => <span class="oneline">{bounds(resource, each.row)}</span> },
             ]}
           />
         )}
@@ -139,7 +139,9 @@ function Lately(props: { resource: string }) {
 
 // --- gangs over time --------------------------------------------------------------------------------------------------
 
-type Life = { job: string; namespace: string; gang: number; spans: number[][]; evictions: { at: number; count: number; for: string }[] };
+type Life = { job: string; namespace: string; gang: number; spans: number[][]; evictions: Eviction[] };
+type Eviction = { at: number; count: number; for: string; by?: string };
+const whom = (each: Eviction) => `${each.for ? ` for ${each.for}` : ""}${each.by ? ` by ${each.by}` : ""}`;
 
 function Gangs(props: { moment: Record<string, string>; simulated: boolean }) {
   const simulation = useAnswer("simulation", props.simulated ? {} : null);
@@ -152,9 +154,14 @@ function Gangs(props: { moment: Record<string, string>; simulated: boolean }) {
   }
   if (!history?.samples?.length) return null;
   const start = history.samples[0].time;
-  const lives: Life[] = Object.entries<number[][]>(history.spans).map(([job, spans]) => ({
-    job, namespace: "", gang: 1, evictions: [], spans: spans.map(([at, running, starting, waiting]) => [at! - start, running!, waiting!, starting!]),
-  }));
+  const evictions: (Eviction & { job: string })[] = history.evictions.map((each: Json) => ({ ...each, at: Math.max(each.time - start, 0) }));
+  const jobs = new Set([...Object.keys(history.spans), ...evictions.map((each) => each.job)]);
+  // Jobs with evictions first: they are what is looked for here.
+  const lives: Life[] = [...jobs].map((job) => ({
+    job, namespace: "", gang: 1,
+    evictions: evictions.filter((each) => each.job === job),
+    spans: (history.spans[job] ?? []).map(([at, running, starting, waiting]: number[]) => [at! - start, running!, waiting!, starting!]),
+  })).sort((one, other) => Number(other.evictions.length > 0) - Number(one.evictions.length > 0));
   const end = Math.max(history.samples.at(-1).time - start, 1);
   return <Bars lives={lives} start={0} end={end} words={span} title="Jobs since the page's server started" />;
 }
@@ -167,10 +174,16 @@ function Bars(props: { lives: Life[]; start: number; end: number; words: (second
   const left = 190;
   const width = 900;
   const x = (second: number) => left + ((width - left - 10) * (second - props.start)) / (props.end - props.start);
+  // In the first seconds several would say the same.
+  const ticks = [0, 0.25, 0.5, 0.75, 1]
+    .map((part) => props.start + part * (props.end - props.start))
+    .map((at) => ({ at, words: props.words(at) }))
+    .filter((each, place, all) => all.findIndex((other) => other.words === each.words) === place);
   const evicted = props.lives.flatMap((life) => life.evictions.map((each) => ({ ...each, job: life.job })));
   return (
     <Card title={props.title} note={`Blue: running; orange: starts by the plan; light: waiting; a red mark: evicted.${props.lives.length > MOST ? ` The first ${MOST} of ${props.lives.length} jobs.` : ""}`}>
       <Picture name="jobs-over-time">
+        <div class="wide" tabIndex={0} role="group" aria-label={props.title}>
         <svg class="picture gangs" viewBox={`0 0 ${width} ${shown.length * ROW + 26}`} role="img" aria-label={`${props.title}: ${shown.length} jobs`}>
           {shown.map((life, row) => (
             <g>
@@ -195,28 +208,30 @@ function Bars(props: { lives: Life[]; start: number; end: number; words: (second
               })}
               {life.evictions.map((each) => (
                 <path class="evicted" d={`M${x(each.at)} ${row * ROW + 2}v${ROW - 4}`}>
-                  <title>{`${each.count} evicted for ${each.for} at ${props.words(each.at)}`}</title>
+                  <title>{`${each.count} evicted${whom(each)} at ${props.words(each.at)}`}</title>
                 </path>
               ))}
             </g>
           ))}
-          {[0, 0.25, 0.5, 0.75, 1].map((part) => (
-            <text class="tick" x={x(props.start + part * (props.end - props.start))} y={shown.length * ROW + 18} text-anchor={part === 1 ? "end" : "middle"}>
-              {props.words(props.start + part * (props.end - props.start))}
+          {ticks.map(({ at, words }, place) => (
+            <text class="tick" x={x(at)} y={shown.length * ROW + 18} text-anchor={place === ticks.length - 1 && place > 0 ? "end" : "middle"}>
+              {words}
             </text>
           ))}
         </svg>
+        </div>
       </Picture>
       {evicted.length > 0 && (
         <details>
-          <summary>{evicted.length} evictions</summary>
+          <summary>{evicted.reduce((sum, each) => sum + each.count, 0)} evicted: by whom, for whom</summary>
           <Table
             caption="Evictions"
             rows={evicted}
             columns={[
               { head: "job", cell: (each) => each.job, text: (each) => each.job },
               { head: "replicas", number: true, cell: (each) => each.count, text: (each) => each.count },
-              { head: "for", cell: (each) => each.for, text: (each) => each.for },
+              { head: "for", cell: (each) => each.for || "–", text: (each) => each.for },
+              { head: "by", cell: (each) => each.by ?? "the scheduler", text: (each) => each.by ?? "the scheduler" },
               { head: "at", cell: (each) => props.words(each.at), text: (each) => each.at },
             ]}
           />

@@ -64,6 +64,21 @@ function Answer(props: { record: Json; map: MapRecord; resource: string; group: 
           </figure>
         </div>
       </Card>
+      {record.budgets && (
+        <Card title="Disruption budgets" note={record.steps === null ? "One of them stops it." : `Within the budgets it takes ${record.steps === 1 ? "one step" : `${record.steps} steps`}.`}>
+          <Table
+            caption="Disruption budgets"
+            hideCaption
+            rows={record.budgets}
+            columns={[
+              { head: "budget", cell: (row: Json) => row.budget, text: (row: Json) => row.budget },
+              { head: "evicted", number: true, cell: (row: Json) => row.evicted, text: (row: Json) => row.evicted },
+              { head: "at once", number: true, cell: (row: Json) => row.allowed, text: (row: Json) => row.allowed },
+              { head: "steps", number: true, cell: (row: Json) => row.steps ?? "–", text: (row: Json) => row.steps ?? 0 },
+            ]}
+          />
+        </Card>
+      )}
       <Card title="What changes">
         {record.workloads.length === 0 ? (
           <Empty>Nothing.</Empty>

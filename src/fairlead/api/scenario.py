@@ -23,8 +23,8 @@ Tell = Callable[[str], None]
 DEFAULT_POLICIES = ("communism",)
 
 
-def _nobody(words: str) -> None:
-    """What is told besides the answer goes nowhere."""
+def _silent(words: str) -> None:
+    """Notes beside the answer go nowhere."""
 
 
 def story_of(
@@ -35,7 +35,7 @@ def story_of(
     seed: int | None = None,
     until: str = "",
     read: Callable[[str], bytes],
-    tell: Tell = _nobody,
+    tell: Tell = _silent,
 ) -> Timeline:
     """The scenario, ready to run. `read` gives the bytes of a file; `tell` is given what is worth a line of its own.
 

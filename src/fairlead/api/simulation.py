@@ -18,12 +18,12 @@ from fairlead.sim.run import Run, run
 class SimulationAnswer(Answer):
     """What came of a scenario under each policy."""
 
-    def __init__(self, story: Timeline, runs: Sequence[Run], told: Sequence[str]) -> None:
+    def __init__(self, story: Timeline, runs: Sequence[Run], notes: Sequence[str]) -> None:
         result = record(story, runs)
         super().__init__(
             result, lambda screen: draw(screen, story, runs), partial(simulation_html.picture, story, result)
         )
-        self.notes = tuple(told)
+        self.notes = tuple(notes)
         """What was left out, in sentences."""
 
     @property
@@ -52,12 +52,12 @@ def simulate(
     A policy is a name that is always there (`fairlead simulate --help`), a file or a mapping; `trace` is a CSV of more
     arrivals; `seed` and `until` take the place of the scenario's. The same scenario and seed give the same numbers.
     """
-    told: list[str] = []
+    notes: list[str] = []
     given = policies if isinstance(policies, Sequence) and not isinstance(policies, str) else [policies]
     story = story_of(
-        scenario, settings_of(config), trace=trace, seed=seed, until=until, read=file_bytes, tell=told.append
+        scenario, settings_of(config), trace=trace, seed=seed, until=until, read=file_bytes, tell=notes.append
     )
     runs = [run(story, policy) for policy in policies_of(given, file_bytes)]
     if any(each.interrupted for each in runs):
         raise KeyboardInterrupt
-    return SimulationAnswer(story, runs, told)
+    return SimulationAnswer(story, runs, notes)

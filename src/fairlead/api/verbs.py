@@ -39,7 +39,7 @@ class VerbAnswer(Answer):
         problem: Problem,
         picture: Callable[["Console", Any, Any], None],
         html: Callable[[Any], Html],
-        told: Callable[[Any], Sequence[str]],
+        lines: Callable[[Any], Sequence[str]],
     ) -> None:
         asked = strict(plain(problem, "$"), verb.PROBLEM)
         decision = verb.solve(asked)
@@ -48,7 +48,7 @@ class VerbAnswer(Answer):
             lambda screen: picture(screen, asked, decision),
             partial(html, decision),
         )
-        self._sentences = partial(told, decision)
+        self._sentences = partial(lines, decision)
 
     @property
     def explanation(self) -> tuple[str, ...]:

@@ -40,7 +40,7 @@ def command(sources: tuple[str, ...], state: str | None, config: str | None, exp
     from fairlead.kube.manifests.tier import Existing, read_existing
     from fairlead.pictures.split import picture
 
-    class Told(Splitting):
+    class Explained(Splitting):
         """An answer is an AdmissionReview and nothing else, so the sentences go to standard error."""
 
         def answer(self, review: Any, answered: "Answered", /) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def command(sources: tuple[str, ...], state: str | None, config: str | None, exp
             return super().answer(review, answered)
 
     existing = read_existing(verb.read(state), state) if state else Existing()
-    splitting = (Told if explain else Splitting)(existing, _choice(config))
+    splitting = (Explained if explain else Splitting)(existing, _choice(config))
     texts = {source: verb.read(source) for source in sources}
     return verb.run(splitting, texts, output, picture)
 

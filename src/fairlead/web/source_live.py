@@ -6,14 +6,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from fairlead.engine.plan import plan
+from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
 from fairlead.kube.errors import ApiError
 from fairlead.kube.manifests.catalogue import CLUSTER, KINDS, Catalogue
+from fairlead.kube.manifests.controllers import Owners
 from fairlead.kube.manifests.snapshot import snapshot
-from fairlead.kube.resources import ALL, NODES, Resource
+from fairlead.kube.objects.pod import Pod
+from fairlead.kube.resources import ALL, NODES, PODS, REPLICA_SETS, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.kube.wire.http import connect
+from fairlead.web.evictions import SeenEviction, eviction_of, mark_of
 from fairlead.web.stage import ViewStage
 from fairlead.web.views import Look
 
@@ -54,6 +58,7 @@ class LiveSource:
         self._sleep = sleep
         self._changed = asyncio.Event()
         self._reflectors: list[Reflector[Any]] = []
+        self._clusters_of: dict[Reflector[Any], str] = {}
 
     async def run(self, stage: ViewStage) -> None:
         """Follow until cancelled."""
@@ -62,21 +67,53 @@ class LiveSource:
             async with asyncio.TaskGroup() as tasks:
                 for each, client in zip(self._clusters, clients, strict=True):
                     for resource in sorted(READ, key=lambda one: one is not NODES):
-                        tasks.create_task(self._follow(client, resource, each.name).run())
+                        tasks.create_task(self._follow(client, resource, each.name, stage).run())
                 tasks.create_task(self._show(stage))
         finally:
             for client in clients:
                 await client.close()
 
-    def _follow(self, client: Client, resource: Resource[Any], cluster: str) -> Reflector[Any]:
+    def _follow(self, client: Client, resource: Resource[Any], cluster: str, stage: ViewStage) -> Reflector[Any]:
         def marked(found: Any) -> Any:
             if cluster:
                 found.metadata.annotations[CLUSTER] = cluster
             return found
 
-        reflector: Reflector[Any] = Reflector(client, resource, lambda change: self._changed.set(), keep=marked)
+        sink = self._on_pod(stage, cluster) if resource is PODS else self._on_change
+        reflector: Reflector[Any] = Reflector(client, resource, sink, keep=marked)
         self._reflectors.append(reflector)
+        self._clusters_of[reflector] = cluster
         return reflector
+
+    def _on_change(self, change: Change[Any]) -> None:
+        self._changed.set()
+
+    def _on_pod(self, stage: ViewStage, cluster: str) -> Callable[[Change[Pod]], None]:
+        """Tells the history of evictions as they are seen: the pod may be gone before the next plan."""
+        marked: dict[str, SeenEviction] = {}
+
+        def sink(change: Change[Pod]) -> None:
+            self._changed.set()
+            pod, uid, mark = change.object, change.object.metadata.uid, mark_of(change.object)
+            if change.kind == "deleted":
+                marked.pop(uid, None)
+            elif mark is None and uid in marked:
+                stage.history.spared(marked.pop(uid))
+            elif mark is not None and uid not in marked:
+                # The first to write the condition says for whom; the API server writes over it.
+                marked[uid] = eviction_of(pod, mark, self._owners(cluster))
+                stage.evicted(marked[uid])
+
+        return sink
+
+    def _owners(self, cluster: str) -> Owners:
+        """The ReplicaSets of a cluster with what controls them."""
+        return {
+            key: each.metadata.controller
+            for reflector, own in self._clusters_of.items()
+            if reflector.resource is REPLICA_SETS and own == cluster
+            for key, each in reflector.objects.items()
+        }
 
     async def _show(self, stage: ViewStage) -> None:
         await self._settled(stage, [each for each in self._reflectors if each.resource is NODES])
@@ -111,9 +148,13 @@ class LiveSource:
                 pass
 
     def _trouble(self) -> str:
-        """What stands in the way, kind by kind."""
+        """What stands in the way, kind by kind; of several clusters in which one."""
         found = sorted(
-            {f"{each.resource.label}: {each.trouble}" for each in self._reflectors if each.trouble is not None}
+            {
+                f"{cluster}{': ' if cluster else ''}{each.resource.label}: {each.trouble}"
+                for each, cluster in self._clusters_of.items()
+                if each.trouble is not None
+            }
         )
         more = f" (and {len(found) - MOST_TROUBLES} more kinds)" if len(found) > MOST_TROUBLES else ""
         return "; ".join(found[:MOST_TROUBLES]) + more

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from fairlead.model.errors import InputError
+from fairlead.web.evictions import SeenEviction
 from fairlead.web.history import History
 from fairlead.web.patch import Patch, difference
 from fairlead.web.views import VIEWS, Look, Record
@@ -57,6 +58,10 @@ class ViewStage:
             self.look = look
             self.revision += 1
             self._news.notify_all()
+
+    def evicted(self, seen: SeenEviction) -> None:
+        """A pod is about to go; it is told with the next look."""
+        self.history.evicted(self._clock(), seen)
 
     async def newer(self, revision: int, seconds: float) -> bool:
         """Wait until there is a newer revision, or for so long; whether there is."""

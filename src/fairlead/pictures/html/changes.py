@@ -22,10 +22,10 @@ def picture(record: Mapping[str, Any], sentences: Sequence[str]) -> Html:
         for row in record["workloads"]
     ]
     unplaced = record["unplaced"]
-    told = (
+    lines = (
         *(site_text(site, "now", "then") for site in record["sites"]),
         f"{many(record['moves'], 'move')}; {unplaced['before']} wait now, {unplaced['after']} then.",
         *sentences,
     )
     heads = ("workload", "leaves", "comes to", "moves", "waits now", "then")
-    return joined((table("What would change", heads, rows), *map(paragraph, told)))
+    return joined((table("What would change", heads, rows), *map(paragraph, lines)))

@@ -23,8 +23,8 @@ def _parts(decided: Plan, record: Record) -> Iterator[Html]:
     if record["fleet"]:
         rows = [(each["workload"], each["replicas"], counts_text(each["placements"])) for each in record["fleet"]]
         yield table("Fleet", ("workload", "replicas", "clusters"), rows)
-    for site, told in zip(decided.sites, record["sites"], strict=True):
-        yield from _site(site, told)
+    for site, own in zip(decided.sites, record["sites"], strict=True):
+        yield from _site(site, own)
     for name, each in record["storage"].items():
         rows = [(spot["volume"], spot["node"], spot["disk"]) for spot in each["placements"]]
         yield table(f"Storage of {name}" if name else "Storage", ("volume", "node", "disk"), rows)
@@ -37,12 +37,12 @@ def _parts(decided: Plan, record: Record) -> Iterator[Html]:
         yield paragraph(f"{error['path']}: {error['message']}" if error["path"] else error["message"])
 
 
-def _site(site: SitePlan, told: Record) -> Iterator[Html]:
-    shown = [each for each in told["workloads"] if each["replicas"] or each["running"]]
+def _site(site: SitePlan, record: Record) -> Iterator[Html]:
+    shown = [each for each in record["workloads"] if each["replicas"] or each["running"]]
     listed = sorted(shown, key=lambda each: not each["unplaced"])[:MOST_ROWS]
-    title = f"Cluster {told['cluster']}" if told["cluster"] else "Cluster"
+    title = f"Cluster {record['cluster']}" if record["cluster"] else "Cluster"
     yield table(
-        f"{title}: {many(told['nodes'], 'node')}",
+        f"{title}: {many(record['nodes'], 'node')}",
         ("workload", "replicas", "runs", "queue", "new on nodes", "waits", "why"),
         [_row(each) for each in listed],
     )
@@ -59,7 +59,7 @@ def _site(site: SitePlan, told: Record) -> Iterator[Html]:
                 (name, f"{new:.0%}", bar([(old, BLUE), (new - old, GREEN)], f"{name}: {old:.0%}, then {new:.0%}"))
             )
         yield table("Nodes: fullest resource, now and new", ("node", "use", ""), rows)
-    queues = [each for each in told["queues"] if any(amount != "0" for amount in each["deserved"].values())]
+    queues = [each for each in record["queues"] if any(amount != "0" for amount in each["deserved"].values())]
     if len(queues) > 1:
         shares = [(each["queue"], _amounts(each["deserved"]), _amounts(each["allocated"])) for each in queues]
         yield table("Queues", ("queue", "deserved", "gets"), shares)

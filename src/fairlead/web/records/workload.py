@@ -9,16 +9,17 @@ from fairlead.engine.site_plan import Path, SitePlan
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.claimed import claimed_volumes
 from fairlead.model.amounts import quantities
+from fairlead.model.workload import Workload
 
 
 def workloads_record(decided: Plan) -> dict[str, Any]:
     """Every workload with its counts over all clusters, for lists and for search."""
     rows: dict[str, dict[str, Any]] = {}
     for each in decided.divided:
-        rows[each.workload.key] = _summary(each.workload.title, each.workload.kind, each.division.unplaced)
+        rows[each.workload.key] = _summary(each.workload, each.division.unplaced)
     for site in decided.sites:
         for path in site.paths:
-            row = rows.setdefault(path.workload.key, _summary(path.workload.title, path.workload.kind, 0))
+            row = rows.setdefault(path.workload.key, _summary(path.workload, 0))
             row["replicas"] += path.replicas
             row["running"] += sum(part.part.running for part in path.parts)
             row["placed"] += sum(part.placed for part in path.parts)
@@ -26,8 +27,16 @@ def workloads_record(decided: Plan) -> dict[str, Any]:
     return {"workloads": [{"workload": key, **row} for key, row in rows.items()]}
 
 
-def _summary(title: str, kind: str, waiting: int) -> dict[str, Any]:
-    return {"title": title, "kind": kind, "replicas": 0, "running": 0, "placed": 0, "waiting": waiting}
+def _summary(workload: Workload, waiting: int) -> dict[str, Any]:
+    return {
+        "title": workload.title,
+        "kind": workload.kind,
+        "gang": f"PodGroup/{workload.gang}" if workload.gang else "",
+        "replicas": 0,
+        "running": 0,
+        "placed": 0,
+        "waiting": waiting,
+    }
 
 
 def workload_record(decided: Plan, key: str, found: Catalogue) -> dict[str, Any] | None:
