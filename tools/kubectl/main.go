@@ -1,4 +1,4 @@
-// kubectl without the credential plugins of clouds: the commands are those of k8s.io/kubectl.
+// kubectl: its commands are those of k8s.io/kubectl, as in the kubectl that people install.
 package main
 
 import (

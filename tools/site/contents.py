@@ -20,6 +20,7 @@ CONTENTS: tuple[tuple[str, Any], ...] = (
             "Configure": "configuration.md",
             "Monitor": "monitoring.md",
             "Alerts": "alerts.md",
+            "Back up": "backup.md",
             "Sizing": "sizing.md",
             "Security": "security.md",
             "Scheduler": "scheduler.md",

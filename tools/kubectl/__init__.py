@@ -1,0 +1,1 @@
+"""kubectl, so that the commands of the documentation run as people type them."""
