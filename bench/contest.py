@@ -116,10 +116,15 @@ class Runner:
 
     def cost(self) -> tuple[float, float]:
         """CPU seconds and peak MiB so far."""
-        place = Path(f"/proc/{self.process.pid}")
-        fields = (place / "stat").read_text().rpartition(")")[2].split()
-        peak = next(line for line in (place / "status").read_text().splitlines() if line.startswith("VmHWM"))
-        return (int(fields[11]) + int(fields[12])) / 100, int(peak.split()[1]) / 1024
+        return cost(self.process.pid)
+
+
+def cost(pid: int) -> tuple[float, float]:
+    """CPU seconds and peak MiB of a process so far."""
+    place = Path(f"/proc/{pid}")
+    fields = (place / "stat").read_text().rpartition(")")[2].split()
+    peak = next(line for line in (place / "status").read_text().splitlines() if line.startswith("VmHWM"))
+    return (int(fields[11]) + int(fields[12])) / 100, int(peak.split()[1]) / 1024
 
 
 @contextmanager

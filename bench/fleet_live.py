@@ -22,6 +22,7 @@ from tools.controlplane.commands import Options
 from tools.controlplane.plane import ControlPlane
 
 from bench.contest import MOST_SECONDS
+from bench.goals import Figure
 from bench.measure import Report
 
 SIZES = (250, 500, 1000)
@@ -45,6 +46,15 @@ def run(report: Report, sizes: tuple[int, ...] = SIZES) -> None:
             rows.append([f"{size:,}", what, *start, f"{size / own:.0f}", f"{size / loop:.0f}", f"{loop / own:.2f}"])
     headers = ("bindings", "Events", "start to first", "from start, /s", "changed, /s", "bare loop, /s", "ratio")
     report.table("bindings placed a second", headers, rows)
+
+
+def of_a_bare_loop() -> Figure:
+    """Bindings a second over those of a loop of the same writes, with Events."""
+    values = []
+    for size in SIZES:
+        found = measured_on_a_fresh_server(size)
+        values.append(found[contestant("loop", True)] / found[contestant("fairlead", True)])
+    return Figure(sizes=tuple(f"{size:,} bindings" for size in SIZES), values=tuple(values))
 
 
 def contestant(name: str, events: bool) -> str:

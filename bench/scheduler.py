@@ -25,6 +25,7 @@ from tools.controlplane.plane import ControlPlane
 
 from bench import ceiling
 from bench.contest import MOST_SECONDS, PODS, PROOF, Contestant, account, fairlead, kube, prove, started
+from bench.goals import Figure
 from bench.measure import Report
 
 WORKLOADS = 50
@@ -159,13 +160,15 @@ def compare(report: Report, rounds: tuple[Round, ...]) -> None:
         report.line(f"skipped: {build.obstacle()}")
         return
     for each in rounds:
-        laps = []
-        for lap in range(each.laps):
-            order = each.contestants[:: -1 if lap % 2 else 1]
-            laps.append({name: race(name, each) for name in order})
+        laps = _laps(each)
         kind = "node affinity and topology spread" if each.constrained else "plain" if each.owned else "bare pods"
         of = f", {each.laps} laps" if each.laps > 1 else ""
         report.table(f"{each.pods} pods on {each.nodes} nodes, {kind}{of}", HEADERS, _rows(each.contestants, laps))
+
+
+def _laps(each: Round) -> list[dict[str, Result]]:
+    orders = (each.contestants[:: -1 if lap % 2 else 1] for lap in range(each.laps))
+    return [{name: race(name, each) for name in order} for order in orders]
 
 
 HEADERS = [
@@ -205,6 +208,52 @@ def _ratios(laps: list[dict[str, Result]], name: str, other: str, *, from_start:
     found = [speed(lap[name]) / speed(lap[other]) for lap in laps]
     apart = f" ({min(found):.2f}–{max(found):.2f})" if len(found) > 1 and name != other else ""
     return f"{median(found):.2f}×{apart}"
+
+
+GROWTH = ((1000, 200), (2500, 500), (5000, 1000))
+LARGE_GROWTH = ((2500, 1250), (5000, 2500), (10000, 5000))
+LAPS = 3
+
+
+def of_the_ceiling() -> Figure:
+    """Fairlead's pods a second over those of the bare loop with as many Events, from the start of the process."""
+    return _of_the_ceiling(GROWTH)
+
+
+def of_the_large_ceiling() -> Figure:
+    """The same on 5,000 nodes."""
+    return _of_the_ceiling(LARGE_GROWTH)
+
+
+def _of_the_ceiling(sizes: tuple[tuple[int, int], ...]) -> Figure:
+    own, loop = "fairlead", "bare loop with events"
+    values, note = [], ""
+    for pods, nodes in sizes:
+        laps = _laps(Round(pods=pods, nodes=nodes, constrained=False, contestants=(own, loop), laps=LAPS))
+        values.append(median(lap[own].from_start / lap[loop].from_start for lap in laps))
+        costs = [f"{median(lap[name].cpu_seconds for lap in laps):.1f} s" for name in (own, loop)]
+        note = f"{costs[0]} of processor time, the loop {costs[1]}"
+    return Figure(sizes=_named(sizes), values=tuple(values), note=note)
+
+
+def bare_beside_owned() -> Figure:
+    """Processor time for bare pods over that for pods of controllers."""
+    values, note = [], ""
+    for pods, nodes in GROWTH:
+        rounds = [
+            Round(pods=pods, nodes=nodes, constrained=False, contestants=("fairlead",), laps=LAPS, owned=owned)
+            for owned in (False, True)
+        ]
+        found = [[lap["fairlead"] for lap in _laps(each)] for each in rounds]
+        bare_cpu, owned_cpu = (median(lap.cpu_seconds for lap in laps) for laps in found)
+        peaks = [f"{median(lap.peak_mib for lap in laps):.0f}" for laps in found]
+        values.append(bare_cpu / owned_cpu)
+        note = f"{bare_cpu:.1f} s and {peaks[0]} MiB, with owners {owned_cpu:.1f} s and {peaks[1]} MiB"
+    return Figure(sizes=_named(GROWTH), values=tuple(values), note=note)
+
+
+def _named(sizes: tuple[tuple[int, int], ...]) -> tuple[str, ...]:
+    return tuple(f"{pods:,} pods, {nodes:,} nodes" for pods, nodes in sizes)
 
 
 def run(report: Report) -> None:

@@ -75,9 +75,19 @@ def test_echo_of_our_own_write_is_no_news_and_older_states_are_ignored() -> None
     assert not found.on_replica(Change("modified", shaped(replica(volume("a", 5), 1), 8)))
     early = known(WAITING)
     early.assume(placement(WAITING))
-    assert early.on_replica(Change("modified", shaped(replica(volume("a", 5), 1, "n1/d"), 11)))
+    assert not early.on_replica(Change("modified", shaped(replica(volume("a", 5), 1, "n1/d"), 11)))
     early.written(answer)
     assert early.replicas["a-r1"].metadata.resource_version == "11"
+
+
+def test_a_write_of_another_beside_ours_is_news() -> None:
+    """Another disk, or another field that changed with it, is looked at."""
+    ours = shaped(replica(volume("a", 5), 1, "n1/d"), 9)
+    spec = msgspec.structs.replace(ours.spec, eviction_requested=True)
+    for seen in (shaped(replica(volume("a", 5), 1, "n2/d"), 9), msgspec.structs.replace(ours, spec=spec)):
+        found = known(WAITING)
+        found.assume(placement(WAITING))
+        assert found.on_replica(Change("modified", seen))
 
 
 def test_failure_of_an_older_placement_does_not_undo_a_newer_one() -> None:

@@ -6,7 +6,7 @@ Pure request building over one `Transport`. Retries are bounded and only for cal
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -18,7 +18,7 @@ from fairlead.kube.fence import Fence, Passing
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, Resource
-from fairlead.kube.responses import Page, ServedGroups, ServedResources, Version, page_of
+from fairlead.kube.responses import Page, ServedGroups, ServedResources, Version, next_token, page_of
 from fairlead.kube.retry import Jitter, Retry, default_jitter, may_have_acted
 from fairlead.kube.transport import Query, Response, Transport
 
@@ -99,41 +99,52 @@ class Client:
         token: str = "",
     ) -> Page[T]:
         """One page of a list. `limit` 0: everything at once. The token of an old page fails as `gone`."""
-        query = _filled(labelSelector=labels, fieldSelector=fields, limit=str(limit or ""))
-        if token:
-            query["continue"] = token
         path = resource.path(namespace=namespace)
-        answer = await self.call("GET", path, query=query, headers=GZIP, repeatable=True)
-        return decode(answer.body, page_of(resource.shape), f"GET {path}")
+        query = _filled(labelSelector=labels, fieldSelector=fields, limit=str(limit or ""))
+        body = await self._part(path, query, token, GZIP)
+        return decode(body, page_of(resource.shape), f"GET {path}")
 
-    async def pages(
-        self, resource: Resource[T], *, namespace: str = "", labels: str = "", fields: str = "", limit: int = PAGE
-    ) -> AsyncIterator[Page[T]]:
-        """All pages of one consistent list. Fails as `gone` if reading takes longer than the server keeps it."""
-        token = ""
-        while True:
-            page = await self.page(
-                resource, namespace=namespace, labels=labels, fields=fields, limit=limit, token=token
-            )
-            yield page
-            token = page.metadata.next
-            if not token:
-                return
+    async def _part(self, path: str, query: Raw, token: str, headers: Mapping[str, str] | None) -> bytes:
+        asked = query | {"continue": token} if token else query
+        return (await self.call("GET", path, query=asked, headers=headers, repeatable=True)).body
+
+    async def parts(
+        self, resource: Resource[Any], *, namespace: str = "", labels: str = "", fields: str = "", limit: int = PAGE
+    ) -> AsyncGenerator[bytes, None]:
+        """The texts of all pages of one consistent list, each asked for while the caller reads the one before.
+
+        They are not compressed, for a component is next to its server. Close it where it is not read to the end.
+        Fails as `gone` if reading takes longer than the server keeps the list.
+        """
+        path = resource.path(namespace=namespace)
+        query = _filled(labelSelector=labels, fieldSelector=fields, limit=str(limit or ""))
+        body = await self._part(path, query, "", None)
+        while token := next_token(body):
+            coming = asyncio.ensure_future(self._part(path, query, token, None))
+            try:
+                await asyncio.sleep(0)  # the request leaves before the page is read
+                yield body
+                body = await coming
+            finally:
+                coming.cancel()
+        yield body
 
     async def list(
         self, resource: Resource[T], *, namespace: str = "", labels: str = "", fields: str = "", limit: int = PAGE
     ) -> Page[T]:
         """A whole list, consistent in itself. If its pages expire midway it is read again in one piece."""
-        whole: Page[T] = Page()
+        scope, whole = {"namespace": namespace, "labels": labels, "fields": fields}, Page[T]()
         try:
-            async for page in self.pages(resource, namespace=namespace, labels=labels, fields=fields, limit=limit):
-                whole.items.extend(page.items)
+            while True:
+                page = await self.page(resource, **scope, limit=limit, token=whole.metadata.next)
                 whole.metadata = page.metadata
+                whole.items.extend(page.items)
+                if not page.metadata.next:
+                    return whole
         except ApiError as error:
             if not error.gone:
                 raise
-            return await self.page(resource, namespace=namespace, labels=labels, fields=fields, limit=0)
-        return whole
+            return await self.page(resource, **scope, limit=0)
 
     async def create(
         self,

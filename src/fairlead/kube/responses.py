@@ -1,5 +1,6 @@
 """Answers of the API that are not objects: lists in pages, what is served, the version."""
 
+import re
 from typing import Any, Generic, Literal, TypeVar, cast
 
 import msgspec
@@ -27,6 +28,26 @@ class Page(msgspec.Struct, Generic[T]):
 def page_of(shape: type[T]) -> type[Page[T]]:
     """The shape of a page of such objects, chosen at run time."""
     return cast("type[Page[T]]", cast(Any, Page)[shape])
+
+
+class _Head(msgspec.Struct):
+    metadata: ListMeta = msgspec.field(default_factory=ListMeta)
+
+
+_FIRST = re.compile(rb'\{"kind":"\w*","apiVersion":"[\w./]*","metadata":(\{[^{}]*\}),"items":').match
+_LIST_META, _HEAD = msgspec.json.Decoder(ListMeta), msgspec.json.Decoder(_Head)
+
+
+def next_token(body: bytes) -> str:
+    """The token of the page after this one, empty where it is the last or no list at all.
+
+    API servers write it before the objects, so that most of the text need not be looked at.
+    """
+    first = _FIRST(body)
+    try:
+        return _LIST_META.decode(first[1]).next if first else _HEAD.decode(body).metadata.next
+    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        return ""
 
 
 class Version(msgspec.Struct, rename="camel"):

@@ -28,6 +28,7 @@ from fairlead.kube.decode import convert, decode, decoder
 from fairlead.kube.errors import AnswerError, ApiError, KubeError, UnreachableError
 from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
+from fairlead.kube.responses import page_of
 from fairlead.kube.retry import Jitter, default_jitter
 from fairlead.kube.watch_pace import PACE, WatchPace
 from fairlead.model.errors import InputError
@@ -115,13 +116,10 @@ class Reflector(Generic[Obj]):
                 if not await self._watch():
                     # Ended at once and without a word: as good as a failure, and not to be repeated in a hurry.
                     self._failures += 1
-                    await self._wait(self._pace.backoff.wait(self._failures, self._jitter))
+                    await self._sleep(self._pace.backoff.wait(self._failures, self._jitter))
             except KubeError as error:
-                await self._wait(await self._after(error))
-
-    async def _wait(self, seconds: float) -> None:
-        if seconds > 0:
-            await self._sleep(seconds)
+                if (seconds := await self._after(error)) > 0:
+                    await self._sleep(seconds)
 
     def _well(self) -> None:
         self._failures = 0
@@ -201,27 +199,42 @@ class Reflector(Generic[Obj]):
     async def _read(self, limit: int) -> tuple[str, set[Key]]:
         seen: set[Key] = set()
         version = ""
-        async for page in self._client.pages(self.resource.of(msgspec.Raw), limit=limit, **self._scope):
-            self.on_progress()
-            version = version or page.resource_version
-            for raw in page.items:
-                seen.add(self._take_listed(bytes(raw)))
-            await asyncio.sleep(0)
+        async with aclosing(self._client.parts(self.resource, limit=limit, **self._scope)) as parts:
+            async for body in parts:
+                self.on_progress()
+                listed, keys = self._take_page(body)
+                version = version or listed
+                seen.update(keys)
+                await asyncio.sleep(0)
         if not version:
             # Every list has a version; whatever this answer is, it does not say that nothing is there.
             raise AnswerError(f"GET {self.resource.label}: a list without a resource version")
         return version, seen
 
-    def _take_listed(self, raw: bytes) -> Key:
+    def _take_page(self, body: bytes) -> tuple[str, list[Key]]:
+        """The version of the list and the keys of its objects, read in one pass where every object can be read."""
+        take: Callable[[Any], Key] = self._take_decoded
         try:
-            kept = self._kept(decode(raw, self.resource.shape, self.resource.label))
+            page = decoder(page_of(self.resource.shape)).decode(body)
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+            take, page = self._take_listed, decode(body, page_of(msgspec.Raw), f"GET {self.resource.label}")
+        return page.resource_version, [take(each) for each in page.items]
+
+    def _take_decoded(self, found: Any) -> Key:
+        try:
+            self._put(self._kept(found))
+        except Exception as error:
+            self._unreadable(found.metadata, error)
+        return _key(found)
+
+    def _take_listed(self, raw: msgspec.Raw) -> Key:
+        try:
+            return self._take_decoded(decode(bytes(raw), self.resource.shape, self.resource.label))
         except Exception as error:
             # One object that cannot be read must not hide the others. What was known of it stays.
-            bare = decode(raw, Bare, self.resource.label)
+            bare = decode(bytes(raw), Bare, self.resource.label)
             self._unreadable(bare.metadata, error)
             return _key(bare)
-        self._put(kept)
-        return _key(kept)
 
     def _kept(self, found: Any) -> Obj:
         return self._keep(found) if self._keep else found

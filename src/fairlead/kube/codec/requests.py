@@ -49,8 +49,13 @@ def request_of_pod(pod: Pod) -> Amounts:
 
 def resized(status: PodStatus) -> bool:
     """Whether the status says what is in force, so that the spec alone does not tell the request."""
-    statuses = (*status.container_statuses, *status.init_container_statuses)
-    return status.resources is not None or any(each.resources is not None for each in statuses)
+    if status.resources is not None:
+        return True
+    for statuses in (status.container_statuses, status.init_container_statuses):
+        for each in statuses:
+            if each.resources is not None:
+                return True
+    return False
 
 
 def infeasible(status: PodStatus) -> bool:

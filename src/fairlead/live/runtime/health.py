@@ -1,13 +1,16 @@
 """`/healthz`, `/readyz` and `/metrics` over plain HTTP, for kubelets and scrapers."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 
-from aiohttp import web
 from prometheus_client import CollectorRegistry, generate_latest
 
+from fairlead.live.runtime.get_server import Reply, get_server
 from fairlead.live.runtime.pulse import Pulse
+
+METRICS = "text/plain; version=0.0.4; charset=utf-8"
+OK = Reply(200, b"ok\n")
 
 
 @asynccontextmanager
@@ -21,33 +24,22 @@ async def health_server(
 
     What is stuck by the `pulse` is named by `/healthz` with code 500, and `/readyz` is not ready then.
     """
-    app = web.Application()
 
-    async def healthz(request: web.Request) -> web.Response:
-        return _stuck(pulse, 500) or web.Response(text="ok\n")
+    async def healthz(query: Mapping[str, str]) -> Reply:
+        return _stuck(pulse, 500) or OK
 
-    async def readyz(request: web.Request) -> web.Response:
-        if not ready():
-            return web.Response(text="not synced\n", status=503)
-        return _stuck(pulse, 503) or web.Response(text="ok\n")
+    async def readyz(query: Mapping[str, str]) -> Reply:
+        return (_stuck(pulse, 503) or OK) if ready() else Reply(503, b"not synced\n")
 
-    async def metrics(request: web.Request) -> web.Response:
+    async def metrics(query: Mapping[str, str]) -> Reply:
         # Rendering thousands of series takes milliseconds, which the loop does not have.
-        text = await asyncio.to_thread(generate_latest, registry)
-        return web.Response(body=text, headers={"Content-Type": "text/plain; version=0.0.4; charset=utf-8"})
+        return Reply(200, await asyncio.to_thread(generate_latest, registry), METRICS)
 
-    app.add_routes([web.get("/healthz", healthz), web.get("/readyz", readyz), web.get("/metrics", metrics)])
-    runner = web.AppRunner(app, access_log=None, handle_signals=False)
-    await runner.setup()
-    host, _, port = listen.rpartition(":")
-    site = web.TCPSite(runner, host or "0.0.0.0", int(port))
-    await site.start()
-    try:
-        yield int(runner.addresses[0][1])
-    finally:
-        await runner.cleanup()
+    pages = {"/healthz": healthz, "/readyz": readyz, "/metrics": metrics}
+    async with get_server(listen, pages, "0.0.0.0") as port:
+        yield port
 
 
-def _stuck(pulse: Pulse, status: int) -> web.Response | None:
+def _stuck(pulse: Pulse, status: int) -> Reply | None:
     found = pulse.stuck()
-    return web.Response(text=f"stuck: {', '.join(found)}\n", status=status) if found else None
+    return Reply(status, f"stuck: {', '.join(found)}\n".encode()) if found else None

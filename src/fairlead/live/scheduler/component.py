@@ -45,6 +45,7 @@ from fairlead.live.scheduler.watches import Watches
 if TYPE_CHECKING:
     from opentelemetry.trace import Tracer
 
+USUAL_COLLECTIONS = gc.get_threshold()
 GATHER = 0.01
 """Seconds to wait after a change, so that a burst of pods becomes one cycle."""
 
@@ -172,6 +173,7 @@ class Scheduler(ElectedComponent):
         """The first cycle."""
         # Most of what exists now stays: the collector need not look at it again, nor once before, for pods wait.
         gc.freeze()
+        gc.set_threshold(*USUAL_COLLECTIONS)
         self._wake()
 
     async def round(self) -> None:

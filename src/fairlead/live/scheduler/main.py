@@ -1,6 +1,7 @@
 """The scheduler's process: the component with fair share beside it, and SIGUSR2 for a snapshot in a file."""
 
 import asyncio
+import gc
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +15,9 @@ from fairlead.live.runtime.telemetry import telemetry
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import DEFAULTS, Configuration
+
+LOADING = (100_000, 20, 100)
+"""When garbage is collected until the first lists are in (`Scheduler.begin`): seldom, for nearly all of it stays."""
 
 log = structlog.get_logger("scheduler")
 
@@ -29,6 +33,7 @@ async def run(
     pages: str,
 ) -> None:
     """Serve until a signal says stop. `pages` is the address of `/explain` and `/snapshot`."""
+    gc.set_threshold(*LOADING)
     loop = asyncio.get_running_loop()
 
     def make(instance: Instance) -> Scheduler:
