@@ -67,3 +67,17 @@ def test_a_workload_of_nobody_is_a_gang_of_its_pod_sets(tmp_path: Path) -> None:
     work = made(API, "Workload", {"queueName": "q", "podSets": sets}, "own")
     assert counts(answer(tmp_path, queue("team", "4"), local("q", "team"), work)) == {"lab/own-main": (3, 0)}
     assert counts(answer(tmp_path, queue("team", "2"), local("q", "team"), work)) == {"lab/own-main": (3, 3)}
+
+
+def test_a_job_that_says_nothing_about_parallelism_has_one_pod(tmp_path: Path) -> None:
+    """As Kubernetes fills it in."""
+    assert counts(answer(tmp_path, made("batch/v1", "Job", {"template": template()}, "one"))) == {"lab/one": (1, 0)}
+
+
+def test_weights_divide_what_no_quota_claims(tmp_path: Path) -> None:
+    """Eight cores by one to three; a weight of one, or none, is one."""
+    one, two = queue("one", "0", cohort="all"), queue("two", "0", cohort="all")
+    two["spec"]["fairSharing"] = {"weight": 3}
+    objects = (one, two, local("q1", "one"), local("q2", "two"), job("a", 8, "q1"), job("b", 8, "q2"))
+    shared = answer(tmp_path, *objects, command="share")["queues"]
+    assert [shared[name]["deserved"]["cpu"] for name in ("one", "two")] == ["2", "6"]

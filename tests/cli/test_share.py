@@ -40,6 +40,19 @@ def test_answer_has_the_fields_of_the_contract() -> None:
     assert answer["trace"]["considered"] == 4
 
 
+def test_the_share_of_a_namespace_is_of_the_whole_whatever_its_weight() -> None:
+    """A weight says how much it deserves, and does not change what it holds."""
+    job = {"name": "a", "queue": "q", "namespace": "ns", "replicas": 4, "request": {"cpu": "1"}}
+    given = {
+        "total": {"cpu": "16"},
+        "queues": [{"name": "q"}],
+        "namespaces": [{"name": "ns", "weight": 3}],
+        "jobs": [job],
+    }
+    (row,) = _answer(given)["namespaces"]
+    assert (row["weight"], row["allocated"], row["share"]) == (3, {"cpu": "4"}, 0.25)
+
+
 def test_exit_code_is_1_while_something_waits_and_0_when_all_is_admitted() -> None:
     """The answer is printed either way."""
     assert _run(FIRST, "-o", "json").return_value == 1

@@ -121,3 +121,9 @@ def test_many_nodes_at_once_equal_one_at_a_time(nodes: list[list[int]], pieces: 
     matrix = np.array(nodes, dtype=np.int64)
     together = capacity(matrix, pieces, BASE, max_share).tolist()
     assert together == [int(capacity(matrix[row : row + 1], pieces, BASE, max_share)[0]) for row in range(len(nodes))]
+
+
+def test_a_core_serves_a_replica_once_however_often_it_is_sold() -> None:
+    """Two slots of one core are not two whole cores; two such cores take two replicas."""
+    free = np.array([[20, 0], [20, 20], [20, 10]], dtype=np.int64)
+    assert capacity(free, 20, 10).tolist() == [0, 2, 1]

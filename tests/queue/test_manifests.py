@@ -221,3 +221,9 @@ def test_a_job_does_not_preempt_if_any_waiting_pod_may_not() -> None:
     )
     assert tables.jobs.preempts.tolist() == [False, False, True]
     assert tables.jobs.priority.tolist() == [5, 5, 5]
+
+
+def test_a_pod_that_names_a_queue_is_a_job_whatever_its_scheduler() -> None:
+    """A queue's name is enough, without a group and with any scheduler."""
+    tables = state(node("n1"), pod("asked", meta={"annotations": {"volcano.sh/queue-name": "default"}}), pod("other"))
+    assert tables.jobs.names == ("ns/asked",)
