@@ -83,7 +83,8 @@ def _site(
     on_progress: OnProgress,
 ) -> Site:
     shapes = ShapesOfPods()
-    fixed, others = [], []
+    fixed: list[Pod] = []
+    others: list[Pod] = []
     for pod in _readable(found, name, shapes, on_progress):
         (fixed if belongs_to_node(pod) else others).append(pod)
     pods = [*fixed, *others]
