@@ -16,7 +16,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-PROCESSES = 3
+PROCESSES = 5
 IN_A_ROW = 50
 """Reviews over one connection; then another process is chosen, so that a restarted one gets its share soon."""
 
