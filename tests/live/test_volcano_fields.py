@@ -9,7 +9,7 @@ import pytest
 from fairlead.kube.codec.volcano_fields import duration, may_wait, not_obeyed, queue_not_obeyed, unmet
 from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.load import Manifest
-from fairlead.kube.manifests.queue import queue_state_of
+from fairlead.kube.manifests.queue import queue_of
 from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.queue.status import NOT_OBEYED, group_patch
@@ -161,7 +161,7 @@ def manifests(annotation: str, topology: str = "soft") -> list[Manifest]:
 
 def test_plan_and_share_name_the_hard_topology_too() -> None:
     """The same reading: nothing is placed, and the reason names the field."""
-    state = queue_state_of(catalogue(manifests("1h", "hard")))
+    state = queue_of(catalogue(manifests("1h", "hard"))).state
     (row,) = solve_state(state, SharePolicy()).jobs
     assert row.admitted == 0
     assert row.finding is not None

@@ -10,7 +10,7 @@ import pytest
 
 from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.load import Manifest
-from fairlead.kube.manifests.queue import queue_state_of
+from fairlead.kube.manifests.queue import queue_of
 from fairlead.levels.queue.grants.order import queue_measure
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy
@@ -94,7 +94,7 @@ def solved(case: dict[str, Any]) -> tuple[QueueState, Sharing]:
     """The decision on the case."""
     found = catalogue(manifests(case))
     assert not found.errors
-    state = queue_state_of(found)
+    state = queue_of(found).state
     may_evict = bool({"preempt", "reclaim"} & set(case["actions"]))
     return state, solve_state(state, SharePolicy(preempt=may_evict))
 

@@ -4,7 +4,7 @@ from typing import Any
 
 from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.load import Manifest
-from fairlead.kube.manifests.queue import queue_state_of
+from fairlead.kube.manifests.queue import queue_of
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import QueueState
 
@@ -33,7 +33,7 @@ def state(*objects: dict[str, Any]) -> QueueState:
     """The tables of the objects."""
     found = catalogue([Manifest("here", each) for each in objects])
     assert not found.errors
-    return queue_state_of(found)
+    return queue_of(found).state
 
 
 def group(name: str, **spec: Any) -> dict[str, Any]:

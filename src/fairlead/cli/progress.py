@@ -17,7 +17,7 @@ PATIENCE_S = 0.5
 
 @contextmanager
 def progress() -> Iterator[OnProgress]:
-    """A function to be told how far things are; it draws where somebody looks."""
+    """A function that takes how far things are; it draws on a terminal only."""
     if not sys.stderr.isatty():
         yield no_progress
         return

@@ -36,7 +36,7 @@ Examples:
   fairlead queue --watch --context production
 
 \b
-Only lists are read, nothing is written. The exit code is 1 while somebody waits.
+Only lists are read, nothing is written. The exit code is 1 while a job waits.
 """,
 )
 @click.argument("name", required=False, default="", metavar="[NAME]")

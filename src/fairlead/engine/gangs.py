@@ -37,7 +37,7 @@ class RoleGangs:
         return result
 
     def broken(self, parts: Mapping[int, Sequence[PartPath]], jobs: Sequence[JobRow]) -> dict[int, Finding]:
-        """The rows of gangs that have begun and are not whole, with the reason: the nodes' word, else the queue's."""
+        """The rows of gangs that have begun and are not whole, with the reason of the nodes, else that of the queue."""
         found: dict[int, Finding] = {}
         for rows in self._rows:
             paths = [path for row in rows for path in parts[row]]

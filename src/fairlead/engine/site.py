@@ -106,7 +106,7 @@ def _share_and_place(
 
 
 def _shared(site: Site) -> NodeState:
-    """The nodes as queues share them: without what belongs to each node and is nobody's to share."""
+    """The nodes as queues share them: without what DaemonSets and static pods take on each."""
     if not site.daemons and site.fixed_used is None:
         return site.nodes
     held = np.zeros_like(site.nodes.used) if site.fixed_used is None else site.fixed_used
@@ -114,7 +114,7 @@ def _shared(site: Site) -> NodeState:
 
 
 def _findings(split: TierSplit, job: JobRow, own: _Placed) -> tuple[Finding, ...]:
-    """Why something waits: the nodes' word where they refused, else the queue's."""
+    """Why something waits: the refusal of the nodes where there is one, else the finding of the queue."""
     if all(path.part.need == path.placed for path in own.parts):
         return ()
     found = own.refusal or job.finding

@@ -48,7 +48,7 @@ class TierSplit:
 def parts(workload: Workload, replicas: int, running: int, required: int, tiers: Tiers) -> TierSplit:
     """Split `replicas` of a workload, of which `running` exist and `required` of those must stay on demand.
 
-    Running replicas beyond what is asked for are nobody's need: scaling down is the controller's work.
+    Running replicas beyond what is asked for are not part of the need: the controller scales down.
     """
     if not workload.tiered:
         return TierSplit(parts=(_part(workload, "", workload.shape, running, replicas - running),))

@@ -169,7 +169,7 @@ class Elector:
         except ApiError as error:
             if not (error.conflict or error.already_exists or error.not_found):
                 raise
-            # Somebody wrote, perhaps we ourselves in a call whose answer was lost: look before anything else.
+            # The lease was written, perhaps by ourselves in a call whose answer was lost: look before anything else.
             await self._look()
             if self._until is not None and self.holder != self.identity:
                 self._step_down(f"{self.holder or 'nobody'} holds it")

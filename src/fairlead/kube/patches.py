@@ -64,7 +64,7 @@ async def update(
     sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
     jitter: Jitter = default_jitter,
 ) -> Raw:
-    """Read, change, write; when somebody else was faster, again from the start. Gives back the object as it is then.
+    """Read, change, write; when another writer was faster, again from the start. Gives back the object as it is then.
 
     The whole object is read and written, so nothing that we do not know of is lost. Raises the last conflict
     after `attempts` tries.

@@ -19,9 +19,9 @@ class Cure(StrEnum):
     ROOM = "room"
     """More free amounts on some target: a node joins, a replica ends."""
     EVICTION = "eviction"
-    """Taking room from somebody else would do."""
+    """Evicting others would make the room."""
     EDIT = "edit"
-    """Somebody has to change an object: the workload, a policy, a target."""
+    """An object has to be changed: the workload, a policy, a target."""
     NOTHING = "nothing"
     """Nothing is wrong; the state asked for is the state there is."""
 

@@ -285,7 +285,7 @@ class _Loop:
         self._tried = self._freed
 
     def _contested(self, now: int) -> None:
-        """By fair share on nodes, round by round as long as somebody starts."""
+        """By fair share on nodes, round by round as long as a job starts."""
         for _ in range(ROUNDS):
             found = self.waiting.first(WINDOW, (), ())
             waiting = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
@@ -299,7 +299,7 @@ class _Loop:
                 break
 
     def _evict(self, now: int, eviction: SimEviction) -> None:
-        """Replicas leave their node for somebody with more right to it: the youngest first."""
+        """Replicas leave their node for the beneficiary: the youngest first."""
         job, left = eviction.job, eviction.count
         for batch in sorted(job.batches.values(), key=lambda batch: -batch.number):
             gone = self.cluster.evict(batch, eviction.node, left) if left and batch.part.tier == eviction.tier else 0

@@ -169,11 +169,6 @@ def rooted(rows: Sequence[QueueEntry]) -> list[QueueEntry]:
     return [row if there or row.parent != ROOT else replace(row, parent="") for row in rows]
 
 
-def unreadable_queue(queue: VolcanoQueue, error: InputError) -> QueueEntry:
-    """A queue that cannot be read: its jobs are told so, and nothing runs in it."""
-    return QueueEntry(name=queue.metadata.name, fault=str(error))
-
-
 def queue_row(queue: VolcanoQueue) -> QueueEntry:
     """One queue. Amounts that cannot be read are `InputError`."""
     spec, place = queue.spec, f"Queue {queue.metadata.name}: spec."

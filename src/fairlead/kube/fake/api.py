@@ -216,7 +216,7 @@ class FakeApi:
         self.faults.rules.append(FaultRule(method=method, path=path, times=times, cut=True, after=after))
 
     def before(self, hook: Hook, *, method: str = "", path: str = "", times: int = 1) -> None:
-        """Call `hook` before the next requests are acted upon: somebody else was faster."""
+        """Call `hook` before the next requests are acted upon: another client was faster."""
         self.faults.rules.append(FaultRule(method=method, path=path, times=times, hook=hook))
 
 

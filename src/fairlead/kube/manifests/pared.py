@@ -16,7 +16,7 @@ from fairlead.kube.manifests.load import Manifest
 READ_FROM = ("fairlead.io", "volcano.sh", "karmada.io", "kubernetes.io", "k8s.io", "longhorn.io")
 """Domains whose annotations a plan reads; others may say anything."""
 APPLIED = "kubectl.kubernetes.io/last-applied-configuration"
-"""The whole object as somebody once sent it."""
+"""The whole object as a client once sent it."""
 WORDS = ("secret", "credential", "password", "token", "target", "uri", "url")
 """What a key is called whose value may be one, or lead to one."""
 

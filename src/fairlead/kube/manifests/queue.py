@@ -163,11 +163,6 @@ class QueueManifests:
     shapes: tuple[Shape | None, ...] = ()
 
 
-def queue_state_of(found: Catalogue, *, planned: bool = False) -> QueueState:
-    """The tables of `queue_of`."""
-    return queue_of(found, planned=planned).state
-
-
 def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     """The cluster as the queue level sees it.
 

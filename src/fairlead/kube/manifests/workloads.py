@@ -69,7 +69,7 @@ class Reader:
                 yield replace(workload, idle=each.idle)
 
     def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload], tiers: Tiers) -> Workloads:
-        """The known workloads with the pods of the cluster that belong to each; pods of nobody known are added."""
+        """The known workloads with their pods of the cluster; pods without a known workload are added."""
         result = Workloads(list(known))
         keys = {each.key for each in result.workloads}
         owners = replica_set_owners(found, cluster)

@@ -1,4 +1,4 @@
-"""Connections to the server: `Line` for requests one after the other, `Flow` for one answer that goes on and on."""
+"""Connections to the server: `Line` for requests one after the other, `Flow` for a streaming response."""
 
 import asyncio
 import socket
@@ -9,7 +9,7 @@ from fairlead.kube.transport import Response
 from fairlead.kube.wire.response import HttpResponse
 
 AHEAD = 2**18
-"""Bytes of a body that are read before somebody takes them."""
+"""Bytes of a body that are read before they are taken."""
 
 
 def probe(sock: socket.socket) -> None:

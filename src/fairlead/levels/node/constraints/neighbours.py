@@ -87,7 +87,7 @@ def _against(state: NodeState, shape: Shape, population: Population) -> list[Apa
 
 
 def _occupied(codes: Int, count: int, present: Int) -> Bool:
-    """Per domain whether somebody is there; one entry more, always free, for nodes without the key."""
+    """Per domain whether a resident is there; one entry more, always free, for nodes without the key."""
     there = np.zeros(count + 1, dtype=np.bool_)
     there[codes[(present > 0) & (codes != ABSENT)]] = True
     return there
@@ -107,7 +107,7 @@ class Together:
     may_begin: bool
 
     def allowed(self) -> Bool:
-        """Nodes that have all the keys and, for each wish, somebody near."""
+        """Nodes that have all the keys and, for each term, a resident near."""
         if self.may_begin:
             return self.keyed
         near = self.keyed.copy()

@@ -50,7 +50,7 @@ class Limits:
 
 
 class Nest:
-    """Queues with somebody waiting in them or below. Children come in ascending order of their parents."""
+    """Queues with jobs that wait in them or below. Children come in ascending order of their parents."""
 
     def __init__(self, state: State, limits: Limits, leaf: Int, steps: tuple[Floats, Floats, Floats]) -> None:
         """`leaf` is the queue of each pair, ascending. `steps` are by pair: all that it asks for, the most that one

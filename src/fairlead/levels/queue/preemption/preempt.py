@@ -125,7 +125,7 @@ class Preemption:
         return not self.state.members.ready(job) or (self.elastic != 0 and job not in self.losers)
 
     def _tried(self, job: int) -> bool:
-        """Whether others make room for the job. One that is like another for whom nobody did is not searched for."""
+        """Whether evictions make room for the job. No search is made for one that is like a job without victims."""
         like = self._like(job)
         if like in self._vain:
             self.outvoted |= {job} if self._vain[like] in self.outvoted else set()
@@ -355,7 +355,7 @@ class Preemption:
                 )
         spots = state.place(claim.job, claim.step, self.fits)
         for role, nodes in spots.items():
-            # Started at somebody's cost: not taken away again in the same pass.
+            # Started in room that victims left: not taken away again in the same pass.
             self.groups.extend(
                 VictimGroup(FRESH, claim.job, role, node, n, claim.priority, (claim.priority,), preemptable=False)
                 for node, n in nodes.items()

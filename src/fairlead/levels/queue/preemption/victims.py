@@ -117,7 +117,7 @@ def preemptable(state: State, claim: Claim, groups: Sequence[VictimGroup], allow
 
 
 def priority(state: State, claim: Claim, groups: Sequence[VictimGroup], allowed: Sequence[int]) -> Vote:
-    """Nobody is evicted for somebody of lower priority."""
+    """A job of lower priority has no victims."""
     return [group.count if group.priority <= claim.priority else 0 for group in groups]
 
 
