@@ -7,6 +7,7 @@ filters and by the API server's audit log.
 
 import os
 import signal
+import subprocess
 import tempfile
 import threading
 import time
@@ -174,8 +175,7 @@ def soak(
         plane = stack.enter_context(ControlPlane(options))
         site = stack.enter_context(_prepared(plane, folder, Random(seed)))
         while not found.found and (not found.quiet_points or time.monotonic() - begun < minutes * 60):
-            _round(site, found, faults)
-            found.found += [*_rested(site), *site.crew.ended()]
+            found.found += [*_faulted(site, found, faults), *_rested(site), *site.crew.ended()]
             _check(site, found)
             found.seconds, found.largest_mib = time.monotonic() - begun, dict(site.crew.largest)
             on_progress(found)
@@ -213,6 +213,15 @@ def _prepared(plane: ControlPlane, folder: Path, chance: Random) -> Iterator[Sit
         finally:
             crew.stop()
             load.end()
+
+
+def _faulted(site: Site, found: Soaked, faults: int) -> list[str]:
+    """Nothing after a round in which every process that was told to end did so in time and well."""
+    try:
+        _round(site, found, faults)
+    except (AssertionError, subprocess.TimeoutExpired) as error:
+        return [f"a fault was not taken well: {error}"]
+    return []
 
 
 def _round(site: Site, found: Soaked, faults: int) -> None:
