@@ -8,6 +8,7 @@ from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import FORMATS, json_text, yaml_text
+from fairlead.cli.selection import namespace_options, one_namespace
 
 
 @click.command(
@@ -20,6 +21,7 @@ Examples:
   fairlead explain -f examples/shop pod/shop/web-7c9f-1
   fairlead explain -f examples/shop ml/train --why-not west-od-1
   fairlead explain -f examples/shop deploy/web --why-not north
+  fairlead explain -f examples/shop deploy web -n shop
   fairlead explain -f examples/shop volume/cart-data --why-not west-od-2/fast
   fairlead explain --cluster pod/shop/web-7c9f-1
 """,
@@ -37,6 +39,7 @@ Examples:
 @cluster_options
 @member_option
 @config_option
+@namespace_options
 @click.option(
     "--why-not", default="", metavar="TARGET", help="Why it gets no (more) replicas on this node, cluster or NODE/DISK."
 )
@@ -51,6 +54,8 @@ def command(
     context: str,
     members: tuple[str, ...],
     config: str | None,
+    namespace: str,
+    all_namespaces: bool,
     why_not: str,
     output: str,
 ) -> int:
@@ -63,7 +68,7 @@ def command(
     """
     from fairlead.kube.manifests.records import explain_answer, meant
 
-    what = meant(words)
+    what = meant(words, one_namespace(namespace, all_namespaces))
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     settings = plan_settings(config)

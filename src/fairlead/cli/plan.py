@@ -12,6 +12,7 @@ from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
 from fairlead.cli.progress import progress
+from fairlead.cli.selection import namespace_options, one_namespace, selected, selector_option
 from fairlead.cli.verb import keep_going_option
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
@@ -63,6 +64,8 @@ Examples:
 )
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
+@namespace_options
+@selector_option
 @click.option("--waiting", is_flag=True, help="List only workloads that wait.")
 @click.option("--rows", type=click.IntRange(min=0), default=50, help="Workloads listed; 0 is all.  [default: 50]")
 @click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
@@ -86,6 +89,9 @@ def command(
     scale_hpa: str | None,
     weight: tuple[str, ...],
     upgrade: bool,
+    namespace: str,
+    all_namespaces: bool,
+    selector: str,
     waiting: bool,
     rows: int,
     html: str,
@@ -120,7 +126,9 @@ def command(
         from fairlead.web.saved import plan_file
 
         write_file(html, plan_file(found, changed, then, ", ".join(sources) or "the cluster"))
-    form = chosen(output)
+    space, form = one_namespace(namespace, all_namespaces), chosen(output)
+    then = selected(then, space, selector)
+    decided = then if changed is view else selected(decided, space, selector)
     if form == "manifests":
         code = _manifests(found, then)
     elif upgrade:

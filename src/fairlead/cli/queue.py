@@ -11,6 +11,7 @@ import click
 from fairlead.cli.live import cluster_options
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.selection import namespace_options, one_namespace
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -41,21 +42,32 @@ Only lists are read, nothing is written. The exit code is 1 while a job waits.
 )
 @click.argument("name", required=False, default="", metavar="[NAME]")
 @cluster_options
-@click.option("--watch", is_flag=True, help="Look again every two seconds, until interrupted.")
+@namespace_options
+@click.option("-w", "--watch", is_flag=True, help="Look again every two seconds, until interrupted.")
 @output_option()
-def command(name: str, kubeconfig: str, context: str, watch: bool, output: str | None) -> int:
+def command(
+    name: str,
+    kubeconfig: str,
+    context: str,
+    namespace: str,
+    all_namespaces: bool,
+    watch: bool,
+    output: str | None,
+) -> int:
     """Show what each queue and namespace deserves, uses and asks for, which jobs wait, and why.
 
     It decides as the scheduler does, on the objects of the cluster now. NAME shows one queue.
     """
     from fairlead.engine.records_queue import sharing_record, waits
 
-    form = chosen(output)
+    form, space = chosen(output), one_namespace(namespace, all_namespaces)
     while True:
         found, served = asyncio.run(_read(kubeconfig, context))
         if not served:
             click.echo(NO_QUEUES, err=True)
         view = look(found, name)
+        if space:
+            view = replace(view, decision=of_namespace(view.decision, space))
         if form == "table":
             if watch and sys.stdout.isatty():
                 click.clear()
@@ -167,6 +179,17 @@ def _only(decision: "Sharing", name: str) -> "Sharing":
         decision,
         queues=tuple(row for row in decision.queues if row.name == name),
         namespaces=tuple(row for row in decision.namespaces if row.queue == name),
+        jobs=jobs,
+        unplaced=sum(job.pending for job in jobs),
+    )
+
+
+def of_namespace(decision: "Sharing", namespace: str) -> "Sharing":
+    """The jobs and shares of one namespace; the queues are shown whole."""
+    jobs = tuple(job for job in decision.jobs if job.namespace == namespace)
+    return replace(
+        decision,
+        namespaces=tuple(row for row in decision.namespaces if row.namespace == namespace),
         jobs=jobs,
         unplaced=sum(job.pending for job in jobs),
     )

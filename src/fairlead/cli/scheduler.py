@@ -23,7 +23,9 @@ Examples:
 @click.option("--name", default="fairlead", show_default=True, help="Pods whose schedulerName is this are scheduled.")
 @click.option("--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz and /metrics.")
 @pages_option("/explain and /snapshot", 8081)
-@click.option("--lease-namespace", default="fairlead", show_default=True, help="Namespace of the leader's lease.")
+@click.option(
+    "--lease-namespace", default="fairlead-system", show_default=True, help="Namespace of the leader's lease."
+)
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
 @click.option("--config", "config", default="", metavar="FILE", help="A configuration (see `fairlead config`).")

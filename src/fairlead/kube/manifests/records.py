@@ -48,11 +48,17 @@ def stopped_by(view: Snapshot, asked: Changes) -> tuple[Disruption, ...]:
     return disruptions(view, frozenset(node.removeprefix("node/") for node in asked.drain))
 
 
-def meant(words: Iterable[str]) -> str:
-    """Words as KIND/NAME, as kubectl takes them; pods, nodes and volumes by the one name of their kind."""
+def meant(words: Iterable[str], namespace: str = "") -> str:
+    """Words as KIND/NAMESPACE/NAME, as kubectl takes them; pods, nodes and volumes by the one name of their kind.
+
+    A `namespace` is filled in where the words name none.
+    """
     kind, slash, name = "/".join(words).partition("/")
-    known = kind_named(kind)
-    return f"{known}/{name}" if slash and known in ("pod", "node", "volume") else kind + slash + name
+    if not slash:
+        return f"{namespace}/{kind}" if namespace and kind != "volumes" else kind
+    known = kind_named(kind) if kind_named(kind) in ("pod", "node", "volume") else kind
+    named = not namespace or "/" in name or kind == namespace or known in ("node", "volume")
+    return f"{known}/{name}" if named else f"{known}/{namespace}/{name}"
 
 
 def explain_answer(found: Catalogue, decided: Plan, what: str, why_not: str = "") -> tuple[str, ...]:
