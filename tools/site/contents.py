@@ -22,6 +22,7 @@ CONTENTS: tuple[tuple[str, Any], ...] = (
             "Alerts": "alerts.md",
             "Back up": "backup.md",
             "Sizing": "sizing.md",
+            "Scale": "scale.md",
             "Security": "security.md",
             "Scheduler": "scheduler.md",
             "Fairness": "fairness-live.md",
