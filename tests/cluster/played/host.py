@@ -37,10 +37,12 @@ class Host:
         """Write its status."""
         return self._tried(lambda: self.api.replace(f"{self.path}/{binding['metadata']['name']}/status", binding))
 
-    def mark(self, cluster: str, spec: Raw, status: Raw) -> None:
-        """Taints and status of a cluster."""
-        self.api.patch(f"{CLUSTERS}/{cluster}", {"spec": spec})
-        self.api.patch(f"{CLUSTERS}/{cluster}/status", {"status": status})
+    def mark(self, cluster: Raw, spec: Raw, status: Raw) -> None:
+        """Taints and status of a cluster; nothing where another was faster, whose taints must not be lost."""
+        path = f"{CLUSTERS}/{cluster['metadata']['name']}"
+        version = {"resourceVersion": cluster["metadata"]["resourceVersion"]}
+        if self._tried(lambda: self.api.patch(path, {"metadata": version, "spec": spec})):
+            self.api.patch(f"{path}/status", {"status": status})
 
     def _tried(self, write: Callable[[], object]) -> bool:
         try:

@@ -30,7 +30,7 @@ class Readiness:
         conditions = cluster.get("status", {}).get("conditions") or []
         known = {each["type"]: each["status"] for each in conditions}
         if wanted != taints or known.get("Ready") != str(ready):
-            self._host.mark(cluster["metadata"]["name"], {"taints": wanted}, _status(ready=ready))
+            self._host.mark(cluster, {"taints": wanted}, _status(ready=ready))
 
 
 def _status(*, ready: bool) -> dict[str, Any]:
