@@ -13,6 +13,7 @@ from tools.controlplane.plane import ControlPlane
 from tests.cluster import volcano
 from tests.cluster.test_scheduler import scheduler
 from tests.cluster.test_scheduler_faults import applied
+from tests.cluster.versions import native_gangs
 
 Nodes = Callable[..., list[str]]
 
@@ -191,6 +192,7 @@ def test_kinds_that_are_installed_later_are_picked_up(
         api.wait("the gang", lambda: volcano.bound(api, namespace)["gang"] == 3, seconds=180)
 
 
+@native_gangs
 def test_kubernetes_own_gangs_start_whole_where_they_are_served() -> None:
     """PodGroups of scheduling.k8s.io, where they are served: none of three starts in room for two, then all do.
 

@@ -8,6 +8,7 @@ import pytest
 from tools.controlplane.api import Api
 
 from fairlead.kube.resources import ALL
+from tests.cluster.versions import newest
 
 SHARED = {
     "conditions[].lastProbeTime",
@@ -64,6 +65,7 @@ def schema(api: Api) -> Schema:
     return Schema(api.get("/openapi/v2"))
 
 
+@newest
 def test_every_field_of_a_shape_is_one_of_the_server(schema: Schema) -> None:
     """A field misspelt in a shape would be silently absent for ever; here it is found."""
     checked, wrong = [], []

@@ -22,6 +22,7 @@ from tests.cluster.fleets import CAPACITY, Fleet, deployment
 from tests.cluster.test_scheduler import create, workload, workloads_bound
 from tests.install.containers import Container, Kubelet, details, kubelet, obstacle
 from tests.install.helms import NAMESPACE, Helm
+from tests.live.otlp import Collector, collector
 
 IMAGE = f"{NAME}:{__version__}"
 HOOKS = "/apis/admissionregistration.k8s.io/v1"
@@ -41,7 +42,14 @@ def ports() -> dict[str, int]:
 
 
 @pytest.fixture(scope="module")
-def values(ports: dict[str, int]) -> dict[str, Any]:
+def there() -> Iterator[Collector]:
+    """A collector of spans."""
+    with collector() as found:
+        yield found
+
+
+@pytest.fixture(scope="module")
+def values(ports: dict[str, int], there: Collector) -> dict[str, Any]:
     """All four components; where they listen is the one thing that this machine makes different."""
     at = {name: f"127.0.0.1:{port}" for name, port in ports.items()}
     own = {
@@ -54,6 +62,7 @@ def values(ports: dict[str, int]) -> dict[str, Any]:
     return {
         "image": {"repository": NAME, "tag": __version__},
         "configuration": {"webhook": {"names": ["127.0.0.1"]}},
+        "telemetry": {"endpoint": there.url},
         **components,
         "fleet": {**components["fleet"], "rights": True},
     }
@@ -177,6 +186,13 @@ def test_fleet_works_from_the_image(api: Api, running: dict[str, Container], nam
     _undisturbed(running["fleet"])
     for name in names:
         api.delete(f"{karmada.CLUSTERS}/{name}")
+
+
+def test_spans_leave_the_image(api: Api, there: Collector) -> None:
+    """What the components did above has reached the collector that the chart's values name."""
+    wanted = {"pod", "wait", "decide", "bind", "cycle", "group", "/mutate", "binding", "write"}
+    api.wait("all spans have come", lambda: wanted <= {each.name for each in there.spans}, seconds=60)
+    assert there.services == {"fairlead-scheduler", "fairlead-webhook", "fairlead-fleet"}
 
 
 def test_storage_works_from_the_image(running: dict[str, Container], ports: dict[str, int]) -> None:
