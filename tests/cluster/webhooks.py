@@ -58,7 +58,7 @@ class Replica:
         """Stop it and wait for its end."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(120)
+        code = self.process.wait(60)
         if self.process.stdout is not None:
             self.process.stdout.close()
         return code

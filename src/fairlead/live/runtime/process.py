@@ -18,8 +18,10 @@ from fairlead.model.faults import place_of
 
 LEASE_SECONDS = 60.0
 """The campaign for the lease is stuck after so long without a turn."""
-END_SECONDS = 30.0
-"""How long the end of one piece of work is waited for."""
+END_SECONDS = 20.0
+"""How long the end of all work is waited for together: less than the 30 seconds that Kubernetes gives a pod."""
+LAST_SECONDS = 1.0
+"""How long the end of one piece is waited for when that time is over, so that the lease is still released."""
 
 log = structlog.get_logger("runtime")
 
@@ -32,7 +34,7 @@ class Process:
     """
 
     listen: str
-    lease_namespace: str = "fairlead"
+    lease_namespace: str = "fairlead-system"
     lease_name: str = ""
     lease_seconds: int = TERMS.lease
 
@@ -138,9 +140,11 @@ async def run_until(done: Callable[[], Awaitable[object]], work: Sequence[Work])
             log.error("ends, for it has failed", cause=place_of(failed))
     finally:
         waiting.cancel()
+        clock = asyncio.get_running_loop().time
+        deadline = clock() + END_SECONDS
         for task in (*tasks, waiting):
             task.cancel()
-            await asyncio.wait([task], timeout=END_SECONDS)
+            await asyncio.wait([task], timeout=max(deadline - clock(), LAST_SECONDS))
             if not task.done():
                 log.error("does not end, and is not waited for", work=repr(task))
     failed = failed or next(filter(None, map(_failure, tasks)), None)
