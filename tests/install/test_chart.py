@@ -82,10 +82,12 @@ def spaces(api: Api) -> Iterator[None]:
         path = f"/apis/cert-manager.io/v1/{kind.lower()}s"
         api.wait(f"{kind} is served", lambda path=path: api.items(path) is not None)
     yield
-    for name in (LONGHORN, KARMADA):
-        api.delete(f"/api/v1/namespaces/{name}")
-    for kind in ("Issuer", "Certificate"):
-        api.delete(f"{DEFINITIONS}/{kind.lower()}s.cert-manager.io")
+    made = [f"/api/v1/namespaces/{name}" for name in (LONGHORN, KARMADA)]
+    made += [f"{DEFINITIONS}/{kind.lower()}s.cert-manager.io" for kind in ("Issuer", "Certificate")]
+    for path in made:
+        api.delete(path)
+    # Another module may ask for them again at once.
+    api.wait("they are gone", lambda: all(_gone(api, path) for path in made))
 
 
 def _stand_in(kind: str) -> dict[str, Any]:
@@ -123,6 +125,22 @@ def _gone(api: Api, path: str) -> bool:
     return False
 
 
+def _listed(api: Api, path: str) -> list[dict[str, Any]]:
+    """All objects of a kind; a definition that came a moment ago is answered with 429 until its storage is there."""
+    found: list[list[dict[str, Any]]] = []
+
+    def read() -> bool:
+        try:
+            found.append(api.items(path))
+        except ApiError as error:
+            if error.status != 429:
+                raise
+        return bool(found)
+
+    api.wait(f"{path} can be listed", read)
+    return found[0]
+
+
 def ours(api: Api) -> set[str]:
     """Every object on the server whose name begins with ours, as kind and name; what Kubernetes adds is left out."""
     found = set()
@@ -130,7 +148,7 @@ def ours(api: Api) -> set[str]:
     for group in ["/api/v1", *(f"/apis/{each}" for each in groups)]:
         for kind in api.get(group)["resources"]:
             if "list" in kind["verbs"] and kind["kind"] not in MADE_BY_OTHERS:
-                names = (each["metadata"]["name"] for each in api.items(f"{group}/{kind['name']}"))
+                names = (each["metadata"]["name"] for each in _listed(api, f"{group}/{kind['name']}"))
                 found |= {f"{kind['kind']}/{name}" for name in names if "fairlead" in name}
     return found
 
