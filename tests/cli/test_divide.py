@@ -35,6 +35,12 @@ def test_answer_has_the_fields_of_the_contract() -> None:
     assert answer["trace"]["considered"] == 2
 
 
+def test_rule_is_a_draw_only_where_something_is_drawn() -> None:
+    """Six replicas over two equal clusters leave no remainder; seven do."""
+    odd = {**EVEN, "workload": {**EVEN["workload"], "replicas": 7}}
+    assert (_answer(EVEN)["rule"], _answer(odd)["rule"]) == ("no remainder", "draw")
+
+
 def test_defaults_are_weight_1_and_namespace_and_name_as_uid() -> None:
     """The same name draws the same; another namespace is another object."""
     draws = []

@@ -66,9 +66,7 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
     for each in divided:
         division = each.division
         drawn = ", ".join(name for draw in division.trace.draws for name in draw.winners)
-        # Where the weights leave no remainder, nothing was drawn.
-        rule = "no remainder" if division.rule == "draw" and not drawn else division.rule
-        how = rule + (f"; the remainder went to {drawn}" if drawn else "")
+        how = division.rule + (f"; the remainder went to {drawn}" if drawn else "")
         cells = (each.workload.title, str(each.workload.replicas), counts_text(division.placements), how)
         table.add_row(*map(escape, cells))
     screen.print(table)

@@ -23,6 +23,9 @@ NOTES = {
     StaticRule.FEWEST_MOVES: "clusters that run more than their floor come first, so that the fewest replicas move",
 }
 
+NO_REMAINDER = "no remainder"
+"""The rule where every quota is whole, so that nothing is drawn."""
+
 _RULES = {rule: rule.name.lower().replace("_", " ") for rule in StaticRule}
 
 
@@ -67,14 +70,15 @@ def shares_of(
     kept = rule is StaticRule.REUSE
     if rule is StaticRule.FEWEST_MOVES and prior is not None and held is not None:
         kept = bool((counts == held).all()) and total(held) == sum(prior.counts.values())
-    note = NOTES[rule] if residual or rule is not StaticRule.DRAW else "every quota is whole: nothing is left to draw"
+    whole = rule is StaticRule.DRAW and not residual
+    note = "every quota is whole: nothing is left to draw" if whole else NOTES[rule]
     return ClusterShares(
         counts=counts,
         floors=settled.floors[row],
         residual=residual,
         kept=kept,
         stayed=_stayed(rule, counts, settled.floors[row], chosen, prior),
-        rule=_RULES[rule],
+        rule=NO_REMAINDER if whole else _RULES[rule],
         draws=_draws(settled, row, uid, chosen),
         notes=(note,),
     )
