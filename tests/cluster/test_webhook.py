@@ -54,11 +54,11 @@ def served(
 def shop(api: Api, namespace: str, kwok_nodes: NodeMaker, served: Webhooks) -> str:
     """A namespace that the webhook serves, in a cluster with nodes of both tiers."""
     kwok_nodes(4, cpu="64", pods=5000, labels=lambda number: {CAPACITY: ("on-demand", "spot")[number % 2]})
-    _serve(api, namespace)
+    serve(api, namespace)
     return namespace
 
 
-def _serve(api: Api, namespace: str) -> None:
+def serve(api: Api, namespace: str) -> None:
     """Have the webhook asked about a namespace.
 
     The API server knows new labels and configurations only a moment later; what it refuses tells that it does.
@@ -263,7 +263,7 @@ def test_metrics_and_health_are_served(served: Webhooks) -> None:
 @pytest.mark.parametrize("served", ["hasty", "gated", pytest.param("webhook", marks=pytest.mark.proof)], indirect=True)
 def test_refused_pods_leak_no_slot(api: Api, namespace: str, served: Webhooks) -> None:
     """Pods that a quota, a limit range or a later webhook refused after the grant: their slots go to others."""
-    _serve(api, namespace)
+    serve(api, namespace)
     with Refused(api, namespace).standing() as refused:
         if served.setting.mode == "webhook":
             api.wait("the quota is named in a 429", refused.quota_is_told)
@@ -340,7 +340,7 @@ def test_rollout_that_waits_for_its_own_old_pods_is_said(
 ) -> None:
     """All on-demand room is held by the old pods and none of them may go first: an Event at the Deployment says so."""
     kwok_nodes(1, cpu="2", labels={CAPACITY: "on-demand"})
-    _serve(api, namespace)
+    serve(api, namespace)
     fleet = Fleet(api, namespace)
     body = deployment("web", 2, "2")
     body["spec"]["strategy"] = {"rollingUpdate": {"maxSurge": 1, "maxUnavailable": 0}}

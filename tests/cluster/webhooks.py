@@ -4,13 +4,14 @@ import asyncio
 import base64
 import itertools
 import json
+import os
 import re
 import signal
 import subprocess
 import sys
 import threading
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -180,6 +181,8 @@ class Webhooks:
     replicas: list[Replica] = field(default_factory=list)
     rights: list[dict[str, Any]] = field(default_factory=list)
     program: tuple[str, ...] = ("-m", "fairlead")
+    sources: Path | None = None
+    """Where another version of the program is."""
     numbers: Iterator[int] = field(default_factory=itertools.count)
 
     def start(self, count: int = 1) -> None:
@@ -200,8 +203,11 @@ class Webhooks:
         arguments += ["--listen", "127.0.0.1:0", "--health", "127.0.0.1:0"]
         if self.setting.lapse_seconds != SETTINGS["webhook"].lapse_seconds:
             arguments = ["-c", START, str(self.kubeconfig), str(config), str(self.setting.lapse_seconds)]
+        environment = os.environ | ({} if self.sources is None else {"PYTHONPATH": str(self.sources)})
         with (self.folder / f"webhook-{next(self.numbers)}.log").open("w") as log:
-            return subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE, stderr=log, text=True)
+            return subprocess.Popen(
+                [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
+            )
 
     def kill(self, *replicas: Replica, number: int = signal.SIGKILL) -> None:
         """End some, without warning by default."""
@@ -266,9 +272,19 @@ def _listening(process: "subprocess.Popen[str]") -> Replica:
 
 
 @contextmanager
-def webhooks(plane: ControlPlane, folder: Path, setting: Setting, *, count: int | None = None) -> Iterator[Webhooks]:
-    """Replicas that run under the ServiceAccount of the deployment files, serving labelled namespaces."""
-    for manifest in manifests():
+def webhooks(
+    plane: ControlPlane,
+    folder: Path,
+    setting: Setting,
+    *,
+    count: int | None = None,
+    objects: Sequence[dict[str, Any]] | None = None,
+) -> Iterator[Webhooks]:
+    """Replicas that run under the ServiceAccount of the deployment files, serving labelled namespaces.
+
+    `objects` are applied instead of those files.
+    """
+    for manifest in manifests() if objects is None else objects:
         if manifest["kind"] == "Deployment":
             apply(plane.api, manifest, dryRun="All")  # its image is not here: the processes are started by hand
         elif not setting.own_certificate and manifest["metadata"]["name"] == CERTIFICATE_ROLE:

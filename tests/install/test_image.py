@@ -61,7 +61,7 @@ def values(ports: dict[str, int], there: Collector) -> dict[str, Any]:
     components = {name: {"enabled": True, "extraArguments": words} for name, words in own.items()}
     return {
         "image": {"repository": NAME, "tag": __version__},
-        "configuration": {"webhook": {"names": ["127.0.0.1"]}},
+        "configuration": {"webhook": {"names": ["127.0.0.1"]}, "evictions": {"allowed": True}},
         "telemetry": {"endpoint": there.url},
         **components,
         "fleet": {**components["fleet"], "rights": True},
@@ -172,6 +172,24 @@ def _undisturbed(*containers: Container) -> None:
         said = each.words
         assert "forbidden" not in said.lower(), said
         assert "Traceback" not in said, said
+
+
+def test_evictions_come_with_their_rights(
+    api: Api, running: dict[str, Container], namespace: str, kwok_nodes: NodeMaker
+) -> None:
+    """One switch of the chart: a gang of higher priority gets the room of two pods, and the budget is charged."""
+    kwok_nodes(1, cpu="4", labels={"pool": namespace})
+    classes = "/apis/scheduling.k8s.io/v1/priorityclasses"
+    api.create(classes, {"metadata": {"name": namespace}, "value": 1000})
+    volcano.make_gang(api, namespace, "low", 4, least=1)
+    api.wait("low runs", lambda: volcano.bound(api, namespace)["low"] == 4, seconds=90)
+    volcano.make_group(api, namespace, "high", 2)
+    urgent = [volcano.member("high", f"high-{number}", priorityClassName=namespace) for number in range(2)]
+    api.create_many(f"/api/v1/namespaces/{namespace}/pods", urgent)
+    api.wait("high runs", lambda: volcano.bound(api, namespace) == {"low": 2, "high": 2}, seconds=90)
+    assert api.get(f"/api/v1/namespaces/{NAMESPACE}/configmaps/fairlead-evictions")["data"]["recent"]
+    _undisturbed(running["scheduler"])
+    api.delete(f"{classes}/{namespace}")
 
 
 def test_fleet_works_from_the_image(api: Api, running: dict[str, Container], namespace: str) -> None:
