@@ -1,58 +1,44 @@
 """The metrics of sharing: what queues deserve, use and lack, and what was evicted."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge
+from prometheus_client import CollectorRegistry
 
 from fairlead.levels.queue.result import Sharing
+from fairlead.live.runtime.measures import Measures
 from fairlead.model.amounts import CPU
 
 MOST = 200
 """Queues, and namespaces in queues, that have series of their own; the farthest from their fair share come first."""
 
 
-class QueueMetrics:
+class QueueMetrics(Measures):
     """Few labels, and a bounded number of series."""
 
     def __init__(self, registry: CollectorRegistry) -> None:
-        self.evicted = Counter(
-            "fairlead_evicted_pods",
-            "Pods evicted, by action.",
-            ["action"],
-            registry=registry,
+        super().__init__(registry)
+        self.evicted = self.counter("fairlead_evicted_pods", "Pods evicted, by action.", "action")
+        self.refused = self.counter(
+            "fairlead_refused_evictions", "Evictions that were decided and not carried out, by cause.", "why"
         )
-        self.refused = Counter(
-            "fairlead_refused_evictions",
-            "Evictions that were decided and not carried out, by cause.",
-            ["why"],
-            registry=registry,
+        self.skipped = self.counter(
+            "fairlead_skipped_preemptions", "Preemptions not carried out because they would not improve the allocation."
         )
-        self.skipped = Counter(
-            "fairlead_skipped_preemptions",
-            "Preemptions not carried out because they would not improve the allocation.",
-            registry=registry,
+        self.held = self.gauge("fairlead_held_pods", "Waiting pods for which room is kept on a node.")
+        amounts = ("queue", "resource")
+        self.deserved = self.gauge("fairlead_queue_deserved", "Amount that fair sharing grants to the queue.", *amounts)
+        self.used = self.gauge("fairlead_queue_used", "Amount that pods of the queue use.", *amounts)
+        self.asked = self.gauge(
+            "fairlead_queue_asked", "Amount that pods of the queue request, running and waiting.", *amounts
         )
-        self.held = Gauge("fairlead_held_pods", "Waiting pods for which room is kept on a node.", registry=registry)
-        amounts = ["queue", "resource"]
-        self.deserved = Gauge(
-            "fairlead_queue_deserved", "Amount that fair sharing grants to the queue.", amounts, registry=registry
-        )
-        self.used = Gauge("fairlead_queue_used", "Amount that pods of the queue use.", amounts, registry=registry)
-        self.asked = Gauge(
-            "fairlead_queue_asked",
-            "Amount that pods of the queue request, running and waiting.",
-            amounts,
-            registry=registry,
-        )
-        self.distance = Gauge(
+        self.distance = self.gauge(
             "fairlead_queue_distance",
             "Largest difference of the queue from its exact fair share, as a fraction of the cluster.",
-            ["queue"],
-            registry=registry,
+            "queue",
         )
-        self.namespace_distance = Gauge(
+        self.namespace_distance = self.gauge(
             "fairlead_namespace_distance",
             "Largest difference of the namespace from its exact fair share in the queue, as a fraction of the cluster.",
-            ["queue", "namespace"],
-            registry=registry,
+            "queue",
+            "namespace",
         )
 
     def show(self, sharing: Sharing) -> None:

@@ -2,48 +2,31 @@
 
 from collections.abc import Callable, Iterator, Mapping
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram, Metric
+from prometheus_client import Metric
 from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from fairlead.live.cluster.identity import PodKey
+from fairlead.live.runtime.measures import Measures
 from fairlead.live.scheduler.pending import Pending
 
-STAGES = ("decide", "bind")
 
-
-BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
-
-
-class SchedulerMetrics:
+class SchedulerMetrics(Measures):
     """Few labels, so that a scrape stays small."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.cycles = Counter("fairlead_cycles", "Scheduling cycles completed.", registry=self.registry)
-        self.seconds = Histogram(
-            "fairlead_stage_seconds",
-            "Seconds that a stage of a cycle took.",
-            ["stage"],
-            buckets=BUCKETS,
-            registry=self.registry,
+        super().__init__()
+        self.cycles = self.counter("fairlead_cycles", "Scheduling cycles completed.")
+        self.seconds = self.histogram("fairlead_stage_seconds", "Seconds that a stage of a cycle took.", "stage")
+        self.waiting = self.gauge(
+            "fairlead_pending_pods", "Pods without a confirmed node, by state (parked, awake, binding).", "state"
         )
-        self.waiting = Gauge(
-            "fairlead_pending_pods",
-            "Pods without a confirmed node, by state (parked, awake, binding).",
-            ["state"],
-            registry=self.registry,
-        )
-        self.bound = Counter("fairlead_bound_pods", "Pods bound to a node.", registry=self.registry)
-        self.failed = Counter("fairlead_failed_binds", "Binds that the API server refused.", registry=self.registry)
-        self.leading = Gauge("fairlead_leader", "1 while this instance holds the lease.", registry=self.registry)
-        self.checks = Counter(
-            "fairlead_self_checks", "Comparisons of the cache with a fresh list.", registry=self.registry
-        )
-        self.differences = Gauge(
-            "fairlead_cache_differences",
-            "Differences between the cache and a fresh list, at the last comparison.",
-            registry=self.registry,
+        self.bound = self.counter("fairlead_bound_pods", "Pods bound to a node.")
+        self.failed = self.counter("fairlead_failed_binds", "Binds that the API server refused.")
+        self.leading = self.gauge("fairlead_leader", "1 while this instance holds the lease.")
+        self.checks = self.counter("fairlead_self_checks", "Comparisons of the cache with a fresh list.")
+        self.differences = self.gauge(
+            "fairlead_cache_differences", "Differences between the cache and a fresh list, at the last comparison."
         )
 
     def follow(self, leads: Callable[[], bool], pending: Pending, assumed: Mapping[PodKey, str]) -> None:

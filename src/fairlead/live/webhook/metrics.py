@@ -1,43 +1,28 @@
 """The webhook's metrics."""
 
-from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
-
-BUCKETS = (0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+from fairlead.live.runtime.measures import Measures
 
 
-class WebhookMetrics:
+class WebhookMetrics(Measures):
     """Few labels, so that a scrape stays small."""
 
     def __init__(self) -> None:
-        self.registry = CollectorRegistry()
-        self.answers = Counter(
-            "fairlead_admissions",
-            "Admission reviews answered, by tier and reason.",
-            ["tier", "reason"],
-            registry=self.registry,
+        super().__init__()
+        self.answers = self.counter(
+            "fairlead_admissions", "Admission reviews answered, by tier and reason.", "tier", "reason"
         )
-        self.failures = Counter(
-            "fairlead_admission_failures",
-            "Admission reviews answered with an HTTP error, by status.",
-            ["status"],
-            registry=self.registry,
+        self.failures = self.counter(
+            "fairlead_admission_failures", "Admission reviews answered with an HTTP error, by status.", "status"
         )
-        self.seconds = Histogram(
-            "fairlead_admission_seconds",
-            "Seconds that an admission review took.",
-            ["endpoint"],
-            buckets=BUCKETS,
-            registry=self.registry,
+        self.seconds = self.histogram(
+            "fairlead_admission_seconds", "Seconds that an admission review took.", "endpoint"
         )
-        self.conflicts = Gauge(
-            "fairlead_ledger_conflicts",
-            "Ledger writes repeated because another replica wrote first.",
-            registry=self.registry,
+        self.conflicts = self.gauge(
+            "fairlead_ledger_conflicts", "Ledger writes repeated because another replica wrote first."
         )
-        self.writes = Gauge("fairlead_ledger_writes", "Ledger writes stored.", registry=self.registry)
-        self.certificate_end = Gauge(
+        self.writes = self.gauge("fairlead_ledger_writes", "Ledger writes stored.")
+        self.certificate_end = self.gauge(
             "fairlead_certificate_end_seconds",
             "Unix time at which the certificate that is served ends; 0 before the first is loaded.",
-            registry=self.registry,
         )
-        self.leading = Gauge("fairlead_leader", "1 while this instance holds the lease.", registry=self.registry)
+        self.leading = self.gauge("fairlead_leader", "1 while this instance holds the lease.")
