@@ -3,8 +3,8 @@
 from pathlib import Path
 
 import pytest
+from tools.reference.reasons import every_reason
 
-from fairlead.engine.reasons import every_reason
 from fairlead.model.reasons import Reason
 
 ROOT = Path(__file__).parents[2]

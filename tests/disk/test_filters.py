@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
+from tools.reference.reasons import reasons_of
 
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.balance import Balance, balance
@@ -122,7 +123,7 @@ def test_every_reason_of_a_disk_is_tested() -> None:
 
 def test_reason_codes_are_distinct_and_numbered_as_closed() -> None:
     """The first reasons have the numbers of `Closed`, so that the column needs no translation."""
-    assert len({reason.code for reason in why.REASONS}) == len(why.REASONS)
+    assert len({reason.code for reason in reasons_of(why)}) == len(reasons_of(why))
     names = [reason.code for reason in why.REASONS_OF_A_DISK[: len(Closed) - 1]]
     assert names[Closed.DISK_EVICTING - 1] == "DiskEvicting"
     assert names[Closed.NO_CAPACITY - 1] == "NoCapacity"

@@ -3,9 +3,10 @@
 from dataclasses import dataclass
 
 import pytest
+from tools.reference.reasons import reasons_of
 
 from fairlead.engine.explain_tier import lines
-from fairlead.levels.tier.reasons import REASONS
+from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Policy, Split, TierVerdict, ordinal, split, target_of
 from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind, TierPin
 
@@ -226,5 +227,6 @@ def test_ordinal_is_what_follows_the_name_of_the_set(name: str, want: int | None
 
 def test_reason_codes_are_distinct() -> None:
     """No code stands for two things, and all belong to the level."""
-    assert len({each.code for each in REASONS}) == len(REASONS)
-    assert {each.level for each in REASONS} == {"tier"}
+    found = reasons_of(reasons)
+    assert len({each.code for each in found}) == len(found)
+    assert {each.level for each in found} == {"tier"}

@@ -11,9 +11,9 @@ import msgspec
 from click.testing import CliRunner
 
 from fairlead.cli.main import COMMANDS, cli
-from fairlead.engine.reasons import every_reason
 from fairlead.settings import Configuration
 from tools.reference.metrics import families
+from tools.reference.reasons import every_reason
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "fairlead"
 OURS = re.compile(r"(fairlead\.io|distributed-scheduling)/[a-z-]+")

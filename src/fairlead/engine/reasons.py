@@ -1,11 +1,5 @@
-"""Reasons that belong to the composition of levels, and the catalogue of all reasons there are."""
+"""The reasons that belong to the composition of levels."""
 
-from fairlead.levels.disk import reasons as disk
-from fairlead.levels.fleet import reasons as fleet
-from fairlead.levels.node import reasons as node
-from fairlead.levels.node.constraints import reasons as constraints
-from fairlead.levels.queue import reasons as queue
-from fairlead.levels.tier import reasons as tier
 from fairlead.model.reasons import Cure, Reason
 
 NO_NODE = Reason(
@@ -33,18 +27,3 @@ SITE_UNKNOWN = Reason(
     sentence="{replicas:replica goes|replicas go} to cluster {cluster}, whose nodes are not part of the snapshot",
     cure=Cure.NOTHING,
 )
-
-ENGINE = (NO_NODE, GANG_DOES_NOT_FIT, SITE_UNKNOWN, QUOTA_EXCEEDED, HELD_BACK)
-
-
-def every_reason() -> tuple[Reason, ...]:
-    """All reasons of all levels, for documentation and checks."""
-    return (
-        *fleet.REASONS,
-        *tier.REASONS,
-        *queue.REASONS,
-        *node.REASONS,
-        *constraints.FILTERS,
-        *disk.REASONS,
-        *ENGINE,
-    )

@@ -64,13 +64,3 @@ TARGET_MISSED = _reason(
 )
 NOT_EMPTIED = _reason("NotEmptied", "{left} storage replicas cannot leave: {why}", Cure.ROOM)
 UNKNOWN_DISK = _reason("UnknownDisk", "{count} storage replicas name a disk that is not there: {names}", Cure.EDIT)
-
-REASONS: tuple[Reason, ...] = (
-    *REASONS_OF_A_DISK,
-    NO_DISKS,
-    NO_DISK,
-    AWAITING_REUSE,
-    TARGET_MISSED,
-    NOT_EMPTIED,
-    UNKNOWN_DISK,
-)

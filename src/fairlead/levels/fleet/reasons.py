@@ -52,15 +52,3 @@ FILTERS: tuple[Reason, ...] = (
     NOT_CHOSEN,
 )
 """Why one cluster is out; a reason column holds the place in this tuple plus one, 0 where the cluster passes."""
-
-REASONS: tuple[Reason, ...] = (
-    NO_CLUSTERS,
-    NO_CLUSTER_FITS,
-    ZERO_WEIGHTS,
-    INSUFFICIENT_ROOM,
-    MINIMUMS_TOO_HIGH,
-    MAXIMUMS_TOO_LOW,
-    MINIMUM_WITHOUT_ROOM,
-    SPREAD_UNMET,
-    *FILTERS,
-)

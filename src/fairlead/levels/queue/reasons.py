@@ -90,34 +90,3 @@ NEXT_CYCLE = _reason("NextCycle", "room was made for it in this cycle; its turn 
 UNFINISHED = _reason(
     "SomeJobsWait", "{pending:replica|replicas} of {jobs:job|jobs} wait; most often: {code}", Cure.ROOM
 )
-
-REASONS: tuple[Reason, ...] = (
-    UNKNOWN_QUEUE,
-    UNKNOWN_GROUP,
-    GROUP_AWAITED,
-    QUEUE_UNREADABLE,
-    GROUP_UNREADABLE,
-    SET_ASIDE,
-    QUEUE_CLOSED,
-    QUEUE_NOT_LEAF,
-    UNKNOWN_PARENT,
-    PARENT_CYCLE,
-    PARENT_REFUSED,
-    WEIGHT_OUT_OF_RANGE,
-    GUARANTEE_ABOVE_WHOLE,
-    GANG_ABOVE_REPLICAS,
-    FIELD_NOT_OBEYED,
-    QUEUE_CAPABILITY,
-    GANG_ABOVE_CAPABILITY,
-    GANG_ABOVE_WHOLE,
-    GANG_SHORTFALL,
-    NAMESPACE_SHARE,
-    QUEUE_SHARE,
-    ROOM_HELD,
-    ROOM_PROTECTED,
-    ROOM_RESERVED,
-    NODES_FULL,
-    EVICTED,
-    NEXT_CYCLE,
-    UNFINISHED,
-)
