@@ -1,10 +1,10 @@
-"""The pods of a namespace as a watch tells of them: looking at thousands of them costs the server next to nothing."""
+"""The objects of a collection as a watch tells of them: to look at thousands costs the server next to nothing."""
 
 import http.client
 import threading
 import time
 from collections import Counter, defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -19,11 +19,12 @@ WATCH_SECONDS = 2
 class Followed:
     """Every pod's last version by name; `since` is when one was last bound, told, created or deleted.
 
-    `places` are the nodes that a pod was ever seen on, by uid.
+    `places` are the nodes that a pod was ever seen on, by uid. `told` is called with every name and what it is now.
     """
 
     api: Api
     path: str
+    told: Callable[[str, dict[str, Any] | None], None] = lambda name, found: None
     pods: dict[str, dict[str, Any]] = field(default_factory=dict)
     places: dict[str, set[str]] = field(default_factory=lambda: defaultdict(set))
     since: float = field(default_factory=time.monotonic)
@@ -72,6 +73,7 @@ class Followed:
 
     def _put(self, name: str, pod: dict[str, Any] | None) -> None:
         before = self.pods.get(name)
+        self.told(name, pod)
         if pod is None:
             self.pods.pop(name, None)
         else:
@@ -86,14 +88,20 @@ def state_of(pod: dict[str, Any]) -> str:
     """Bound, told why it waits, or open."""
     if pod["spec"].get("nodeName"):
         return "bound"
-    told = any(each["type"] == "PodScheduled" for each in pod["status"].get("conditions", ()))
+    told = any(each["type"] == "PodScheduled" for each in pod.get("status", {}).get("conditions", ()))
     return "told" if told else "open"
 
 
 @contextmanager
 def following(api: Api, namespace: str) -> Iterator[Followed]:
     """The pods of the namespace, until the block ends."""
-    followed = Followed(api, f"/api/v1/namespaces/{namespace}/pods")
+    with followed_until_end(Followed(api, f"/api/v1/namespaces/{namespace}/pods")) as followed:
+        yield followed
+
+
+@contextmanager
+def followed_until_end(followed: Followed) -> Iterator[Followed]:
+    """The same, in a thread of its own until the block ends."""
     thread = threading.Thread(target=followed.follow, daemon=True)
     thread.start()
     try:

@@ -29,12 +29,14 @@ class Door:
         self.asked: list[tuple[Burst, frozenset[JobKey]]] = []
         self.cached: dict[tuple[str, str], PodGroup] = {}
         self.seconds_a_look = self._spent = 0.0
+        self.waited_a_look = self._waited = 0.0
         clock = asyncio.get_running_loop().time
         self.loop = GateLoop(
             Client(self.api),
             GateSight(groups=lambda: self.cached, generation=lambda: self.generation, ask=self._ask),
             wall=clock,
-            monotonic=lambda: clock() + self._spent,
+            monotonic=lambda: clock() + self._waited + self._spent,
+            processor=lambda: self._spent,
             leads=lambda: True,
             writes=writes,
             pulse=Pulse(clock),
@@ -44,6 +46,7 @@ class Door:
     def _ask(self, *, burst: Burst, let_in: frozenset[JobKey]) -> Asking:
         self.asked.append((burst, let_in))
         self._spent += self.seconds_a_look
+        self._waited += self.waited_a_look
         jobs = [replace(live_job(min_member=1), namespace=key[0], name=key[1], queue="q") for key in self.cached]
         said = [replace(job, held_back=job.name in self.held_back) for job in jobs]
         return {f"PodGroup/ml/{job.name}": (job, None) for job in said} if burst.over else {}
@@ -109,6 +112,20 @@ def test_without_a_change_nobody_looks() -> None:
             door.generation += 1
             await door.loop.round()
             assert len(door.asked) == looks
+
+    run(story())
+
+
+def test_a_look_that_had_to_wait_for_the_processor_is_followed_by_no_rest() -> None:
+    """What others take of a busy machine does not make the gate look more rarely."""
+
+    async def story() -> None:
+        door = Door()
+        door.waited_a_look = 5.0
+        await door.loop.round()
+        door.generation += 1
+        await door.loop.round()
+        assert len(door.asked) == 2
 
     run(story())
 

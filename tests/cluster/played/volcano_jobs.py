@@ -16,6 +16,8 @@ from tests.cluster.volcano import GROUP, groups_path
 
 Raw = dict[str, Any]
 JOB = "volcano.sh/job-name"
+WORKERS = 16
+"""Pods that it creates at a time."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -64,7 +66,7 @@ class PlayedJob:
 class JobController:
     """Looks at its Jobs again and again; `restart_before_group` makes new pods of a restart before their PodGroup.
 
-    `pods` are those there are, by name, as somebody's watch tells; where it is not given they are listed.
+    `pods` and `groups` are those there are, by name, as somebody's watch tells; where not given they are listed.
     """
 
     def __init__(
@@ -74,6 +76,7 @@ class JobController:
         *,
         restart_before_group: bool = False,
         pods: Callable[[], Mapping[str, Raw]] | None = None,
+        groups: Callable[[], Mapping[str, Raw]] | None = None,
     ) -> None:
         self.api = api
         self.namespace = namespace
@@ -82,6 +85,7 @@ class JobController:
         self.pods_path = f"/api/v1/namespaces/{namespace}/pods"
         self.groups_path = groups_path(namespace)
         self._all_pods = pods or self._listed
+        self._all_groups = groups or self._listed_groups
         self._sent: set[str] = set()
         """Pods that were created and not seen yet."""
 
@@ -120,8 +124,7 @@ class JobController:
 
     def sync(self) -> None:
         """Make the pods that may exist and do not."""
-        groups = self.api.items(self.groups_path)
-        phases = {each["metadata"]["name"]: each.get("status", {}).get("phase", "") for each in groups}
+        phases = {name: each.get("status", {}).get("phase", "") for name, each in self._all_groups().items()}
         found: dict[str, dict[str, Raw]] = {}
         for name, pod in self._all_pods().items():
             found.setdefault(pod["metadata"].get("labels", {}).get(JOB, ""), {})[name] = pod
@@ -134,7 +137,7 @@ class JobController:
                 made.extend(pod_of(job, *pod) for pod in missing if self._ready(pod[2], job, there))
         self._sent |= {pod["metadata"]["name"] for pod in made}
         try:
-            self.api.create_many(self.pods_path, made)
+            self.api.create_many(self.pods_path, made, workers=WORKERS)
         except ApiError:
             self._sent.clear()
             raise
@@ -155,6 +158,9 @@ class JobController:
     def _listed(self) -> dict[str, Raw]:
         self._sent.clear()
         return {pod["metadata"]["name"]: pod for pod in self.api.items(self.pods_path)}
+
+    def _listed_groups(self) -> dict[str, Raw]:
+        return {group["metadata"]["name"]: group for group in self.api.items(self.groups_path)}
 
     def _pods(self, job: PlayedJob) -> dict[str, Raw]:
         found = self.api.items(self.pods_path, labelSelector=f"{JOB}={job.name}")

@@ -1,5 +1,6 @@
 """Lets PodGroups in, at a pace of its own: nothing of a Job exists before, so a Job waits for every moment here."""
 
+import time
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
@@ -24,7 +25,7 @@ from fairlead.live.runtime.reconcile_loop import every
 PACE = 0.2
 """Seconds between two looks at the gate."""
 DUTY = 10
-"""Looks take at most one part in so many of the time."""
+"""Looks take at most one part in so many of the processor's time: a busy machine makes them no rarer."""
 IN_FLIGHT = 16
 
 log = structlog.get_logger("queue")
@@ -55,6 +56,7 @@ class GateLoop:
         *,
         wall: Callable[[], float],
         monotonic: Callable[[], float],
+        processor: Callable[[], float] = time.thread_time,
         leads: Callable[[], bool],
         writes: bool,
         pulse: Pulse,
@@ -67,6 +69,7 @@ class GateLoop:
         self._sight = sight
         self._wall = wall
         self._now = monotonic
+        self._processor = processor
         self._leads = leads
         self._writes = writes
         self._pulse = pulse
@@ -86,15 +89,17 @@ class GateLoop:
         """One look, if something changed or groups still settle; then write to the groups that may have pods."""
         if (self._sight.generation() == self._seen and not self._due) or self._now() < self._next_look:
             return
-        start = self._now()
+        begun = self._processor()
         self._seen = self._sight.generation()
         groups = self._sight.groups()
         self._sent = {key: version for key, version in self._sent.items() if _version(groups.get(key)) == version}
-        burst = self._arrivals.see([_job(key) for key, group in groups.items() if group.status.phase in ASKS], start)
+        burst = self._arrivals.see(
+            [_job(key) for key, group in groups.items() if group.status.phase in ASKS], self._now()
+        )
         self._due = not burst.over
         self.answers = self._sight.ask(burst=burst, let_in=frozenset(map(_job, self._sent)))
         self.looks += 1
-        self._next_look = self._now() + DUTY * (self._now() - start)
+        self._next_look = self._now() + DUTY * (self._processor() - begun)
         if self._writes:
             await together(self._let_in, list(self._patches(groups)), in_flight=IN_FLIGHT)
 
