@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tools.controlplane.api import Api, ApiError
@@ -20,6 +21,7 @@ from tools.controlplane.plane import ControlPlane
 from tests.cluster.karmada import CLUSTERS, Bindings, binding, cluster, condition, define
 from tests.cluster.played.evictions import Evictions
 from tests.cluster.played.host import Crew, Host
+from tests.cluster.played.leads import Leads, Load, takeovers
 from tests.cluster.played.members import Member
 from tests.cluster.played.readiness import Readiness
 from tests.cluster.played.reports import Reports
@@ -38,13 +40,15 @@ class Trouble:
     """Everything that happens to a fleet, one thing at a time, drawn by lot. Each is undone before the end."""
 
     def __init__(
-        self, host: Host, planes: dict[str, ControlPlane], members: list[Member], pair: "Pair", paces: Stopwatch
+        self, host: Host, planes: dict[str, ControlPlane], members: list[Member], pair: "Pair", leads: Leads
     ) -> None:
         self.host = host
         self.planes = planes
         self.members = {each.name: each for each in members}
         self.pair = pair
-        self.paces = paces
+        self.leads = leads
+        self.paces = Stopwatch(host.api, host.path, leads)
+        self.load = Load()
         self.witness = Witness()
         self.done: Counter[str] = Counter()
         self._lot = random.Random(20)
@@ -53,6 +57,7 @@ class Trouble:
 
     def happen(self) -> None:
         """One thing; what lasts is ended by a later one."""
+        self.load.look()
         if len(self._undo) > 2:
             self._undo.pop(0)()
         what = self._lot.choice(
@@ -148,7 +153,6 @@ class Trouble:
 
     def kill(self, name: str) -> None:
         """The scheduler dies without a word, and another is started."""
-        self.paces.killed()
         self.pair.replace()
 
 
@@ -160,19 +164,23 @@ def ended(cause: Cause | None) -> None:
 class Pair:
     """Two instances of the scheduler, led by a lease."""
 
-    def __init__(self, kubeconfig: Path, folder: Path) -> None:
+    def __init__(self, kubeconfig: Path, folder: Path, leads: Leads) -> None:
         self._kubeconfig = kubeconfig
+        self._leads = leads
         self._log = (folder / "fleet.log").open("w")
         self._running = [self._start(), self._start()]
 
     def _start(self) -> subprocess.Popen[bytes]:
         command = ["fleet", "--kubeconfig", str(self._kubeconfig), "--health", "127.0.0.1:0"]
-        return subprocess.Popen([sys.executable, "-m", "fairlead", *command], stdout=self._log, stderr=self._log)
+        begun = subprocess.Popen([sys.executable, "-m", "fairlead", *command], stdout=self._log, stderr=self._log)
+        self._leads.started(begun.pid, time.monotonic())
+        return begun
 
     def replace(self) -> None:
         first = self._running.pop(0)
         first.send_signal(signal.SIGKILL)
         first.wait(30)
+        self._leads.killed(first.pid, time.monotonic())
         self._running.append(self._start())
 
     def stop(self) -> None:
@@ -208,8 +216,9 @@ def test_hour_of_trouble_deletes_nothing_that_was_asked_for(
         divided = {**where, "replicaScheduling": DIVIDED}
         bindings.create(*(binding(f"web-{n}", 6, divided) for n in range(WORKLOADS)))
         bindings.create(*(without_replicas(binding(f"settings-{n}", 0, where)) for n in range(SETTINGS)))
-        pair, paces = Pair(kubeconfig, tmp_path), Stopwatch(api, host.path)
-        trouble = Trouble(host, planes, members, pair, paces)
+        leads = Leads(api, "fairlead-fleet")
+        pair = Pair(kubeconfig, tmp_path, leads)
+        trouble = Trouble(host, planes, members, pair, leads)
         works, evictions = Works(host, members), Evictions(host)
         readiness, reports = Readiness(host, members), Reports(host, members)
 
@@ -217,7 +226,11 @@ def test_hour_of_trouble_deletes_nothing_that_was_asked_for(
             trouble.witness.look(host.bindings())
 
         try:
-            with Crew(readiness.step, watch, evictions.step, watch, works.step, watch, reports.step), paces:
+            with (
+                Crew(readiness.step, watch, evictions.step, watch, works.step, watch, reports.step),
+                leads,
+                trouble.paces,
+            ):
                 bindings.settled(seconds=300)
                 until = time.monotonic() + SECONDS
                 while time.monotonic() < until and not trouble.witness.unexplained:
@@ -227,13 +240,13 @@ def test_hour_of_trouble_deletes_nothing_that_was_asked_for(
                 trouble.end()
                 for n in range(WORKLOADS):
                     bindings.patch(f"web-{n}", {"spec": {"replicas": 20}})
+                told = lambda: missing(bindings.all(), host.clusters(), members)  # noqa: E731
                 try:
                     api.wait("everything is everywhere", lambda: all(map(whole, bindings.all())), seconds=300)
+                    there = lambda: all(len(each.objects()) == WORKLOADS + SETTINGS for each in members)  # noqa: E731
+                    api.wait("the members have it", there, seconds=300)
                 except AssertionError as error:
-                    left = [each for each in bindings.all() if not whole(each)]
-                    raise AssertionError(f"{error}; {left}; {host.clusters()}") from error
-                there = lambda: all(len(each.objects()) == WORKLOADS + SETTINGS for each in members)  # noqa: E731
-                api.wait("the members have it", there, seconds=300)
+                    raise AssertionError("\n".join((str(error), *told(), *trouble.paces.long))) from error
         finally:
             pair.stop()
             for name in names:
@@ -257,26 +270,52 @@ def whole(found: dict[str, object]) -> bool:
     return len(spec.get("clusters") or []) == 3 and condition(found).get("status") == "True"
 
 
+def missing(bindings: list[dict[str, Any]], clusters: list[dict[str, Any]], members: list[Member]) -> Iterator[str]:
+    """What is not as it should be in the end, a line each."""
+    for each in bindings:
+        if not whole(each):
+            spec, status = each["spec"], each.get("status", {})
+            yield (
+                f"{each['metadata']['name']}: {spec.get('replicas', 0)} on {spec.get('clusters')}, tasks"
+                f" {spec.get('gracefulEvictionTasks')}, generation {each['metadata']['generation']}, observed"
+                f" {status.get('schedulerObservedGeneration')}, {condition(each)}, placement {spec.get('placement')}"
+            )
+    for each in clusters:
+        meta = each["metadata"]
+        yield f"cluster {meta['name']}: {meta.get('deletionTimestamp', 'stays')}, taints {each['spec'].get('taints')}"
+    for member in members:
+        names = {each["metadata"]["name"] for each in bindings} - set(member.objects())
+        yield f"member {member.name}: down {member.down}, without {sorted(names)}"
+
+
 def write_down(began: datetime, trouble: Trouble, works: Works) -> None:
     minutes = (datetime.now(UTC) - began).total_seconds() / 60
     happened = ", ".join(f"{count} × {what}" for what, count in sorted(trouble.done.items()))
     left = ", ".join(f"{count} for {what}" for what, count in sorted(trouble.witness.left.items())) or "none"
+    with_standby, without = takeovers(trouble.leads.vacancies)
+    paces = trouble.paces
     lines = [
         "# Three members in trouble",
         "",
-        f"{began:%Y-%m-%d}, one shared machine of two cores, {minutes:.0f} minutes. A host and three members with real",
-        f"API servers; Karmada's controllers are played. {WORKLOADS} workloads with replicas and {SETTINGS} objects",
-        "without, two instances of the scheduler.",
+        f"{began:%Y-%m-%d}, one shared machine of two cores (load {trouble.load}), {minutes:.0f} minutes.",
+        f"A host and three members with real API servers; Karmada's controllers are played. {WORKLOADS} workloads",
+        f"with replicas and {SETTINGS} objects without, two instances of the scheduler.",
         "",
         f"What happened: {happened}.",
         "",
-        f"From a scaling to its decision: {percentiles(trouble.paces.led)}.",
-        f"Around the kill of an instance, when the lease has to end first: {percentiles(trouble.paces.orphaned)}.",
+        f"From a scaling to its decision while an instance led: {percentiles(paces.led)}.",
+        f"Where nobody led for a while: {percentiles(paces.orphaned)};",
+        f"counted from the moment an instance led again: {percentiles(paces.taken_over)}.",
+        "",
+        f"From the kill of a leader to the next one, a standby being ready: {percentiles(with_standby, 'kills')}.",
+        f"Where the standby was killed as well or had not begun to look at the lease: {percentiles(without, 'kills')}.",
         "",
         f"Targets that left: {left}; without a cause: {len(trouble.witness.unexplained)}.",
         f"Objects deleted on members: {len(works.deletions)}.",
         "In the end everything was on all three members again.",
         "",
     ]
+    if paces.long:
+        lines += ["Steps that took long while an instance led:", "", *(f"- {each}" for each in paces.long), ""]
     PROOF.mkdir(parents=True, exist_ok=True)
     (PROOF / f"{began:%Y-%m-%d}-fleet-members.md").write_text("\n".join(lines))

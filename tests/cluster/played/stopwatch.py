@@ -3,25 +3,31 @@
 import threading
 import time
 from contextlib import suppress
+from datetime import UTC, datetime
 from typing import Any
 
 from tools.controlplane.api import Api, ApiError
 
-TAKEOVER = 8.0
-"""Seconds after the kill of an instance in which a step may have to wait for the lease to end."""
+from tests.cluster.played.leads import Leads
+
+LONG = 3.0
+"""Seconds from which on a step is remembered by name."""
 
 
 class Stopwatch:
     """Follows the bindings of a namespace by a watch. A step ends when the targets add up to the replicas."""
 
-    def __init__(self, api: Api, path: str) -> None:
+    def __init__(self, api: Api, path: str, leads: Leads) -> None:
         self.led: list[float] = []
-        """Seconds of steps that were asked for while an instance led."""
+        """Seconds of steps during which an instance led all the while."""
         self.orphaned: list[float] = []
-        """Those asked for or answered soon after a kill."""
-        self.kills: list[float] = []
+        """Those of steps during which nobody led for a while."""
+        self.taken_over: list[float] = []
+        """Of the latter: seconds from the moment when an instance led again."""
+        self.long: list[str] = []
         self._api = api
         self._path = path
+        self._leads = leads
         self._asked: dict[str, float] = {}
         self._wanted: dict[str, int] = {}
         self._over = threading.Event()
@@ -32,10 +38,6 @@ class Stopwatch:
 
     def __exit__(self, *ended: object) -> None:
         self._over.set()
-
-    def killed(self) -> None:
-        """An instance died just now; whether it led is not known."""
-        self.kills.append(time.monotonic())
 
     def _follow(self) -> None:
         while not self._over.is_set():
@@ -54,11 +56,17 @@ class Stopwatch:
             self._asked.setdefault(name, now)
         placed = sum(each.get("replicas", 0) for each in spec.get("clusters") or [])
         if name in self._asked and (placed == replicas or _refused(binding)):
-            self._stop(self._asked.pop(name), now)
+            self._stop(name, self._asked.pop(name), now)
 
-    def _stop(self, asked: float, now: float) -> None:
-        orphan = any(asked - TAKEOVER <= kill <= now for kill in self.kills)
-        (self.orphaned if orphan else self.led).append(now - asked)
+    def _stop(self, name: str, asked: float, now: float) -> None:
+        vacant = [each for each in self._leads.vacancies if each.touches(asked, now)]
+        (self.orphaned if vacant else self.led).append(now - asked)
+        since = max((each.ended or now for each in vacant), default=asked)
+        if vacant:
+            self.taken_over.append(max(0.0, now - max(asked, since)))
+        if now - max(asked, since) > LONG:
+            took = f"{now - asked:.1f} s, {now - max(asked, since):.1f} s of it while an instance led"
+            self.long.append(f"{name}, decided at {datetime.now(UTC):%H:%M:%S.%f}: {took}")
 
 
 def _refused(binding: dict[str, Any]) -> bool:
@@ -66,11 +74,11 @@ def _refused(binding: dict[str, Any]) -> bool:
     return any(each["type"] == "Scheduled" and each["status"] == "False" for each in conditions)
 
 
-def percentiles(seconds: list[float]) -> str:
+def percentiles(seconds: list[float], what: str = "steps") -> str:
     """Median, 95 and 99 in a hundred, and the longest, in milliseconds."""
     if not seconds:
         return "none"
     order = sorted(seconds)
     at = [order[min(len(order) - 1, len(order) * part // 100)] for part in (50, 95, 99)]
     named = zip(("median", "95 %", "99 %", "longest"), (*at, order[-1]), strict=True)
-    return f"{len(order)} steps, " + ", ".join(f"{name} {1000 * value:.0f} ms" for name, value in named)
+    return f"{len(order)} {what}, " + ", ".join(f"{name} {1000 * value:.0f} ms" for name, value in named)

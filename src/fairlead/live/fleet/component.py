@@ -20,7 +20,7 @@ from fairlead.kube.codec.groups import GroupMembers, groups_of
 from fairlead.kube.codec.members import MemberClusters, readable, unread_cluster, unreadable
 from fairlead.kube.codec.placement import ANNOTATION as KNOBS
 from fairlead.kube.codec.placement import Knobs, knobs_of
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.events import EventType
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.objects.meta import Bare, ObjectReference
@@ -123,6 +123,7 @@ class Fleet(ElectedComponent):
 
     def nudge(self) -> None:
         """Look at everything now: this instance has just begun to lead."""
+        self._turns.rest()
         self._all()
 
     def decisions(self) -> dict[str, Any]:
@@ -274,8 +275,12 @@ class Fleet(ElectedComponent):
         if isinstance(error, ApiError) and error.not_found:
             self._turns.written(key)
             return
+        if error is None or isinstance(error, NotLeadingError):
+            self._turns.given_up(key)
+            self._rounds.wake()
+            return
         conflict = isinstance(error, ApiError) and error.conflict
-        if error is not None and not conflict:
+        if not conflict:
             log.warning("not written, tried again later", binding="/".join(key), why=str(error))
         self._turns.failed(key, verdict.binding.metadata.generation, conflict=conflict)
         self._rounds.wake()

@@ -67,6 +67,11 @@ class BindingTurns:
         if not conflict:
             self._refused[key] = generation
 
+    def given_up(self, key: Key) -> None:
+        """Its result was not sent, for this instance leads no more: that says nothing of the binding."""
+        self._writing.discard(key)
+        self._due.add(key)
+
     def forget(self, key: Key) -> None:
         """It is gone."""
         self._due.discard(key)
@@ -74,8 +79,9 @@ class BindingTurns:
             memory.pop(key, None)
 
     def rest(self) -> None:
-        """No pause matters to an instance that does not lead."""
-        self._later.clear()
+        """No failure of an earlier lead matters to an instance that does not lead, or has just begun to."""
+        for memory in (self._failures, self._later, self._refused):
+            memory.clear()
 
     def next(self) -> float | None:
         """When the first pause ends."""

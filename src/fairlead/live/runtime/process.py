@@ -58,7 +58,7 @@ class Leadership:
                 name=process.lease_name,
                 identity=own_identity(),
                 terms=Terms.of(process.lease_seconds),
-                on_won=lambda: self.on_won(),
+                on_won=self._won,
                 on_lost=self._lost,
                 fit=self._fit,
             )
@@ -77,6 +77,10 @@ class Leadership:
             await asyncio.Event().wait()
         else:
             await self._elector.run()
+
+    def _won(self) -> None:
+        log.info("leads", lease=self._name)
+        self.on_won()
 
     def _lost(self) -> None:
         log.warning("lost the lease", lease=self._name)
