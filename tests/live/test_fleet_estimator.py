@@ -2,24 +2,30 @@
 
 import asyncio
 import ssl
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from fairlead.kube.codec.fleet import binding_ask
 from fairlead.kube.fake import FakeApi
-from fairlead.kube.objects.karmada import ReplicaRequirements
+from fairlead.kube.objects.karmada import Component, ReplicaRequirements
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.kube.wire.unary import CallError, Channel, headers
 from fairlead.live.fleet.decide import decide
-from fairlead.live.fleet.estimator import METHOD, EstimatorOptions, Estimators, replicas, request
+from fairlead.live.fleet.estimator import REPLICAS, SETS, EstimatorOptions, Estimators
+from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
 from tests.kube.authority import Authority
 from tests.live.bindings import binding, cluster
+from tests.live.estimator_schema import NEW, OLD
 from tests.live.estimators import serving
 from tests.live.test_fleet import Stage
 from tests.live.test_fleet import binding as live_binding
+from tests.live.test_fleet_shadow import answered, differences
 
 BY_ROOM = {
     "replicaScheduling": {
@@ -52,13 +58,48 @@ def of(message: bytes) -> bytes:
     return message[2 : 2 + message[1]]
 
 
-def test_request_is_the_protobuf_of_karmada_s_message() -> None:
-    """Byte for byte what a server of grpc's own library was sent and took apart."""
-    message = request("m1", msgspec.convert(NEEDS, ReplicaRequirements))
-    claim = b'\x12\x06\n\x01a\x12\x01b"\x11\n\x0f\n\r\n\x01x\x12\x02In\x1a\x011\x1a\x012*\r\n\x01k\x12\x06Exists(\x05'
-    rest = b'\x1a\x04shop"\x04high*\r\n\x03cpu\x12\x06\n\x04500m*\x0f\n\x06memory\x12\x05\n\x031Gi'
-    assert message == b"\n\x02m1\x12X\n*" + claim + rest
-    assert request("m1", None) == b"\n\x02m1"
+def amounts(found: Any) -> dict[str, bytes]:
+    return {each.key: each.value for each in found.resourceRequest}
+
+
+@pytest.mark.parametrize("release", [OLD, NEW], ids=["up to 1.17", "since 1.18"])
+def test_request_for_replicas_is_understood_by_estimators_of_both_protocols(release: Mapping[str, type[Any]]) -> None:
+    """Amounts, node affinity and tolerations moved to other numbers in 1.18; each release finds its own."""
+    found = release["ReplicasRequest"]()
+    found.ParseFromString(replicas_request("m1", msgspec.convert(NEEDS, ReplicaRequirements)))
+    needs = found.replicaRequirements
+    assert (found.cluster, needs.namespace, needs.priorityClassName) == ("m1", "shop", "high")
+    assert amounts(needs) == {"cpu": b"\n\x04500m", "memory": b"\n\x031Gi"}
+    claim = needs.nodeClaim
+    assert [(each.key, each.value) for each in claim.nodeSelector] == [("a", b"b")]
+    assert claim.nodeAffinity == b"\n\x0f\n\r\n\x01x\x12\x02In\x1a\x011\x1a\x012"
+    assert list(claim.tolerations) == [b"\n\x01k\x12\x06Exists(\x05"]
+    assert replicas_request("m1", None) == b"\n\x02m1"
+
+
+@pytest.mark.parametrize("release", [OLD, NEW], ids=["up to 1.17", "since 1.18"])
+def test_request_for_sets_is_understood_by_estimators_of_both_protocols(release: Mapping[str, type[Any]]) -> None:
+    """Each component with its replicas and what one of them asks for; one that asks for nothing too."""
+    given = [
+        {"name": "manager", "replicas": 1, "replicaRequirements": NEEDS},
+        {"name": "worker", "replicas": 300},
+    ]
+    found = release["SetsRequest"]()
+    found.ParseFromString(sets_request("m1", msgspec.convert(given, list[Component]), "shop"))
+    manager, worker = found.components
+    assert (found.cluster, found.namespace) == ("m1", "shop")
+    assert [(each.name, each.replicas) for each in (manager, worker)] == [("manager", 1), ("worker", 300)]
+    needs = manager.replicaRequirements
+    assert (amounts(needs)["cpu"], needs.priorityClassName) == (b"\n\x04500m", "high")
+    assert len(needs.nodeClaim.tolerations) == 1
+    assert not worker.HasField("replicaRequirements")
+
+
+@given(st.integers(-(2**31), 2**31 - 1))
+def test_answer_of_protobuf_s_own_library_is_read(number_told: int) -> None:
+    """Every number that an answer can hold; a negative one is not known."""
+    answer = NEW["Answer"](most=number_told).SerializeToString()
+    assert number(answer) == (number_told if number_told >= 0 else None)
 
 
 @pytest.mark.parametrize(
@@ -67,13 +108,13 @@ def test_request_is_the_protobuf_of_karmada_s_message() -> None:
 )
 def test_answer_is_read_as_a_number(answer: bytes, want: int | None) -> None:
     """Absent is 0, several bytes add up, −1 means not known."""
-    assert replicas(answer) == want
+    assert number(answer) == want
 
 
 def test_answer_of_another_shape_is_an_error() -> None:
     """Not taken for a number."""
-    with pytest.raises(CallError, match="without maxReplicas"):
-        replicas(b"\x12\x01x")
+    with pytest.raises(CallError, match="without a number"):
+        number(b"\x12\x01x")
 
 
 def test_long_values_of_headers_have_their_length_in_several_bytes() -> None:
@@ -94,7 +135,7 @@ def test_clusters_are_asked_at_once_over_connections_that_stay() -> None:
                 assert await estimators.ask(asked, ["m1", "m2"]) == {"m1": 3, "m2": 0}
             estimators.close()
             assert (server.connections, len(server.asked)) == (2, 4)
-            assert all(METHOD.encode() in each for each in server.paths)
+            assert all(REPLICAS.encode() in each for each in server.paths)
 
     asyncio.run(act())
 
@@ -128,7 +169,7 @@ def test_server_that_is_silent_is_waited_for_no_longer_than_allowed() -> None:
         port = silent.sockets[0].getsockname()[1]
         channel = Channel("127.0.0.1", port, None)
         with pytest.raises(CallError, match=f"127.0.0.1:{port}: TimeoutError"):
-            await channel.call(METHOD, b"", 0.05)
+            await channel.call(REPLICAS, b"", 0.05)
         silent.close()
         await asyncio.sleep(0.05)
 
@@ -187,13 +228,120 @@ def test_live_component_divides_by_what_estimators_say() -> None:
             api.put(RESOURCE_BINDINGS, live_binding("web", placement=BY_ROOM))
             api.put(RESOURCE_BINDINGS, live_binding("everywhere", placement={}))
             stage = Stage(api, estimator=EstimatorOptions(address=f"127.0.0.1:{server.port}"))
-            for _ in range(1000):
-                if stage.counts("web") and stage.counts("everywhere"):
-                    break
-                await asyncio.sleep(0.02)
+            await until(lambda: bool(stage.counts("web") and stage.counts("everywhere")))
             assert stage.counts("web") == {"m1": 1, "m2": 5}
             assert stage.counts("everywhere") == {"m1": 6, "m2": 6}
             assert set(map(of, server.asked)) == {b"m1", b"m2"}
+            await stage.stop()
+
+    asyncio.run(act())
+
+
+COMPONENTS = [
+    {"name": "manager", "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}},
+    {"name": "worker", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "3"}}},
+]
+ROOMY = {"resourceSummary": {"allocatable": {"cpu": "9", "pods": "9"}}}
+
+
+def test_set_of_components_goes_only_where_estimators_have_room_for_a_whole_one() -> None:
+    """By its sums each cluster holds the set; m1's nodes hold none, m3's estimator says nothing. What runs stays."""
+    members = [cluster(name, **ROOMY) for name in ("m1", "m2", "m3")]
+    asked = binding("train", {}, components=COMPONENTS)
+    (verdict,) = decide([asked], members, estimates_of=lambda each: {"m1": 0, "m2": 1})
+    assert (verdict.counts, verdict.by_room) == ({"m2": 0, "m3": 0}, True)
+    running = binding("train", {}, components=COMPONENTS, clusters=[{"name": "m1"}])
+    (stays,) = decide([running], members, estimates_of=lambda each: {"m1": 0, "m2": 0, "m3": 0})
+    assert stays.counts == {"m1": 0}
+    (nowhere,) = decide([asked], members, estimates_of=lambda each: dict.fromkeys(("m1", "m2", "m3"), 0))
+    assert "3 cluster(s) did not have room for all components together" in nowhere.message
+    assert nowhere.waits_for_room
+
+
+def test_one_component_is_a_set_unless_it_stands_beside_replicas() -> None:
+    """A lone component counts with all its replicas; beside `spec.replicas` it is the workload that is divided."""
+    lone = [{"name": "worker", "replicas": 4, "replicaRequirements": {"resourceRequest": {"cpu": "3"}}}]
+    (verdict,) = decide([binding("train", {}, components=lone)], [cluster("m1", **ROOMY)])
+    assert verdict.counts == {}
+    (divided,) = decide([binding("web", {}, 4, components=lone)], [cluster("m1", **ROOMY)])
+    assert divided.counts == {"m1": 4}
+    idle = [{**lone[0], "replicas": 0}]
+    (empty,) = decide(
+        [binding("train", {}, components=idle)], [cluster("m1", **ROOMY)], estimates_of=lambda each: {"m1": 0}
+    )
+    assert empty.counts == {"m1": 0}
+
+
+def test_estimator_that_knows_no_sets_is_still_asked_for_replicas() -> None:
+    """One of Karmada before 1.16 refuses the question for sets: it rests for that question only."""
+
+    async def act() -> None:
+        def answer(message: bytes) -> bytes | None:
+            return None if b"manager" in message else b"\x08\x04"
+
+        async with serving(answer) as server:
+            estimators = Estimators(EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            for _ in range(2):
+                assert await estimators.ask(binding("train", {}, components=COMPONENTS), ["m1"]) == {}
+            assert await estimators.ask(binding("web", BY_ROOM, 5), ["m1"]) == {"m1": 4}
+            assert [SETS.encode() in each for each in server.paths] == [True, False]
+            estimators.close()
+
+    asyncio.run(act())
+
+
+async def until(told: Callable[[], bool]) -> None:
+    for _ in range(1000):
+        if told():
+            return
+        await asyncio.sleep(0.02)
+    raise AssertionError("it did not come")
+
+
+def test_live_component_asks_for_sets_and_places_one_when_room_comes() -> None:
+    """No estimator has room at first: nothing is placed. A cluster reports anew, and its estimator has room for one."""
+
+    async def act() -> None:
+        api, room = FakeApi(), {"m1": 0, "m2": 0}
+        async with serving(lambda message: said(of(message), **room)) as server:
+            for name in room:
+                api.put(CLUSTERS, {"metadata": {"name": name}, "status": ROOMY})
+            body = live_binding("train", 0, placement={}, components=COMPONENTS)
+            del body["spec"]["replicas"]
+            api.put(RESOURCE_BINDINGS, body)
+            stage = Stage(api, estimator=EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            await until(lambda: stage.condition("train").get("reason") == "NoClusterFit")
+            room["m2"] = 1
+            summary = {"allocatable": {"cpu": "10", "pods": "9"}}
+            api.put(CLUSTERS, {"metadata": {"name": "m2"}, "status": {"resourceSummary": summary}})
+            await until(lambda: stage.condition("train").get("reason") == "Success")
+            assert [each["name"] for each in stage.find("train")["spec"]["clusters"]] == ["m2"]
+            assert stage.fleet.decisions()["decisions"][0]["estimates"] == {"m1": 0, "m2": 1}
+            await stage.stop()
+
+    asyncio.run(act())
+
+
+def test_shadow_compares_what_it_decides_by_what_estimators_say() -> None:
+    """The reports would allow four and four; our estimators say one and seven, the other scheduler asked none."""
+
+    async def act() -> None:
+        api = FakeApi()
+        async with serving(lambda message: said(of(message), m1=1, m2=7)) as server:
+            for name in ("m1", "m2"):
+                api.put(CLUSTERS, {"metadata": {"name": name}, "status": ROOMY})
+            for name in ("web", "mail"):
+                api.put(RESOURCE_BINDINGS, live_binding(name, 8, placement=BY_ROOM, schedulerName="default-scheduler"))
+            stage = Stage(api, shadow=True, estimator=EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            await until(lambda: len(stage.fleet.verdicts) == 2)
+            answered(stage, "web", m1=4, m2=4)
+            answered(stage, "mail", m1=1, m2=7)
+            await until(lambda: differences(stage)["agreed"] + differences(stage)["differed"] == 2)
+            (found,) = differences(stage)["differences"]
+            assert (found["binding"], found["ours"]["clusters"]) == ("shop/web", {"m1": 1, "m2": 7})
+            assert found["ours"]["estimates"] == {"m1": 1, "m2": 7}
+            assert found["theirs"]["clusters"] == {"m1": 4, "m2": 4}
+            assert stage.patches() == {}
             await stage.stop()
 
     asyncio.run(act())

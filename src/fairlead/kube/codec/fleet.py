@@ -92,11 +92,19 @@ def _request(given: ReplicaRequirements | None, who: str) -> dict[str, int]:
     return {name: exact(name, value, f"{who}.resourceRequest.{name}") for name, value in asked.items()}
 
 
+def is_set(binding: ResourceBinding) -> bool:
+    """Whether the workload is a set of components, which goes whole to a cluster.
+
+    One component beside replicas is that of an ordinary workload.
+    """
+    return len(binding.spec.components) > (1 if binding.spec.replicas else 0)
+
+
 def _whole_set(binding: ResourceBinding) -> dict[str, int]:
-    """What all components of a workload with several pod templates ask for together; empty for others."""
+    """What all components of a set ask for together; empty for other workloads."""
     components = binding.spec.components
     who = f"{name_of(binding)}: spec.components"
-    if len(components) < 2:
+    if not is_set(binding):
         return {}
     if binding.spec.replicas:
         raise InputError(who, "stand beside spec.replicas; a set of components goes whole to a cluster")
@@ -107,7 +115,7 @@ def _whole_set(binding: ResourceBinding) -> dict[str, int]:
         asked = {PODS: 1, **_request(each.replica_requirements, f"{who}[{place}].replicaRequirements")}
         for name, amount in asked.items():
             whole[name] = whole.get(name, 0) + amount * each.replicas
-    return whole
+    return whole if whole[PODS] else {}
 
 
 def components_of(binding: ResourceBinding) -> tuple[TargetComponent, ...]:

@@ -92,7 +92,8 @@ class PlacementClaims:
     """What a workload asks of a cluster besides its placement.
 
     `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
-    `estimates` is how many replicas fit by the account of estimators, of the clusters that have one.
+    `estimates` is how many replicas, or whole sets of components, fit by the account of estimators, of the clusters
+    that have one.
     """
 
     request: Mapping[str, int] = field(default_factory=dict)
@@ -112,7 +113,7 @@ def barred_by(cluster: KarmadaCluster, claims: PlacementClaims) -> Reason | None
         return reasons.FAR_FROM_GROUP
     if name in claims.neighbours.apart:
         return reasons.NEAR_GROUP
-    if not _holds(cluster, claims.whole):
+    if claims.whole and not (_holds(cluster, claims.whole) and claims.estimates.get(name, 1)):
         return reasons.SET_WITHOUT_ROOM
     return None
 

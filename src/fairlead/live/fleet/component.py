@@ -17,7 +17,6 @@ import structlog
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.codec.fleet import policy_key
 from fairlead.kube.codec.groups import GroupMembers, groups_of
-from fairlead.kube.codec.members import MemberClusters, readable, unread_cluster, unreadable
 from fairlead.kube.codec.placement import ANNOTATION as KNOBS
 from fairlead.kube.codec.placement import Knobs, knobs_of
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
@@ -36,13 +35,14 @@ from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import BindingVerdict, decide
 from fairlead.live.fleet.estimator import EstimatorOptions, Estimators
+from fairlead.live.fleet.known_clusters import KnownClusters, same_but_room
 from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.turns import BACKOFF, BindingTurns
 from fairlead.live.fleet.writer import BindingWriter, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
-from fairlead.live.runtime.outbox import Outbox, together
+from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page
 from fairlead.live.runtime.spans import object_spans
 from fairlead.model.faults import way_to
@@ -51,8 +51,6 @@ GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
 BATCH = 1000
 """Bindings decided in a row before other tasks get their turn."""
-ASKED = 32
-"""Bindings for which estimators are asked at once."""
 HELD = 60.0
 """Seconds for which our own write is believed over a watch that has not shown it yet."""
 
@@ -90,11 +88,8 @@ class Fleet(ElectedComponent):
         self._seen: list[ResourceBinding] = []
         self._own: dict[Key, tuple[ResourceBinding, float]] = {}
         self.writer = BindingWriter(instance, self.measures, self._written)
-        self._known: dict[str, KarmadaCluster] = {}
-        self._members: tuple[tuple[str, ...], MemberClusters] | None = None
-        """Names of the clusters that cannot be read, and all clusters; None after a change of one."""
-        """The clusters as they could last be read."""
         self.aside = Aside(self.measures.registry, None if options.shadow else instance.recorder)
+        self._known = KnownClusters(self.aside)
         aside = self.aside.watched
         self._clusters = Reflector[KarmadaCluster](client, CLUSTERS, self._on_cluster, aside=aside)
         self._bindings = (
@@ -135,6 +130,7 @@ class Fleet(ElectedComponent):
                 "message": each.message,
                 "why": each.note,
                 "clusters": each.counts,
+                **({"estimates": each.estimates} if each.estimates else {}),
                 "written": not self.options.shadow,
             }
             for key, each in sorted(self.verdicts.items())
@@ -178,7 +174,7 @@ class Fleet(ElectedComponent):
         if not self._clusters.served:
             # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).
             return
-        self._compare()
+        await self._compare()
         due = sorted(self._turns.ready(), key=self._turn)
         for start in range(0, len(due), BATCH):
             batch = due[start : start + BATCH]
@@ -189,54 +185,48 @@ class Fleet(ElectedComponent):
         self.measures.bindings.set(sum(map(self._ours, self._both())))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
 
-    async def _estimated(self, bindings: Sequence[ResourceBinding]) -> Mapping[Key, Mapping[str, int]]:
-        """What estimators say of the bindings that are about to be divided by room."""
+    async def _estimated(self, bindings: Sequence[ResourceBinding]) -> list[Mapping[str, int]]:
+        """What estimators say of each binding that is about to change and that room has a say in."""
         if self._estimators is None:
-            return {}
-        clusters = self._fleet()
-        names = [each.metadata.name for each in clusters]
-        asking = [
-            each for each in decide(bindings, clusters, self._knobs, self._groups.of) if each.by_room and not each.kept
-        ]
-        ask = self._estimators.ask
-        answers = await together(lambda each: ask(each.binding, names), asking, in_flight=ASKED)
-        return {each.key: answer for each, answer in zip(asking, answers, strict=True)}
+            return [{} for _ in bindings]
+        return await self._estimators.about(
+            self._verdicts(bindings, {}), [each.metadata.name for each in self._known.all()]
+        )
 
-    def _compare(self) -> None:
+    def _verdicts(
+        self, bindings: Sequence[ResourceBinding], estimates: Mapping[Key, Mapping[str, int]]
+    ) -> list[BindingVerdict]:
+        """A verdict for each binding on the clusters as they are, with what estimators told."""
+        return decide(
+            bindings, self._known.all(), self._knobs, self._groups.of, lambda each: estimates.get(_key(each), {})
+        )
+
+    async def _compare(self) -> None:
         """In shadow: every version that was seen, in order, so that none between question and answer is missed."""
         seen, self._seen = self._seen, []
-        clusters = self._fleet()
-        for binding in seen:
-            for verdict in decide([binding], clusters, self._knobs, self._groups.of):
+        answers = await self._estimated(seen)
+        for binding, answer in zip(seen, answers, strict=True):
+            if self._latest(_key(binding)) is None:
+                continue
+            for verdict in self._verdicts([binding], {_key(binding): answer}):
                 if (found := self.comparison.look(verdict)) is not None:
                     log.info("another scheduler decided otherwise", **found.as_record())
 
-    def _fleet(self) -> MemberClusters:
-        """Every cluster there is; one that could never be read has a stand-in, so that nothing leaves it."""
-        aside = tuple(name for kind, _, name in self.aside.faults if kind == CLUSTERS.kind and name not in self._known)
-        if self._members is None or self._members[0] != aside:
-            self._members = aside, MemberClusters([*self._known.values(), *map(unread_cluster, aside)])
-        return self._members[1]
-
     def _turn(self, key: Key) -> tuple[int, Key]:
         """The higher schedule priority first."""
-        found = self._bindings[0 if key[0] else 1].objects.get(key)
+        found = self._latest(key)
         priority = found.spec.schedule_priority if found is not None else None
         return (-priority.priority if priority else 0, key)
 
-    def _decide(self, bindings: Sequence[ResourceBinding], estimates: Mapping[Key, Mapping[str, int]]) -> None:
+    def _decide(self, bindings: Sequence[ResourceBinding], answers: Sequence[Mapping[str, int]]) -> None:
         began = self._now()
         self._spans.round()
-
-        def held(binding: ResourceBinding) -> Mapping[str, int]:
-            return estimates.get((binding.metadata.namespace, binding.metadata.name), {})
-
-        clusters = self._fleet()
+        estimates = dict(zip(map(_key, bindings), answers, strict=True))
         grouped = [each for each in bindings if any(groups_of(each))]
         alone = [each for each in bindings if not any(groups_of(each))]
         # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
         for batch in (alone, *([each] for each in grouped)):
-            for verdict in decide(batch, clusters, self._knobs, self._groups.of, held):
+            for verdict in self._verdicts(batch, estimates):
                 if verdict.counts is not None:
                     self._groups.put(verdict.binding, verdict.counts)
                 self._act(verdict)
@@ -296,9 +286,13 @@ class Fleet(ElectedComponent):
         kind: EventType = "Normal" if verdict.success else "Warning"
         self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.note, kind=kind)
 
+    def _latest(self, key: Key) -> ResourceBinding | None:
+        """The binding as the watch showed it last."""
+        return self._bindings[0 if key[0] else 1].objects.get(key)
+
     def _mine(self, key: Key) -> ResourceBinding | None:
         """The newest state of a binding that is ours to schedule now."""
-        found = self._bindings[0 if key[0] else 1].objects.get(key)
+        found = self._latest(key)
         if found is None:
             return None
         own, until = self._own.get(key, (None, 0.0))
@@ -322,8 +316,7 @@ class Fleet(ElectedComponent):
         return None if policy is None or key is None else knobs_of(policy.metadata.annotations, f"policy {key[1]}")
 
     def _on_binding(self, change: Change[ResourceBinding]) -> None:
-        meta = change.object.metadata
-        key = (meta.namespace, meta.name)
+        meta, key = change.object.metadata, _key(change.object)
         if change.kind == "deleted":
             self._spans.gone(meta.uid)
             self.verdicts.pop(key, None)
@@ -344,28 +337,15 @@ class Fleet(ElectedComponent):
         self._rounds.wake()
 
     def _on_cluster(self, change: Change[KarmadaCluster]) -> None:
-        """Room wakes bindings that wait for it; anything else may matter to all.
-
-        A cluster that cannot be read stays as it was known; one whose amounts cannot be read has no known room.
-        """
-        name = change.object.metadata.name
-        self._members = None
-        if change.kind == "deleted":
-            self._known.pop(name, None)
-        else:
-            readable(change.object)
-            self._known[name] = change.object
-        self._wake(change)
-        error = unreadable(change.object) if change.kind != "deleted" else None
-        if error is not None:
-            raise error
-
-    def _wake(self, change: Change[KarmadaCluster]) -> None:
-        if change.kind == "modified" and change.previous is not None and _same(change.object, change.previous):
+        """Room wakes bindings that wait for it; anything else may matter to all."""
+        error = self._known.take(change)
+        if change.kind == "modified" and change.previous and same_but_room(change.object, change.previous):
             self._turns.add(key for key, each in self.verdicts.items() if each.waits_for_room)
             self._rounds.wake()
         else:
             self._all()
+        if error is not None:
+            raise error
 
     def _on_policy(self, change: Change[Bare]) -> None:
         before = change.previous.metadata.annotations.get(KNOBS) if change.previous else None
@@ -380,11 +360,8 @@ class Fleet(ElectedComponent):
         self._rounds.wake()
 
 
-def _same(one: KarmadaCluster, other: KarmadaCluster) -> bool:
-    """Whether two states of a cluster differ in nothing but their room and versions."""
-    meta, old = one.metadata, other.metadata
-    apis = one.status.api_enablements == other.status.api_enablements
-    return apis and (one.spec, meta.labels, meta.deletion_timestamp) == (other.spec, old.labels, old.deletion_timestamp)
+def _key(binding: ResourceBinding) -> Key:
+    return (binding.metadata.namespace, binding.metadata.name)
 
 
 def _newer(one: ResourceBinding, other: ResourceBinding) -> bool:

@@ -8,7 +8,7 @@ import structlog
 
 from fairlead.kube.codec import last_result
 from fairlead.kube.codec.decided import ANNOTATION, is_applied, is_workload, mark, running
-from fairlead.kube.codec.fleet import binding_ask, components_of, knobs_for, wants_fresh
+from fairlead.kube.codec.fleet import binding_ask, components_of, is_set, knobs_for, wants_fresh
 from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.codec.members import MemberClusters
 from fairlead.kube.codec.placement import Knobs
@@ -38,8 +38,9 @@ class BindingVerdict:
 
     `message` is what the condition says, in Karmada's words; `note` a sentence for events and pages. `stored` is the
     last schedule result; `mark` that of the decision; `group` the affinity group taken; `components` what each target
-    says of the parts of a workload with several pod templates; `by_room`: room had a say. `kept`: clusters and records
-    are right already, only the status may not be. `defect`: what our own code raised on it, where it did.
+    says of the parts of a workload with several pod templates; `by_room`: room had a say; `estimates`: what estimators
+    said of it. `kept`: clusters and records are right already, only the status may not be. `defect`: what our own code
+    raised on it, where it did.
     """
 
     binding: ResourceBinding
@@ -52,6 +53,7 @@ class BindingVerdict:
     group: str = ""
     components: tuple[TargetComponent, ...] = ()
     by_room: bool = False
+    estimates: Mapping[str, int] = field(default_factory=dict)
     waits_for_room: bool = False
     kept: bool = False
     defect: Exception | None = None
@@ -80,6 +82,7 @@ class _Open:
     knobs: Knobs
     whole: DivisionAsk
     ask: DivisionAsk
+    estimates: Mapping[str, int]
 
 
 EstimatesOf = Callable[[ResourceBinding], Mapping[str, int]]
@@ -143,8 +146,9 @@ def _opened(
     estimates_of: EstimatesOf,
 ) -> _Open:
     knobs = knobs_for(binding, knobs_of(binding))
-    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding), estimates_of(binding))
-    return _Open(place=place, knobs=knobs, whole=whole, ask=narrowed(whole))
+    estimates = estimates_of(binding)
+    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding), estimates)
+    return _Open(place=place, knobs=knobs, whole=whole, ask=narrowed(whole), estimates=estimates)
 
 
 def _divided(asks: Sequence[DivisionAsk]) -> Sequence[Division | Exception]:
@@ -183,7 +187,8 @@ def _verdict(binding: ResourceBinding, each: _Open, division: Division) -> Bindi
         mark=written,
         group=division.group,
         components=components_of(binding),
-        by_room=each.whole.policy.needs_room,
+        by_room=each.whole.policy.needs_room or is_set(binding),
+        estimates=each.estimates,
         waits_for_room=finding is not None and finding.reason.cure is Cure.ROOM,
         kept=division.rule == "kept" or _as_it_is(binding, counts, written),
     )
@@ -219,7 +224,8 @@ def _refused(binding: ResourceBinding, each: _Open, division: Division, finding:
         note=messages.refused(division, finding),
         counts={} if nowhere else None,
         mark=binding.metadata.annotations.get(ANNOTATION, "") if nowhere else "",
-        by_room=each.whole.policy.needs_room,
-        waits_for_room=finding.reason.cure is Cure.ROOM,
+        by_room=each.whole.policy.needs_room or is_set(binding),
+        estimates=each.estimates,
+        waits_for_room=finding.reason.cure is Cure.ROOM or reasons.SET_WITHOUT_ROOM in division.removed.values(),
         kept=nowhere and not binding.spec.clusters and is_applied(binding),
     )

@@ -1,22 +1,29 @@
-"""Karmada's accurate scheduler estimators: how many replicas a member cluster still holds, by its own account.
+"""Karmada's accurate scheduler estimators: how much of a workload a member cluster still holds, by its own account.
 
-An estimator runs beside each member and answers `MaxAvailableReplicas` over gRPC. Its answer and the room that the
-cluster reports are both obeyed: the lower one counts. One that does not answer in time is left out, as Karmada does.
+An estimator runs beside each member and answers over gRPC how many replicas fit or, of a workload with components, how
+many whole sets. Its answer and the room that the cluster reports are both obeyed: the lower one counts. One that does
+not answer in time is left out, as Karmada does.
 """
 
 import asyncio
 import ssl
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import structlog
 
-from fairlead.kube.objects.affinity import NodeSelector, TolerationSpec
-from fairlead.kube.objects.karmada import NodeClaim, ReplicaRequirements, ResourceBinding
-from fairlead.kube.objects.meta import RequirementSpec
+from fairlead.kube.codec.fleet import is_set
+from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.wire.unary import CallError, Channel
+from fairlead.live.fleet.decide import BindingVerdict
+from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
+from fairlead.live.runtime.outbox import together
 
-METHOD = "/github.com.karmada_io.karmada.pkg.estimator.service.Estimator/MaxAvailableReplicas"
+SERVICE = "/github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
+REPLICAS = f"{SERVICE}/MaxAvailableReplicas"
+SETS = f"{SERVICE}/MaxAvailableComponentSets"
+IN_FLIGHT = 32
+"""Bindings that are asked for at once."""
 REST = 30.0
 """Seconds for which an estimator that failed is left out."""
 
@@ -44,26 +51,40 @@ class Estimators:
         self._options = options
         self._tls = _tls(options)
         self._channels: dict[str, Channel] = {}
-        self._rests: dict[str, float] = {}
+        self._rests: dict[tuple[str, str], float] = {}
+        """Until when which question is not put to which cluster: an older estimator knows no sets."""
 
     async def ask(self, binding: ResourceBinding, clusters: Iterable[str]) -> dict[str, int]:
-        """The answers of the clusters that gave one, all asked at once."""
+        """The answers of the clusters that gave one, all asked at once: replicas, or sets where it is a set."""
         names = list(clusters)
-        needs = binding.spec.replica_requirements
-        found = await asyncio.gather(*(self._one(name, request(name, needs)) for name in names))
+        spec = binding.spec
+        if is_set(binding):
+            asked = [(SETS, sets_request(name, spec.components, spec.resource.namespace)) for name in names]
+        else:
+            asked = [(REPLICAS, replicas_request(name, spec.replica_requirements)) for name in names]
+        found = await asyncio.gather(*(self._one(name, *each) for name, each in zip(names, asked, strict=True)))
         return {name: answer for name, answer in zip(names, found, strict=True) if answer is not None}
 
-    async def _one(self, cluster: str, message: bytes) -> int | None:
+    async def _one(self, cluster: str, method: str, message: bytes) -> int | None:
         """One that failed is not asked again for a while: a dead estimator must not hold up every decision."""
         now = asyncio.get_running_loop().time()
-        if self._rests.get(cluster, 0.0) > now:
+        if self._rests.get((cluster, method), 0.0) > now:
             return None
         try:
-            return replicas(await self._channel(cluster).call(METHOD, message, self._options.seconds))
+            return number(await self._channel(cluster).call(method, message, self._options.seconds))
         except CallError as error:
-            self._rests[cluster] = now + REST
+            self._rests[cluster, method] = now + REST
             log.warning("no answer of an estimator; what its cluster reports counts", cluster=cluster, why=str(error))
             return None
+
+    async def about(self, verdicts: Sequence[BindingVerdict], clusters: Sequence[str]) -> list[Mapping[str, int]]:
+        """What they say of each binding that is about to change and that room has a say in; nothing of the others."""
+
+        async def answers(verdict: BindingVerdict) -> Mapping[str, int]:
+            asks = verdict.by_room and not verdict.kept
+            return await self.ask(verdict.binding, clusters) if asks else {}
+
+        return await together(answers, verdicts, in_flight=IN_FLIGHT)
 
     def _channel(self, cluster: str) -> Channel:
         if cluster not in self._channels:
@@ -85,70 +106,3 @@ def _tls(options: EstimatorOptions) -> ssl.SSLContext | None:
     if options.certificate:
         context.load_cert_chain(options.certificate, options.key or None)
     return context
-
-
-def request(cluster: str, needs: ReplicaRequirements | None) -> bytes:
-    """`MaxAvailableReplicasRequest` in protobuf."""
-    return _text(1, cluster) + (b"" if needs is None else _part(2, _requirements(needs)))
-
-
-def replicas(answer: bytes) -> int | None:
-    """`maxReplicas` of the answer, which is 0 where it is absent; None for a negative number, which means not known."""
-    if not answer:
-        return 0
-    if answer[0] != 1 << 3:
-        raise CallError("an answer without maxReplicas")
-    value = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(answer[1:]))
-    return value if value < 1 << 31 else None
-
-
-def _requirements(needs: ReplicaRequirements) -> bytes:
-    claim = b"" if needs.node_claim is None else _part(1, _claim(needs.node_claim))
-    amounts = {name: _text(1, str(value)) for name, value in sorted(needs.resource_request.items())}
-    asked = b"".join(_part(5, _text(1, name) + _part(2, value)) for name, value in amounts.items())
-    return claim + _text(3, needs.namespace) + _text(4, needs.priority_class_name) + asked
-
-
-def _claim(claim: NodeClaim) -> bytes:
-    labels = b"".join(_part(2, _text(1, name) + _text(2, value)) for name, value in sorted(claim.node_selector.items()))
-    affinity = b"" if claim.hard_node_affinity is None else _part(4, _selector(claim.hard_node_affinity))
-    return labels + affinity + b"".join(_part(5, _toleration(each)) for each in claim.tolerations)
-
-
-def _selector(selector: NodeSelector) -> bytes:
-    return b"".join(
-        _part(1, _expressions(1, term.match_expressions) + _expressions(2, term.match_fields))
-        for term in selector.node_selector_terms
-    )
-
-
-def _expressions(field: int, given: Iterable[RequirementSpec]) -> bytes:
-    parts = (_text(1, each.key) + _text(2, each.operator) + _texts(3, each.values) for each in given)
-    return b"".join(_part(field, part) for part in parts)
-
-
-def _toleration(given: TolerationSpec) -> bytes:
-    texts = _text(1, given.key) + _text(2, given.operator) + _text(3, given.value) + _text(4, given.effect)
-    return texts + (b"" if given.toleration_seconds is None else b"\x28" + _varint(given.toleration_seconds))
-
-
-def _texts(field: int, values: Iterable[str]) -> bytes:
-    return b"".join(_part(field, value.encode()) for value in values)
-
-
-def _text(field: int, value: str) -> bytes:
-    return _part(field, value.encode()) if value else b""
-
-
-def _part(field: int, content: bytes) -> bytes:
-    return bytes((field << 3 | 2,)) + _varint(len(content)) + content
-
-
-def _varint(value: int) -> bytes:
-    """A number in groups of seven bits; negative ones as 64 bits."""
-    value &= (1 << 64) - 1
-    digits = bytearray()
-    while value >= 128:
-        digits.append(value & 0x7F | 0x80)
-        value >>= 7
-    return bytes((*digits, value))

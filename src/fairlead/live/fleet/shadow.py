@@ -17,7 +17,10 @@ Key = tuple[str, str]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Difference:
-    """Two answers to one question. `moves` are replicas that a cluster would lose, or lost, that need not."""
+    """Two answers to one question. `moves` are replicas that a cluster would lose, or lost, that need not.
+
+    `estimates` is what estimators told us when we were asked; what they told the other scheduler is not known.
+    """
 
     binding: str
     replicas: int
@@ -28,13 +31,15 @@ class Difference:
     why: str
     moves: int
     their_moves: int
+    estimates: Mapping[str, int]
 
     def as_record(self) -> dict[str, Any]:
         """For the page of differences."""
+        by = {"estimates": self.estimates} if self.estimates else {}
         return {
             "binding": self.binding,
             "replicas": self.replicas,
-            "ours": {"clusters": self.ours, "reason": self.reason, "moves": self.moves, "why": self.why},
+            "ours": {"clusters": self.ours, "reason": self.reason, "moves": self.moves, "why": self.why, **by},
             "theirs": {"clusters": self.theirs, "reason": self.their_reason, "moves": self.their_moves},
         }
 
@@ -89,6 +94,7 @@ class Comparison:
             why=opened.note,
             moves=moves(before, ours),
             their_moves=moves(before, theirs),
+            estimates=opened.estimates,
         )
         self.differences[now.key] = difference
         return difference
