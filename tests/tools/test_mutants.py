@@ -2,12 +2,13 @@
 
 import ast
 import subprocess
+import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from tools.mutants import coverage_map, report, tree
+from tools.mutants import hits, probes, recording, report, tree
 from tools.mutants.campaign import Campaign, End, Result
 from tools.mutants.changes import changes
 from tools.mutants.neighbours import neighbours
@@ -52,11 +53,11 @@ def test_changes_of_a_line(source: str, want: list[str]) -> None:
     assert want == texts(source)
 
 
-def test_a_change_knows_its_statement_and_when_it_runs() -> None:
-    """The head of a function runs at import, its body does not; a statement is known by all its lines."""
+def test_a_change_knows_its_line_and_when_it_runs() -> None:
+    """The head of a function runs at import, its body does not."""
     source = "A = 1\n\n\ndef f(a=2):\n    return g(\n        a,\n        3,\n    )\n"
-    found = [(change.line, change.lines, change.at_import) for change in changes("m.py", source.encode())]
-    assert found[::2] == [(1, (1, 1), True), (4, (4, 4), True), (7, (5, 8), False)]
+    found = [(change.line, change.at_import) for change in changes("m.py", source.encode())]
+    assert found[::2] == [(1, True), (4, True), (7, False)]
     assert changes("m.py", source.encode())[0].words() == "m.py:1:5 [number] 1 → 0"
 
 
@@ -112,12 +113,13 @@ def test_a_campaign_tells_killed_from_survived(
     small_tree: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     """What a test notices is killed, what none notices is listed with its place; the tree is left as it was."""
-    monkeypatch.setattr(coverage_map, "CACHE", tmp_path / "cache")
+    monkeypatch.setattr(recording, "CACHE", tmp_path / "cache")
     before = tree.digest(small_tree, tree.files(small_tree))
     runner = Runner()
-    known = coverage_map.recorded(small_tree, runner, 1)
+    drawn = population(small_tree)
+    known = recording.recorded(small_tree, drawn, runner, 1)
     told: list[Result] = []
-    results = Campaign(small_tree, known, runner).run(population(small_tree), 2, told.append)
+    results = Campaign(small_tree, known, runner).run(drawn, 2, told.append)
     assert [result.end for result in results] == [End.KILLED, End.SURVIVED]
     assert {report.line(result) for result in told} == {report.line(result) for result in results}
     [survivor] = report.survivors(results)
@@ -126,10 +128,59 @@ def test_a_campaign_tells_killed_from_survived(
     assert tree.digest(small_tree, tree.files(small_tree)) == before
 
 
+PROBED = {
+    "one sign between two": ("a - b", 0, {(5, 0): False, (5, 1): True}),
+    "a boundary": ("a < b", 0, {(1, 2): False, (2, 2): True}),
+    "a sign that cannot be changed for these": ("a + b", 0, {("x", "y"): True}),
+    "membership": ("a in b", 0, {(1, (1,)): True}),
+    "a number": ("a if b else 3", 0, {(1, 1): False, (1, 0): True}),
+    "a word of a row": ("a and b", 0, {(1, 1): True}),
+    "a sum in a sum": ("a - (b - a)", 1, {(0, 5): False, (1, 5): True}),
+    "a sign behind a comment": ("(a # < >\n\n < b)", 0, {(2, 2): True, (1, 2): False}),
+}
+
+
+@pytest.mark.parametrize(("expression", "number", "want"), PROBED.values(), ids=PROBED.keys())
+def test_a_probe_tells_which_operands_make_a_difference(
+    expression: str, number: int, want: dict[tuple[Any, Any], bool], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The result is the one without the change, and all other probes of the line are in place."""
+    source = f"def f(a, b):\n    return {expression}\n"
+    drawn = list({change.start: change for change in reversed(changes("m.py", source.encode()))}.values())[::-1]
+    heard: list[int] = []
+    monkeypatch.setattr(hits, "hit", heard.append)
+    monkeypatch.setitem(sys.modules, probes.MODULE, hits)
+    plain: dict[str, Any] = {}
+    there: dict[str, Any] = {}
+    exec(source, plain)
+    exec(probes.probed(source.encode(), list(enumerate(drawn))), there)
+    for operands, differs in want.items():
+        heard.clear()
+        assert there["f"](*operands) == plain["f"](*operands)
+        assert (number in heard) is differs
+
+
 def test_without_a_recording_the_tests_that_import_the_module_are_run(small_tree: Path) -> None:
     """The same ends, and no other test is chosen."""
     results = Campaign(small_tree, None, Runner()).run(population(small_tree), 1, lambda result: None)
     assert [(result.end, result.tests) for result in results] == [(End.KILLED, 1), (End.SURVIVED, 1)]
+
+
+def test_a_test_that_fails_without_any_change_kills_nothing(small_tree: Path) -> None:
+    """It is left out, and the others decide."""
+    (small_tree / "tests" / "test_broken.py").write_text("def test_broken() -> None:\n    assert False\n")
+    name, broken = "src/fairlead/kernel/small.py", "tests/test_broken.py::test_broken"
+    source = (small_tree / name).read_bytes()
+    turned, moved = changes(name, source)[::-1]
+    copy = Warm(small_tree, Runner())
+    try:
+        copy.start()
+        tests = [broken, "tests/test_small.py::test_larger"]
+        answers = [copy.tried(change, source, tests, Bounds(60.0, 60.0, 60.0)) for change in (moved, turned)]
+    finally:
+        copy.stop()
+        (small_tree / "tests" / "test_broken.py").unlink()
+    assert [(answer["code"], answer["test"]) for answer in answers] == [(1, tests[1]), (0, "")]
 
 
 def test_tests_near_a_module_come_by_their_distance() -> None:
@@ -178,7 +229,7 @@ def test_a_trial_that_does_not_end_in_its_time_is_late_and_the_next_one_is_tried
         codes = []
         for seconds in (0.0, 60.0):
             copy.start()
-            codes.append(copy.tried(turned, source, [test], Bounds(60.0, seconds, 60.0)))
+            codes.append(copy.tried(turned, source, [test], Bounds(60.0, seconds, 60.0))["code"])
     finally:
         copy.stop()
     assert codes == [LATE, 1]

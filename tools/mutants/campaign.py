@@ -1,42 +1,32 @@
 """A sample of changes against the tests that could notice, the shortest first, until one fails.
 
-A test that never runs a changed line, itself or in a process it starts, cannot notice it, unless what the line made at
-import is kept for later (a constant, a table). So what runs at import meets all tests that run anything in the module
-or in one that imports it, in a process of its own; all else is tried in a fork of a process that is there already.
+A test to which a change makes no difference, itself or in a process it starts, cannot notice it, unless what was made
+at import is kept for later (a constant, a table). So what runs at import meets the tests whose file imports the module
+or what imports it, in a process of its own; all else is tried in a fork of a process that is there already.
 
-Without a recording of which test runs which line, the tests are those whose file imports the module or what imports it.
+Without a recording all changes meet the tests whose file imports the module or what imports it.
 """
 
 import tempfile
-from bisect import bisect_right
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from enum import Enum
-from itertools import accumulate
 from pathlib import Path
 from queue import SimpleQueue
 
 from tools.mutants import tree
 from tools.mutants.changes import Change
-from tools.mutants.coverage_map import CoverageMap
-from tools.mutants.importers import importers
 from tools.mutants.neighbours import neighbours
+from tools.mutants.recording import Recording
+from tools.mutants.serving import Answer
 from tools.mutants.trial import LATE, NOTHING_CHOSEN, Bounds, Runner
 from tools.mutants.warm import Warm
 
-FIRST = 20.0
-"""Seconds of tests in the first of two rounds; most changes are noticed there."""
-MOST = 300.0
-"""Seconds of tests, as recorded, that a change meets at most."""
-SLOWER = 6.0
-"""How many times longer than recorded a test may take beside others before it counts as hanging."""
-STARTING = 60.0
-"""Seconds for starting and collecting, on a busy machine."""
-NEAR = Bounds(each=300.0, together=1800.0, most=60.0)
-"""Without a recording: a minute of processor time for a change, and much time by the clock."""
+BOUNDS = Bounds(each=300.0, together=1800.0, most=60.0)
+"""A minute of processor time for a change, and much time by the clock, for the machine may be busy."""
 AT_IMPORT = 100
-"""Tests for a change that needs a process of its own, without a recording."""
+"""Tests for a change that needs a process of its own."""
 
 
 class End(Enum):
@@ -53,11 +43,12 @@ ENDS = {0: End.SURVIVED, NOTHING_CHOSEN: End.SURVIVED, LATE: End.LATE}
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A change, what became of it, and how many tests could have noticed."""
+    """A change, what became of it, how many tests could have noticed, and the one that did."""
 
     change: Change
     end: End
     tests: int
+    by: str = ""
 
 
 @dataclass(slots=True)
@@ -65,7 +56,7 @@ class Campaign:
     """Everything that is the same for all changes; `known` is None without a recording."""
 
     root: Path
-    known: CoverageMap | None
+    known: Recording | None
     runner: Runner
 
     def run(self, changes: list[Change], workers: int, tell: Callable[[Result], None]) -> list[Result]:
@@ -95,39 +86,19 @@ class Campaign:
 
     def _judge(self, copy: Warm, change: Change) -> Result:
         copy.start()
-        rounds = self._near(copy, change) if self.known is None else self._recorded(self.known, change)
-        end, number = End.SURVIVED, 0
-        for tests, bounds in rounds:
-            number += len(tests)
-            if tests and end is End.SURVIVED:
-                end = self._round(copy, change, tests, bounds)
-        return Result(change, end, number)
+        tests = self._chosen(copy, change)
+        answer = self._tried(copy, change, tests) if tests else Answer(code=0, test="")
+        return Result(change, ENDS.get(answer["code"], End.KILLED), len(tests), answer["test"])
 
-    def _round(self, copy: Warm, change: Change, tests: list[str], bounds: Bounds) -> End:
+    def _tried(self, copy: Warm, change: Change, tests: list[str]) -> Answer:
         with tree.Mutated(copy.tree, change) as source:
             if change.at_import:
-                code = self.runner.chosen(copy.tree, tests, bounds)
-            else:
-                code = copy.tried(change, source, tests, bounds)
-        return ENDS.get(code, End.KILLED)
+                return Answer(code=self.runner.chosen(copy.tree, tests, BOUNDS), test="")
+            return copy.tried(change, source, tests, BOUNDS)
 
-    def _near(self, copy: Warm, change: Change) -> Iterator[tuple[list[str], Bounds]]:
-        """The tests of the neighbourhood in one round; fewer of them where each change needs a process of its own."""
+    def _chosen(self, copy: Warm, change: Change) -> list[str]:
+        """Fewer where a change needs a process of its own."""
+        if self.known is not None and not change.at_import:
+            return self.known.noticing(change)
         tests = neighbours(self.root, change.path, copy.collected)
-        yield tests[: AT_IMPORT if change.at_import else None], NEAR
-
-    def _recorded(self, known: CoverageMap, change: Change) -> Iterator[tuple[list[str], Bounds]]:
-        """The tests that run the line, the shortest first, up to `MOST` seconds of them, in two rounds."""
-        first, last = change.lines
-        chosen = known.running(change.path, range(first, last + 1))
-        if change.at_import:
-            files = importers(self.root, change.path)
-            chosen = chosen.union(*(known.beside(file) for file in {change.path, *files}))
-            chosen |= {test for test in known.seconds if test.split("::")[0] in files}
-        there = (test for test in chosen if test in known.seconds and (self.root / test.split("::")[0]).exists())
-        tests = sorted(there, key=lambda test: (known.seconds[test], test))
-        totals = list(accumulate(known.seconds[test] for test in tests))
-        ends = bisect_right(totals, FIRST), bisect_right(totals, MOST)
-        for these in (tests[: ends[0]], tests[ends[0] : ends[1]]):
-            seconds = [known.seconds[test] for test in these] or [0.0]
-            yield these, Bounds(STARTING + SLOWER * max(seconds), STARTING + SLOWER * sum(seconds), MOST)
+        return tests[: AT_IMPORT if change.at_import else None]

@@ -34,9 +34,9 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Change:
-    """One replacement in one module. `lines` are those of the statement around it; `at_import`: it runs only once.
+    """One replacement in one module. `around` is the expression it is in, by its bytes; `at_import`: it runs only once.
 
-    `text` is the line on which it is made.
+    `text` is the line on which it is made. `two`: the expression is one sign between two operands.
     """
 
     path: str
@@ -48,7 +48,8 @@ class Change:
     line: int
     column: int
     text: str
-    lines: tuple[int, int]
+    around: tuple[int, int]
+    two: bool
     at_import: bool
 
     def apply(self, source: bytes) -> bytes:
@@ -62,10 +63,11 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """The statement that a walk is in."""
+    """The expression that is looked at."""
 
-    lines: tuple[int, int]
     at_import: bool
+    around: tuple[int, int] = (0, 0)
+    two: bool = False
 
 
 class _Module:
@@ -82,6 +84,9 @@ class _Module:
     def end(self, node: ast.expr) -> int:
         return self.begins[(node.end_lineno or node.lineno) - 1] + (node.end_col_offset or 0)
 
+    def span(self, node: ast.expr) -> tuple[int, int]:
+        return self.start(node), self.end(node)
+
     def line(self, at: int) -> int:
         return self.source.count(b"\n", 0, at) + 1
 
@@ -95,7 +100,7 @@ class _Module:
         return Change(
             path=self.path, start=start, end=end, old=old, new=new, kind=kind,
             line=line, column=start - self.begins[line - 1] + 1, text=self.text(line),
-            lines=place.lines, at_import=place.at_import,
+            around=place.around, two=place.two, at_import=place.at_import,
         )  # fmt: skip
 
     def between(self, first: int, last: int, sign: str) -> tuple[int, int]:
@@ -110,30 +115,21 @@ class _Module:
 def changes(path: str, source: bytes) -> list[Change]:
     """Every change that can be made in a module, in the order of the text."""
     tree = ast.parse(source)
-    found = list(_walk(_Module(path, source), tree, _Place((1, 1), True)))
+    found = list(_walk(_Module(path, source), tree, at_import=True))
     return sorted(found, key=lambda change: (change.start, change.end, change.new))
 
 
-def _walk(module: _Module, node: ast.AST, place: _Place) -> Iterator[Change]:
+def _walk(module: _Module, node: ast.AST, at_import: bool) -> Iterator[Change]:
     if isinstance(node, ast.JoinedStr) or _only_for_types(node):
         return
-    if isinstance(node, ast.stmt):
-        place = _Place(_own_lines(node), place.at_import)
-    yield from _here(module, node, place)
-    inner = _Place(place.lines, False) if isinstance(node, Function) else place
+    yield from _here(module, node, at_import)
     for name, child in _children(node):
-        yield from _walk(module, child, inner if name == "body" else place)
+        inside = isinstance(node, Function) and name == "body"
+        yield from _walk(module, child, at_import and not inside)
 
 
 def _only_for_types(node: ast.AST) -> bool:
     return isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test)
-
-
-def _own_lines(node: ast.stmt) -> tuple[int, int]:
-    """The lines of a statement without its body."""
-    body = getattr(node, "body", None)
-    last = node.end_lineno or node.lineno
-    return node.lineno, max(node.lineno, body[0].lineno - 1) if body else last
 
 
 def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
@@ -144,8 +140,9 @@ def _children(node: ast.AST) -> Iterator[tuple[str, ast.AST]]:
                     yield name, child
 
 
-def _here(module: _Module, node: ast.AST, place: _Place) -> Iterator[Change]:
+def _here(module: _Module, node: ast.AST, at_import: bool) -> Iterator[Change]:
     """The changes of a node itself, without those of its parts."""
+    place = _place(module, node, at_import)
     match node:
         case ast.Compare():
             operands = pairwise([node.left, *node.comparators])
@@ -166,6 +163,14 @@ def _here(module: _Module, node: ast.AST, place: _Place) -> Iterator[Change]:
             yield from _number(module, place, node, value)
 
 
+def _place(module: _Module, node: ast.AST, at_import: bool) -> _Place:
+    expression = node.value if isinstance(node, ast.AugAssign) else node
+    if not isinstance(expression, ast.expr):
+        return _Place(at_import)
+    two = isinstance(node, ast.BinOp) or (isinstance(node, ast.Compare) and len(node.ops) == 1)
+    return _Place(at_import, module.span(expression), two)
+
+
 def _no_number(node: ast.expr) -> bool:
     """A text or None: a changed sign beside it raises at once, or is part of a type."""
     return isinstance(node, ast.JoinedStr) or (isinstance(node, ast.Constant) and isinstance(node.value, str | None))
@@ -182,6 +187,6 @@ def _sign(
 
 
 def _number(module: _Module, place: _Place, node: ast.Constant, value: float) -> Iterator[Change]:
-    span = (module.start(node), module.end(node))
+    span = module.span(node)
     for new in (value + 1, value - 1):
         yield module.replaced(place, "number", span, str(new) if new >= 0 else f"({new})")

@@ -7,6 +7,7 @@ instead of ending the run.
 import json
 import os
 import resource
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -15,14 +16,15 @@ from tools.mutants import serving
 
 CHOSEN = "FAIRLEAD_MUTANTS_CHOSEN"
 """The variable that names a file with one test a line."""
-SECONDS = "FAIRLEAD_MUTANTS_SECONDS"
-"""The variable that names the file to write seconds by test to."""
+SEEN = "FAIRLEAD_MUTANTS_SEEN"
+"""The variable that names the file to write seconds by test to, and the tests that fail."""
 MEMORY = "FAIRLEAD_MUTANTS_MEMORY"
 """The variable that bounds the address space of a run, in bytes: beyond it a test fails and the machine stays well."""
-MEASURED = "FAIRLEAD_MUTANTS_MEASURED"
-"""The variable that names the settings of coverage for processes that tests start."""
+PROBED = "FAIRLEAD_MUTANTS_PROBED"
+"""The variable that names the module that hears of each test before it runs."""
 
 _seconds: dict[str, float] = {}
+_failing: set[str] = set()
 
 
 def pytest_configure() -> None:
@@ -32,10 +34,11 @@ def pytest_configure() -> None:
         resource.setrlimit(resource.RLIMIT_AS, (bound, bound))
 
 
-def pytest_runtest_setup() -> None:
-    """Processes that a test starts are measured; set no earlier, for workers of pytest-xdist measure themselves."""
-    if MEASURED in os.environ:
-        os.environ["COVERAGE_PROCESS_START"] = os.environ[MEASURED]
+@pytest.hookimpl(tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Tells the probes whose hits the next ones are."""
+    if PROBED in os.environ:
+        import_module(os.environ[PROBED]).begin(item.nodeid)
 
 
 @pytest.hookimpl(trylast=True)
@@ -61,9 +64,12 @@ def pytest_runtestloop(session: pytest.Session) -> bool | None:
 def pytest_runtest_logreport(report: pytest.TestReport) -> None:
     """Adds up set-up, call and teardown."""
     _seconds[report.nodeid] = _seconds.get(report.nodeid, 0.0) + report.duration
+    if report.failed:
+        _failing.add(report.nodeid)
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Writes the seconds, in the process that hears of all tests."""
-    if SECONDS in os.environ and not hasattr(session.config, "workerinput"):
-        Path(os.environ[SECONDS]).write_text(json.dumps(_seconds), encoding="utf-8")
+    """Writes what was seen, in the process that hears of all tests."""
+    if SEEN in os.environ and not hasattr(session.config, "workerinput"):
+        seen = {"seconds": _seconds, "failing": sorted(_failing)}
+        Path(os.environ[SEEN]).write_text(json.dumps(seen), encoding="utf-8")

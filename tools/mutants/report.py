@@ -32,8 +32,8 @@ def survivors(results: list[Result]) -> list[Result]:
 
 
 def line(result: Result) -> str:
-    """One result: the change, and how many tests ran it."""
-    return f"{result.change.words()} ({result.tests} tests)"
+    """One result: the change, how many tests could have noticed, and the one that did."""
+    return f"{result.change.words()} ({result.tests} tests){f', by {result.by}' if result.by else ''}"
 
 
 def write_page(root: Path, results: list[Result], seed: int) -> Path:

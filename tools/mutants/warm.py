@@ -12,7 +12,7 @@ from typing import IO
 
 from tools.mutants import plugin
 from tools.mutants.changes import Change
-from tools.mutants.serving import SERVE, Collected, Trial
+from tools.mutants.serving import SERVE, Answer, Collected, Trial
 from tools.mutants.trial import LATE, MEMORY, OTHERS, PURE, Bounds, Runner
 
 
@@ -28,8 +28,8 @@ class Warm:
     _answers: int = -1
     _rest: bytes = field(default=b"")
 
-    def tried(self, change: Change, source: bytes, tests: list[str], bounds: Bounds) -> int:
-        """1 where a test fails with the change, 0 where none does, or `LATE`; `source` is the module without it."""
+    def tried(self, change: Change, source: bytes, tests: list[str], bounds: Bounds) -> Answer:
+        """Code 1 where a test fails with the change, 0 where none does, or `LATE`; `source` is without the change."""
         asked = Trial(
             path=str(self.tree / change.path), before=source.decode(), after=change.apply(source).decode(),
             tests=tests, each=bounds.each, most=bounds.most,
@@ -37,10 +37,13 @@ class Warm:
         assert self._trials is not None
         self._trials.write(json.dumps(asked) + "\n")
         self._trials.flush()
-        answer = self._answer(bounds.together)
-        if answer is None:
+        said = self._answer(bounds.together)
+        if said is None:
             self.stop()
-        return LATE if answer in (None, str(signal.SIGXCPU.value)) else self.runner.code(int(answer))
+            return Answer(code=self.runner.code(LATE), test="")
+        answer: Answer = json.loads(said)
+        self.runner.code(answer["code"])
+        return answer if answer["code"] != signal.SIGXCPU else Answer(code=LATE, test="")
 
     def start(self) -> None:
         """Collects all tests, unless that is done."""
