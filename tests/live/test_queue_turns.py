@@ -232,6 +232,19 @@ def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> N
     assert not early.promises.overdue(early.clock + 61)
 
 
+def test_a_gang_of_which_nobody_waits_is_not_released() -> None:
+    """Its third pod is gone for good: the two that run are left alone."""
+    world = World(4, deadline=60.0)
+    first, second = (world.pod(f"a-{number}", group="g", owner="rs") for number in range(2))
+    world.group("g", 3, intent=intended((first, "n1"), (second, "n1")))
+    world.clock += 61
+    for number in range(2):
+        world.pod(f"a-{number}", group="g", owner="rs", on="n1")
+    world.pod("other")
+    turn, _ = world.turn()
+    assert (turn.evictions, turn.released) == ((), ())
+
+
 def test_a_promise_keeps_its_places_until_all_fit() -> None:
     """Room that somebody has to leave first is kept: nobody else gets it, and the job is not asked again."""
     world = World(2)
@@ -386,6 +399,7 @@ def test_intents_are_read_as_written(names: list[str], nodes: list[str]) -> None
         ("part of a gang", False),
         ("too few", False),
         ("a task short", False),
+        ("a task of which one runs", True),
         ("minimum resources", True),
         ("more minimum resources", False),
         ("no group", False),
@@ -400,13 +414,16 @@ def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
     world = World(8)
     spec = {
         "a task short": {"minTaskMember": {"x": 1}},
+        "a task of which one runs": {"minTaskMember": {"x": 3}},
         "minimum resources": {"minResources": {"cpu": "2", "count/pods": "2"}},
         "more minimum resources": {"minResources": {"cpu": "3"}},
     }
     if case not in ("plain", "no group"):
-        world.group("g", 3 if case == "too few" else 2, **spec.get(case, {}))
-    due = world.pods(2, "a", group="" if case == "plain" else "g", owner="web")
-    if case == "part of a gang":
+        world.group("g", 3 if case in ("too few", "a task of which one runs") else 2, **spec.get(case, {}))
+    due = world.pods(2, "a", group="" if case == "plain" else "g", owner="web", task="x" if "runs" in case else "")
+    if case == "a task of which one runs":
+        world.pod("b", group="g", owner="web", task="x", on="n1")
+    elif case == "part of a gang":
         due = due[:1]
     elif case == "unknown queue":
         due.append(world.pod("b", queue="nowhere"))

@@ -59,3 +59,14 @@ def test_most_replicas_are_those_of_the_best_choice(rows: list[list[int]], loose
     table = ints([row + [0] * (width - len(row)) for row in rows])
     got = most_replicas(table, ints([loose] * len(rows)), ints([most] * len(rows)), pieces, BASE)
     assert got.tolist() == [by_hand(row, loose, most, pieces) for row in rows]
+
+
+def test_every_number_of_fragments_names_cores_of_its_cost() -> None:
+    """Whatever the cost: the cores that are named give up as many slots as it says, and gain enough."""
+    table = Conversions(ints([1, 1, 1, 3, 3, 3, 4, 4, 4]), 9, 5, BASE, 30)
+    most = 3 * (100 // 30 + 300 // 30 + 400 // 30)
+    for fragments in range(most + 1):
+        named = table.cores(fragments)
+        assert sum(count * value for value, count in named.items()) == table.cost(fragments)
+        assert sum(count * (value * BASE // 30) for value, count in named.items()) >= fragments
+    assert table.cost(most + 1) is None

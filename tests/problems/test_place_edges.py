@@ -106,3 +106,11 @@ def test_plans_of_all_that_fit_stop_where_so_many_are_listed() -> None:
     nodes = [{"name": name, "cpu": {"0": 100, "1": 100}} for name in ("a", "b")]
     found = solved({"plans": "all", "request": {"cpu": 1, "bindCpu": True}, "nodes": nodes})
     assert found["plans"] == {name: [{"cpu": {"0": 100}}, {"cpu": {"1": 100}}] for name in ("a", "b")}
+
+
+def test_plans_of_all_nodes_together_list_so_many_replicas(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first node has room for two, and of the second only the third replica is listed."""
+    monkeypatch.setattr(place, "MOST_PINS", 3)
+    nodes = [{"name": name, "cpu": {"0": 100, "1": 100}} for name in ("a", "b", "c")]
+    plans = solved({"request": {"cpu": 1, "bindCpu": True}, "nodes": nodes, "plans": "all"})["plans"]
+    assert {name: len(held) for name, held in plans.items()} == {"a": 2, "b": 1, "c": 0}

@@ -108,9 +108,11 @@ def _emptied(site: Site) -> NodeState:
     nodes, used = site.nodes, site.nodes.used.copy()
     for workload in site.workloads:
         there = site.present.get(workload.key)
-        for name, amount_each in workload.shape.request if there is not None else ():
+        if there is None:
+            continue
+        for name, amount_each in workload.shape.request:
             column = nodes.column(name)
-            if column is not None and there is not None:
+            if column is not None:
                 used[:, column] -= there * amount_each
     return replace(nodes, used=np.maximum(used, 0))
 
