@@ -14,11 +14,11 @@ from time import process_time
 from typing import Any
 
 import msgspec
+from tests.fake import FakeApi
 
 from bench.measure import Report
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod

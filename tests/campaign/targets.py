@@ -21,13 +21,13 @@ from fairlead.cli.main import main
 from fairlead.kube.admission.review import decode
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, PODS, RESOURCE_BINDINGS, Resource
 from fairlead.kube.transport import Headers, Query, Response
 from fairlead.kube.watch import Reflector
 from fairlead.kube.wire.response import HttpResponse
 from fairlead.model.errors import InputError
 from tests.campaign.mangling import fuzzed, mangled, spliced
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live.cluster_of_pods import Process
 from tests.poison.objects import Object

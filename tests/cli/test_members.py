@@ -8,10 +8,10 @@ import pytest
 from fairlead.cli import live
 from fairlead.cli.live import collected
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.catalogue import CLUSTER
 from fairlead.kube.resources import NODES
 from fairlead.kube.wire import http
+from tests.fake import FakeApi
 
 
 def server(node: str) -> FakeApi:

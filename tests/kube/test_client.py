@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from fairlead.kube.errors import AnswerError, ApiError, UnreachableError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import (
     ALL,
     CONFIG_MAPS,
@@ -19,6 +18,7 @@ from fairlead.kube.resources import (
     Resource,
 )
 from fairlead.kube.transport import Query, Response
+from tests.fake import FakeApi
 from tests.kube.things import client, config_map, pod, shop, uid_of
 
 

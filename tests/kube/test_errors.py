@@ -6,9 +6,9 @@ from dataclasses import replace
 import pytest
 
 from fairlead.kube.errors import ApiError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import PODS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
+from tests.fake import FakeApi
 from tests.kube.test_watch import running
 from tests.kube.things import client, counting, until
 

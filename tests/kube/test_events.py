@@ -7,9 +7,9 @@ from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import NOTE_BYTES, Rate, Recorder, clip
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.resources import EVENTS
+from tests.fake import FakeApi
 from tests.kube import virtual
 
 POD = ObjectReference(api_version="v1", kind="Pod", namespace="shop", name="web-0", uid="u-0")

@@ -5,11 +5,11 @@ from typing import Any
 import pytest
 
 from fairlead.kube.errors import ApiError
-from fairlead.kube.fake import FakeApi
-from fairlead.kube.fake.patching import PatchError, apply_json, merge
-from fairlead.kube.fake.routes import parse
-from fairlead.kube.fake.selectors import selects
 from fairlead.kube.resources import CONFIG_MAPS, NAMESPACES, PODS
+from tests.fake import FakeApi
+from tests.fake.patching import PatchError, apply_json, merge
+from tests.fake.routes import parse
+from tests.fake.selectors import selects
 from tests.kube.things import client, config_map, pod, uid_of
 
 

@@ -8,11 +8,11 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, NotLeadingError, UnreachableError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.fence import Fence
 from fairlead.kube.lease import Elector, Terms
 from fairlead.kube.resources import LEASES, PODS
 from fairlead.kube.transport import Response
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 POD = {"metadata": {"name": "p", "namespace": "ns", "uid": "u"}, "spec": {}}

@@ -10,10 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.lease import Elector, Terms, own_identity, steady_clock
 from fairlead.kube.resources import LEASES
 from fairlead.kube.transport import Response
+from tests.fake import FakeApi
 from tests.kube import virtual
 
 TERMS = Terms(lease=15, deadline=10.0, renew=2.0, request=5.0)

@@ -7,11 +7,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.errors import ApiError
-from fairlead.kube.fake import FakeApi
-from fairlead.kube.fake.patching import apply_json
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.patches import JsonPatch, pointer, update
 from fairlead.kube.resources import CONFIG_MAPS
+from tests.fake import FakeApi
+from tests.fake.patching import apply_json
 from tests.kube.things import client, config_map, counting
 
 

@@ -13,7 +13,6 @@ from click.testing import CliRunner
 from fairlead.cli.main import cli
 from fairlead.cli.support_bundle import packed, versions
 from fairlead.kube.client import Client
-from fairlead.kube.fake.api import FakeApi
 from fairlead.kube.manifests.catalogue import KINDS
 from fairlead.kube.manifests.load import read_manifests
 from fairlead.kube.manifests.pared import APPLIED, harmless, pared, suspect
@@ -26,6 +25,7 @@ from fairlead.kube.resources import (
     STORAGE_CLASSES,
 )
 from fairlead.kube.transport import Response
+from tests.fake.api import FakeApi
 
 ROOT = Path(__file__).parents[2]
 METRICS = b"fairlead_leader 1\n"

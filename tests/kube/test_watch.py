@@ -12,13 +12,13 @@ from hypothesis import strategies as st
 
 from fairlead.kube.changes import Change
 from fairlead.kube.errors import KubeError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.kube.retry import Backoff
 from fairlead.kube.transport import split_lines
 from fairlead.kube.watch import Reflector
 from fairlead.kube.watch_pace import WatchPace
+from tests.fake import FakeApi
 from tests.kube import virtual
 from tests.kube.things import client, counting, pod, shop, uid_of, until
 

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from fairlead.kube.errors import ApiError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import ALL, NATIVE_POD_GROUPS, NODES, PODS, QUEUES, STORAGE_CLASSES, TIER_LEDGERS
 from fairlead.kube.transport import Query
 from fairlead.kube.watch import Reflector
+from tests.fake import FakeApi
 from tests.kube import virtual
 from tests.kube.test_watch import running
 from tests.kube.things import client, pod, shop, until

@@ -5,9 +5,9 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import PODS
 from fairlead.kube.transport import Transport
+from tests.fake import FakeApi
 
 
 def pod(name: str, *, namespace: str = "shop", labels: dict[str, str] | None = None, node: str = "") -> dict[str, Any]:

@@ -8,12 +8,12 @@ from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import UnreachableError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, PODS
 from fairlead.kube.transport import Query, Response
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.model.amounts import amount
+from tests.fake import FakeApi
 
 CPU = 8
 """Cores of every node."""

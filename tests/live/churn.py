@@ -12,7 +12,6 @@ import msgspec
 
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
@@ -21,6 +20,7 @@ from fairlead.live.cluster.interning import MOST
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 
 STANDING = 20
 """Nodes that are there at a time."""

@@ -10,7 +10,6 @@ import msgspec
 
 from fairlead.kube.admission.review import decode, patch_of
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from fairlead.kube.watch import Reflector
 from fairlead.live.webhook.counting import MARKED_PODS, Counter
@@ -19,6 +18,7 @@ from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.service import Mutator
 from fairlead.live.webhook.store import LedgerStore
+from tests.fake import FakeApi
 from tests.tier.pods import CAPACITY, node_affinity, patched, review, web, web_pod
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"

@@ -8,7 +8,6 @@ from typing import Any
 import msgspec
 
 from fairlead.kube.changes import Key
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.levels.queue.preemption.potential import Gain
@@ -20,6 +19,7 @@ from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.turn_types import EvictionOrder, LiveJob, LiveRole, Place, Promise, QueueTurn
 from fairlead.problems import share
 from fairlead.text.documents import strict
+from tests.fake import FakeApi
 
 RECORDS = Records()
 

@@ -8,9 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from fairlead.kube.codec.decided import APPLIED
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CLUSTER_RESOURCE_BINDINGS, CLUSTERS, RESOURCE_BINDINGS, Resource
 from fairlead.kube.transport import Response
+from tests.fake import FakeApi
 
 STORIES = Path(__file__).parent / "stories"
 KINDS = {"apps/v1": ["Deployment"], "v1": ["ConfigMap"], "apiextensions.k8s.io/v1": ["CustomResourceDefinition"]}

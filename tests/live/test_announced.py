@@ -8,11 +8,11 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import ALL, NODES, POD_GROUPS, PODS, REPLICA_SETS
 from fairlead.live.queue.announced import MIN_MEMBER, QUIET
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 SIZE = 6

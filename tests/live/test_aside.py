@@ -13,7 +13,6 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.decode import decode, shallow
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, QUEUES, RESOURCE_BINDINGS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
@@ -24,6 +23,7 @@ from fairlead.live.scheduler import decide
 from fairlead.live.scheduler.check import differences
 from fairlead.live.storage import decide as storage_decide
 from fairlead.model.errors import InputError
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live import longhorn_objects as longhorn
 from tests.poison.objects import Made, Told, binding, cluster, group, in_group, in_queue, ledger, node, pod, queue

@@ -12,9 +12,9 @@ import pytest
 from aiohttp import web
 
 from fairlead.kube.errors import ApiError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import LEASES
 from fairlead.kube.transport import Response
+from tests.fake import FakeApi
 from tests.kube.server import Handler, serving
 
 FAILS = """

@@ -5,9 +5,9 @@ from typing import Any
 import pytest
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, PODS, VOLUME_ATTACHMENTS
 from fairlead.live.scheduler.explain_pod import look, sentences
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live.test_scheduler_dump import node, pod
 

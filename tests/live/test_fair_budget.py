@@ -8,10 +8,10 @@ import pytest
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS, PODS
 from fairlead.live.runtime.evictions import Evictions, Refusal, Spending
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 NAMES = ("a", "b", "c", "d")

@@ -8,11 +8,11 @@ from click.testing import CliRunner
 
 from fairlead.cli import queue
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
 from fairlead.kube.manifests.collect import collect
 from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS
 from fairlead.model.errors import InputError
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 

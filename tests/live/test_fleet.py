@@ -10,7 +10,6 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.codec.decided import APPLIED
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import (
     CLUSTER_RESOURCE_BINDINGS,
     CLUSTERS,
@@ -21,6 +20,7 @@ from fairlead.kube.resources import (
 from fairlead.live.fleet import decide
 from fairlead.live.fleet.component import Fleet, FleetOptions
 from fairlead.live.runtime.elected import Instance
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 NAMES = ("m1", "m2", "m3", "m4")

@@ -12,13 +12,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.codec.fleet import binding_ask
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.karmada import Component, ReplicaRequirements
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.kube.wire.unary import CallError, Channel, headers
 from fairlead.live.fleet.decide import decide
 from fairlead.live.fleet.estimator import REPLICAS, SETS, EstimatorOptions, Estimators
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
+from tests.fake import FakeApi
 from tests.kube.authority import Authority
 from tests.live.bindings import binding, cluster
 from tests.live.estimator_schema import NEW, OLD

@@ -7,11 +7,11 @@ import msgspec
 import pytest
 
 from fairlead.kube.codec.decided import running
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.karmada import KarmadaCluster
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide
 from fairlead.live.fleet.report import spec_patch
+from tests.fake import FakeApi
 from tests.live.bindings import binding as shaped
 from tests.live.bindings import cluster, written
 from tests.live.test_fleet import NAMES, Stage, binding, placement, play

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from fairlead.kube.codec import members
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet import report
 from fairlead.live.fleet.component import Fleet
+from tests.fake import FakeApi
 from tests.live.test_fleet import NAMES, Stage, binding, play
 
 

@@ -5,8 +5,8 @@ import json
 from typing import Any
 
 from fairlead.kube.codec.decided import APPLIED
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import RESOURCE_BINDINGS
+from tests.fake import FakeApi
 from tests.live.test_fleet import Stage, binding, play
 
 

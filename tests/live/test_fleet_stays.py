@@ -7,10 +7,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.codec.decided import running
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.decide import decide
+from tests.fake import FakeApi
 from tests.live.bindings import binding, cluster, with_spec, written
 from tests.live.test_fleet import Stage, play
 from tests.live.test_fleet import binding as api_binding

@@ -3,11 +3,11 @@
 import asyncio
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import RESOURCE_BINDINGS
 from fairlead.live.fleet.component import Fleet, FleetOptions
 from fairlead.live.fleet.turns import BindingTurns
 from fairlead.live.runtime.elected import Instance
+from tests.fake import FakeApi
 from tests.live.test_fleet import binding, play
 
 KEY = ("shop", "web")

@@ -9,7 +9,6 @@ import msgspec
 import pytest
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.fence import Fence
 from fairlead.kube.resources import (
     NODES,
@@ -25,6 +24,7 @@ from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import read_configuration
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 GANG_SECONDS = 60.0

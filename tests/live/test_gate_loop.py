@@ -6,7 +6,6 @@ from dataclasses import replace
 import msgspec
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.kube.resources import POD_GROUPS
 from fairlead.live.cluster.identity import JobKey
@@ -15,6 +14,7 @@ from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.gate_loop import DUTY, GateLoop, GateSight
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.pulse import Pulse
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live.fair_turns import live_job
 

@@ -8,12 +8,12 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES
 from fairlead.kube.transport import Response
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import follow_progress
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 

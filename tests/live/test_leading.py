@@ -10,7 +10,6 @@ from prometheus_client import CollectorRegistry
 from structlog.testing import capture_logs
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.lease import Elector
 from fairlead.kube.resources import LEASES, NODES, PODS
 from fairlead.live.cluster.pod_sets import PodSetOutcome
@@ -20,6 +19,7 @@ from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.process import EndedError, Leadership, Process, run_until
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live.test_rounds import Stage
 

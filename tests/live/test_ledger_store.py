@@ -3,10 +3,10 @@
 import pytest
 
 from fairlead.kube.errors import ApiError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.live.webhook.ledger import SlotLedger
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
+from tests.fake import FakeApi
 from tests.kube.things import client
 
 SCOPE = Scope(uid="rs-1", namespace="shop", replica_set="web-1", deployment="web", deployment_uid="d-1")

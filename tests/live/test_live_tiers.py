@@ -5,11 +5,11 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake.api import FakeApi
 from fairlead.kube.resources import CONFIG_MAPS, NODES
 from fairlead.levels.tier.presets import DETECTED, TierChoice, combined
 from fairlead.live.webhook.live_tiers import CONFIG_MAP, LiveTiers, TierWatch
 from fairlead.model.tiers import CAPACITY, NO_TIERS, Tiers
+from tests.fake.api import FakeApi
 from tests.kube.virtual import run
 
 KARPENTER, EKS = "karpenter.sh/capacity-type", "eks.amazonaws.com/capacityType"

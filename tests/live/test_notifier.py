@@ -9,7 +9,6 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import EVENTS, NODES, PODS
 from fairlead.levels.node.constraints.reasons import NO_ROOM
@@ -20,6 +19,7 @@ from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.messages import summary
 from fairlead.live.scheduler.notifier import BURST, PER_SECOND, REWORD, EventPace, PodNotifier
 from fairlead.model.decision import Rejection
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 RECORDS = Records()

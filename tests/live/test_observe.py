@@ -13,7 +13,6 @@ from tools.observe.panels import COLUMNS, render
 from tools.observe.rules import anchor
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake.api import FakeApi
 from fairlead.levels.node.constraints.reasons import CLAIM_MISSING, NO_ROOM, NOT_NEAR
 from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.fleet.component import Fleet, FleetOptions
@@ -25,6 +24,7 @@ from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from fairlead.live.webhook.component import Webhook
 from fairlead.model.reasons import Reason, because
 from fairlead.settings import DEFAULTS
+from tests.fake.api import FakeApi
 from tests.live.test_scheduler_pending import waiting
 
 ROOT = Path(__file__).parents[2]

@@ -8,12 +8,12 @@ import structlog
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import EVENTS, NODES, POD_GROUPS, PODS
 from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 START = "1970-01-01T00:16:40Z"

@@ -12,13 +12,13 @@ import pytest
 
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, RESOURCE_QUOTAS, Resource
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.check import differences
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live.queue_world import World
 

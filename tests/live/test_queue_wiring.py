@@ -9,12 +9,12 @@ from structlog.testing import capture_logs
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import CONFIG_MAPS, NODES, POD_GROUPS, PODS, PRIORITY_CLASSES, QUEUES
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import read_configuration
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 START = "1970-01-01T00:16:40Z"

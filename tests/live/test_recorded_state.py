@@ -12,7 +12,6 @@ import msgspec
 import pytest
 
 from fairlead.kube.codec.last_result import prior_of
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.tier import TierLedger
 from fairlead.kube.resources import CONFIG_MAPS, TIER_LEDGERS
@@ -24,6 +23,7 @@ from fairlead.live.webhook.store import LedgerStore, Scope, ledger_of
 from fairlead.model.division import Mode
 from fairlead.model.errors import InputError
 from fairlead.settings import DEFAULTS, read_configuration
+from tests.fake import FakeApi
 from tests.kube.things import client
 from tests.live.bindings import cluster
 

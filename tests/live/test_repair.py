@@ -11,7 +11,6 @@ from click.testing import CliRunner
 from fairlead.cli.tiers import report
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import (
     CONFIG_MAPS,
     DEPLOYMENTS,
@@ -31,6 +30,7 @@ from fairlead.live.webhook.repair import Repair, candidate, waits_for_itself
 from fairlead.model.owners import OwnerKind
 from fairlead.model.selectors import Operator, Requirement
 from fairlead.model.tiers import Tiers
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.tier.pods import NODES as LABELS
 from tests.tier.pods import pod, reference, stored_pod, web, workload

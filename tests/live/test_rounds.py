@@ -5,12 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import NODES
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Rounds
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 

@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from fairlead.kube.changes import Change, deliver
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
@@ -20,6 +19,7 @@ from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.decide import batches, decide
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 RECORDS = Records()

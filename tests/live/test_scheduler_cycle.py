@@ -8,7 +8,6 @@ import pytest
 
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.live.cluster.cache import ClusterView
@@ -18,6 +17,7 @@ from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler import cycle
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 
 RECORDS = Records()
 

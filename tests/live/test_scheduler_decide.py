@@ -8,7 +8,6 @@ import pytest
 
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
@@ -23,6 +22,7 @@ from fairlead.live.scheduler.decide import batches, decide
 from fairlead.live.scheduler.messages import explanation
 from fairlead.live.scheduler.pending import WAKES
 from fairlead.live.scheduler.volume_binder import VolumeBinder
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 RECORDS = Records()

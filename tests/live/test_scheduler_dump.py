@@ -15,7 +15,6 @@ from fairlead.engine.record import plan_record
 from fairlead.kube.client import Client
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.specs import spec_of
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.load import read_manifests
 from fairlead.kube.manifests.snapshot import snapshot
@@ -25,6 +24,7 @@ from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.model.shape import Shape
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.node.test_group import shapes
 

@@ -12,13 +12,13 @@ from opentelemetry.trace import StatusCode
 
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.node import Node
 from fairlead.kube.resources import PODS
 from fairlead.live.cluster.records import Records
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.runtime.otel_spans import RecordedObjectSpans
 from fairlead.live.scheduler.component import Options, Scheduler
+from tests.fake import FakeApi
 from tests.live.test_scheduler_cycle import pod
 
 RECORDS = Records()

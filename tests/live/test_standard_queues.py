@@ -7,10 +7,10 @@ import msgspec
 import pytest
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake.api import FakeApi
 from fairlead.kube.resources import QUEUES
 from fairlead.live.queue.standard_queues import REST, StandardQueues
 from fairlead.live.runtime.pulse import Pulse
+from tests.fake.api import FakeApi
 from tests.kube.virtual import run
 
 

@@ -11,7 +11,6 @@ from fairlead.kube.client import Client
 from fairlead.kube.codec.longhorn import storage
 from fairlead.kube.errors import ApiError
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.resources import (
     EVENTS,
@@ -25,6 +24,7 @@ from fairlead.levels.disk.balance import balance
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from fairlead.live.storage.main import look
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live.longhorn_objects import GIB, NAMESPACE, Object, counted, disk, node, place, replica, setting, volume
 

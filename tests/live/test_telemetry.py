@@ -9,7 +9,6 @@ import pytest
 
 from fairlead import __version__
 from fairlead.kube.admission.review import ReviewRequest, allow
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import RESOURCE_BINDINGS
 from fairlead.live.runtime import telemetry as module
 from fairlead.live.runtime.otel_spans import RecordedObjectSpans
@@ -17,6 +16,7 @@ from fairlead.live.runtime.telemetry import telemetry, wanted
 from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.server import AdmissionServer
 from fairlead.model.errors import InputError
+from tests.fake import FakeApi
 from tests.live.otlp import collector
 from tests.live.test_fleet import Stage, binding, play
 from tests.live.test_spans import Collected

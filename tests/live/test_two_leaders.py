@@ -15,7 +15,6 @@ from hypothesis import strategies as st
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import UnreachableError
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.lease import Elector
 from fairlead.kube.resources import LEASES, NODES, POD_GROUPS, PODS
 from fairlead.kube.transport import Query, Response
@@ -24,6 +23,7 @@ from fairlead.live.runtime.process import run_until
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.live.scheduler.wiring import QueueWiring
 from fairlead.settings import DEFAULTS
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 
 NAMES = ("a", "b")

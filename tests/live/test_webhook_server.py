@@ -197,7 +197,7 @@ async def _validated(request: ReviewRequest) -> dict[str, Any]:
 @pytest.mark.parametrize("rounds", [400, pytest.param(10_000, marks=pytest.mark.proof)])
 async def test_fuzzed_reviews_never_cause_a_server_error(rounds: int) -> None:
     """Whatever a caller sends: a valid response or a 400."""
-    from fairlead.kube.fake import FakeApi
+    from tests.fake import FakeApi
 
     async with Process(FakeApi()) as process:
         statuses = await _fuzz(rounds, {"/mutate": process.mutator.answer, "/validate": _validated})

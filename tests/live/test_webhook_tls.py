@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
 from fairlead.live.webhook.certificates import Pair, due, first_of, issue, make_authority, serves
 from fairlead.live.webhook.tls import Certificate, SelfMade
+from tests.fake import FakeApi
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ("fairlead-webhook.fairlead-system.svc", "127.0.0.1")

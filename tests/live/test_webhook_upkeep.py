@@ -10,7 +10,6 @@ import pytest
 from fairlead.kube.admission import patches
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.objects.tier import MarkedPod
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
@@ -24,6 +23,7 @@ from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
 from fairlead.model.tiers import Tiers
+from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.tier.pods import patched, web, web_pod
 

@@ -8,7 +8,6 @@ import msgspec
 
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
-from fairlead.kube.fake import FakeApi
 from fairlead.kube.resources import (
     EVENTS,
     LONGHORN_NODES,
@@ -28,6 +27,7 @@ from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
 from fairlead.settings import DEFAULTS
+from tests.fake import FakeApi
 from tests.live import longhorn_objects as longhorn
 from tests.poison.objects import Made, Object, cluster, node
 from tests.poison.sight import Sight

@@ -5,7 +5,8 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from fairlead.web.patch import difference, patched
+from fairlead.web.patch import difference
+from tests.web.patching import patched
 
 VALUES = st.recursive(
     st.none() | st.booleans() | st.integers(-3, 3) | st.text("ab=~-n", max_size=2),

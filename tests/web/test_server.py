@@ -13,13 +13,13 @@ from aiohttp.test_utils import TestClient, TestServer
 
 from fairlead.web import server
 from fairlead.web.guard import TOKEN_HEADER
-from fairlead.web.patch import patched
 from fairlead.web.serve import LOOPBACK
 from fairlead.web.server import Shown, application
 from fairlead.web.source_files import FileSource
 from fairlead.web.stage import ViewStage
 from fairlead.web.views import VIEWS, Look
 from tests.web.looks import deployment, look_at, node
+from tests.web.patching import patched
 
 Client = TestClient[Any, Any]
 

@@ -9,7 +9,6 @@ import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
-from fairlead.kube.fake.api import FakeApi
 from fairlead.kube.resources import DEPLOYMENTS, NODES, PODS, REPLICA_SETS
 from fairlead.model.errors import InputError
 from fairlead.sim.film import FRAMES, Film
@@ -21,6 +20,7 @@ from fairlead.web.source_replay import ReplaySource
 from fairlead.web.stage import ViewStage
 from fairlead.web.views import VIEWS, Look
 from tests.deploys import deployed
+from tests.fake.api import FakeApi
 from tests.sim.stories import told, workload
 
 ALLOCATABLE = {"cpu": "4", "memory": "8Gi", "pods": "110"}

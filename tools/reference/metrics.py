@@ -3,9 +3,9 @@
 import asyncio
 
 from prometheus_client import CollectorRegistry
+from tests.fake.api import FakeApi
 
 from fairlead.kube.client import Client
-from fairlead.kube.fake.api import FakeApi
 from fairlead.live.fleet.component import Fleet, FleetOptions
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.runtime.elected import Instance

@@ -1,4 +1,4 @@
-"""The one seam to an API server: everything above it is tested with a fake (`fairlead.kube.fake`) behind it."""
+"""The one seam to an API server: everything above it is tested with a fake (`tests/fake`) behind it."""
 
 from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass, field

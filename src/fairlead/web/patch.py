@@ -47,18 +47,3 @@ def _places(old: list[Any], new: list[Any]) -> Patch | None:
     for place in range(len(old), len(new)):
         inner[str(place)] = {"=": new[place]}
     return {"~": inner, "n": len(new)}
-
-
-def patched(old: Any, patch: Patch | None) -> Any:
-    """What the page makes of it; here to be tested against `difference`."""
-    if patch is None:
-        return old
-    if "=" in patch:
-        return patch["="]
-    if isinstance(old, list):
-        result = [*old[: patch["n"]], *[None] * (patch["n"] - len(old))]
-        for place, inner in patch["~"].items():
-            result[int(place)] = patched(result[int(place)], inner)
-        return result
-    kept = {key: value for key, value in old.items() if key not in patch.get("-", ())}
-    return kept | {key: patched(kept.get(key), inner) for key, inner in patch["~"].items()}

@@ -4,6 +4,6 @@ Belongs here: the behaviour that Fairlead relies on (versions, conflicts, watche
 fail on purpose. Does not belong here: validation, defaulting, access control, garbage collection.
 """
 
-from fairlead.kube.fake.api import FakeApi
+from tests.fake.api import FakeApi
 
 __all__ = ["FakeApi"]

@@ -6,10 +6,10 @@ from typing import Any
 
 import msgspec
 
-from fairlead.kube.fake import patching, selectors
-from fairlead.kube.fake.routes import Route
-from fairlead.kube.fake.store import Store
 from fairlead.kube.objects.meta import Raw
+from tests.fake import patching, selectors
+from tests.fake.routes import Route
+from tests.fake.store import Store
 
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
 POD_GROUPS = "/apis/scheduling.volcano.sh/v1beta1/podgroups"

@@ -8,13 +8,13 @@ import msgspec
 
 from fairlead.kube import errors
 from fairlead.kube.errors import UnreachableError
-from fairlead.kube.fake.faults import FaultRule, Faults, Hook
-from fairlead.kube.fake.routes import Route, parse
-from fairlead.kube.fake.store import Store
-from fairlead.kube.fake.verbs import RefusalError, Verbs, as_object
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import ALL, Resource
 from fairlead.kube.transport import Headers, Query, Response
+from tests.fake.faults import FaultRule, Faults, Hook
+from tests.fake.routes import Route, parse
+from tests.fake.store import Store
+from tests.fake.verbs import RefusalError, Verbs, as_object
 
 BOOKMARK_SECONDS = 60.0
 """A real server sends a bookmark about once a minute."""

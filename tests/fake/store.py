@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.kube.fake.selectors import matches
 from fairlead.kube.objects.meta import Raw
+from tests.fake.selectors import matches
 
 Key = tuple[str, str]
 SPAN = 1  # versions grow by one for each write
