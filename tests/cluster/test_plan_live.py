@@ -16,7 +16,7 @@ from tools.controlplane.plane import ControlPlane
 from tests.cluster.fleets import CAPACITY, deployment, required
 from tests.cluster.karmada import CLUSTERS, Bindings, binding, cluster, counts, define, fleet, static
 from tests.cluster.test_scheduler import bound, create, scheduler, workload
-from tests.cluster.test_webhook import _serve
+from tests.cluster.test_webhook import serve
 from tests.cluster.webhooks import Setting, webhooks
 
 
@@ -102,7 +102,7 @@ def test_plan_of_tiers_is_what_the_webhook_does(
     folder = tmp_path / "webhook"
     folder.mkdir()
     with webhooks(control_plane, folder, Setting("webhook", count=1)):
-        _serve(api, namespace)
+        serve(api, namespace)
         for each in objects:
             api.create(f"/apis/apps/v1/namespaces/{namespace}/deployments", each)
         path = f"/api/v1/namespaces/{namespace}/pods"

@@ -20,7 +20,7 @@ from fairlead.kube.resources import EVENTS, LONGHORN_NODES, TIER_LEDGERS, Resour
 from tests.cluster import karmada, longhorn, volcano
 from tests.cluster.fleets import CAPACITY, Fleet, deployment
 from tests.cluster.pages import free_port, page
-from tests.cluster.test_webhook import _serve
+from tests.cluster.test_webhook import serve
 from tests.cluster.webhooks import NAMESPACE as SYSTEM
 from tests.cluster.webhooks import Setting, Webhooks, webhooks
 from tests.live import longhorn_objects
@@ -152,7 +152,7 @@ def test_poison_ends_with_itself_beside_ordinary_work(
 ) -> None:
     """All four processes stay up, ordinary work of every kind goes on, and each poison is named to people."""
     kwok_nodes(4, cpu="64", pods=500, labels=lambda n: {"pool": "ordinary", CAPACITY: ("on-demand", "spot")[n % 2]})
-    _serve(api, namespace)
+    serve(api, namespace)
     config, port = tmp_path / "config.json", free_port()
     sections = {"queue": {"statusSeconds": 0.5}}
     config.write_text(json.dumps({"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration", **sections}))
