@@ -1,22 +1,24 @@
 """Where the other workloads of a binding's affinity groups are.
 
 Karmada's controllers name the groups of a workload in `spec.workloadAffinityGroups`; they hold inside a namespace. A
-workload goes where others of its affinity group are (the first one anywhere), and where none of its anti-affinity
-group is. Both are for new targets only (docs/decisions/0220).
+workload goes where every other of its affinity group is that has targets (the first one anywhere), and where none of
+its anti-affinity group is. Both are for new targets only (docs/decisions/0220).
 """
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from fairlead.kube.objects.karmada import ResourceBinding
+from fairlead.kube.objects.karmada import AffinityGroups, GroupTerm, ResourceBinding, WorkloadAffinity
 
 Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Neighbours:
-    """Clusters of others: `near` those of the affinity group (None: there are none yet), `apart` of the other one."""
+    """Clusters of others: `near` those that all of the affinity group are on (None: none has targets yet), `apart`
+    those that one of the anti-affinity group is on.
+    """
 
     near: frozenset[str] | None = None
     apart: frozenset[str] = frozenset()
@@ -59,9 +61,11 @@ class GroupMembers:
         """What the others in the binding's groups hold."""
         key = (binding.metadata.namespace, binding.metadata.name)
         near, apart = groups_of(binding)
-        with_it = _others(self._near.get((key[0], near), {}), key) if near else frozenset()
-        against = _others(self._apart.get((key[0], apart), {}), key) if apart else frozenset()
-        return Neighbours(near=with_it or None, apart=against)
+        with_it = _others(self._near.get((key[0], near), {}), key) if near else []
+        against = _others(self._apart.get((key[0], apart), {}), key) if apart else []
+        return Neighbours(
+            near=frozenset.intersection(*with_it) if with_it else None, apart=frozenset[str]().union(*against)
+        )
 
 
 def groups_of(binding: ResourceBinding) -> tuple[str, str]:
@@ -70,5 +74,21 @@ def groups_of(binding: ResourceBinding) -> tuple[str, str]:
     return (groups.affinity_group, groups.anti_affinity_group) if groups else ("", "")
 
 
-def _others(members: Mapping[Key, frozenset[str]], key: Key) -> frozenset[str]:
-    return frozenset().union(*(names for each, names in members.items() if each != key))
+def groups_by_labels(wanted: WorkloadAffinity | None, labels: Mapping[str, str]) -> AffinityGroups | None:
+    """The groups that Karmada's controllers will name for a workload with these labels; None where it is in none."""
+    if wanted is None:
+        return None
+    groups = AffinityGroups(
+        affinity_group=_named(wanted.affinity, labels), anti_affinity_group=_named(wanted.anti_affinity, labels)
+    )
+    return groups if groups != AffinityGroups() else None
+
+
+def _named(term: GroupTerm | None, labels: Mapping[str, str]) -> str:
+    key = term.group_by_label_key if term else ""
+    return f"{key}={labels[key]}" if key and key in labels else ""
+
+
+def _others(members: Mapping[Key, frozenset[str]], key: Key) -> list[frozenset[str]]:
+    """The clusters of each other one that has some."""
+    return [names for each, names in members.items() if each != key and names]

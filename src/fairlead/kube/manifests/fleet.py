@@ -4,8 +4,8 @@ from collections.abc import Mapping
 
 import msgspec
 
-from fairlead.kube.codec.fleet import ask_of, binding_ask, knobs_for, policy_key
-from fairlead.kube.codec.groups import ALONE, GroupMembers, Neighbours, groups_of
+from fairlead.kube.codec.fleet import ask_of, binding_ask, knobs_for, placement_of, policy_key
+from fairlead.kube.codec.groups import ALONE, GroupMembers, Neighbours, groups_by_labels, groups_of
 from fairlead.kube.codec.members import PlacementClaims, unreadable
 from fairlead.kube.codec.placement import affinity_of, knobs_of
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -76,13 +76,17 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
     uid = workload.uid or workload.title
     asked = DivideWorkload(name=workload.title, replicas=workload.replicas, uid=uid, tie_uid=workload.uid)
     try:
-        binding = _bound(found, workload, policy)
+        binding = _bound(found, workload, policy, who)
+        neighbours = neighbours_in(found, binding)
+        if any(groups_of(binding)) and not binding.spec.clusters and neighbours == ALONE:
+            # Those that are divided for the first time in one plan do not see each other.
+            found.not_counted[f"{workload.kind} of a workload affinity group of which nothing is placed"] += 1
         knobs = knobs_for(binding, knobs_of(policy.metadata.annotations, who))
         claims = PlacementClaims(
             request=dict(workload.shape.request),
             evicting=frozenset(each.from_cluster for each in binding.spec.graceful_eviction_tasks),
             api=(binding.spec.resource.api_version, binding.spec.resource.kind),
-            neighbours=neighbours_in(found, binding),
+            neighbours=neighbours,
         )
         return ask_of(asked, binding, clusters, claims, knobs, who)
     except InputError as error:
@@ -90,7 +94,7 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
         return None
 
 
-def _bound(found: Catalogue, workload: Workload, policy: PropagationPolicy) -> ResourceBinding:
+def _bound(found: Catalogue, workload: Workload, policy: PropagationPolicy, who: str) -> ResourceBinding:
     """The binding as the policy and the workload will make it: that of today, or one that is new."""
     binding = binding_of(found, workload) or ResourceBinding()
     resource = binding.spec.resource
@@ -102,14 +106,18 @@ def _bound(found: Catalogue, workload: Workload, policy: PropagationPolicy) -> R
             name=workload.name,
         )
     requirements = binding.spec.replica_requirements or ReplicaRequirements()
+    wanted = placement_of(policy.spec.placement, who).workload_affinity
+    groups = groups_by_labels(wanted, _labels(found, workload)) if wanted else None
     spec = msgspec.structs.replace(
         binding.spec,
         resource=resource,
         replicas=workload.replicas,
         replica_requirements=requirements,
         placement=policy.spec.placement,
+        workload_affinity_groups=groups or binding.spec.workload_affinity_groups,
     )
-    return msgspec.structs.replace(binding, spec=spec)
+    meta = msgspec.structs.replace(binding.metadata, namespace=workload.namespace)
+    return msgspec.structs.replace(binding, metadata=meta, spec=spec)
 
 
 def policy_for(found: Catalogue, workload: Workload) -> PropagationPolicy | None:
