@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from fairlead.kube.codec.fleet import binding_ask
 from fairlead.kube.codec.members import unreadable
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
-from fairlead.levels.fleet.room import Grade, room_of
+from fairlead.levels.fleet.room import Grade, Part, holds_set, room_of, sum_of
 
 GIB = 2**30
 PODS = {"pods": 100}
@@ -76,3 +76,57 @@ def test_bad_model_is_told_with_its_place() -> None:
     """The amount that cannot be read."""
     assert binding_ask(binding("2"), [cluster("much")]).clusters.capacity.tolist() == [-1]
     assert "Cluster a: spec.resourceModels.cpu.min" in str(unreadable(cluster("much")))
+
+
+def part(replicas: int, **request: int) -> Part:
+    return Part(replicas=replicas, request=request)
+
+
+SMALL, LARGE = Grade(nodes=2, least={"cpu": 2, "memory": 4}), Grade(nodes=1, least={"cpu": 8, "memory": 8})
+
+
+@pytest.mark.parametrize(
+    ("parts", "fits"),
+    [
+        ([part(1, cpu=8)], True),
+        ([part(1, cpu=9)], False),
+        ([part(2, cpu=6)], False),
+        ([part(4, cpu=1), part(1, cpu=8)], True),
+        ([part(5, cpu=1), part(1, cpu=8)], False),
+        ([part(2, cpu=2, memory=4), part(2, cpu=4, memory=4)], True),
+        ([part(2, cpu=2, memory=4), part(2, cpu=4, memory=5)], False),
+        ([part(99), part(1, cpu=8)], True),
+        ([part(9, disk=5)], True),
+    ],
+)
+def test_set_fits_the_nodes_that_grades_promise(parts: list[Part], fits: bool) -> None:
+    """The large one goes first, whatever the order; pods are for the sums; a resource of no grade is not told of."""
+    assert holds_set([SMALL, LARGE], parts) == holds_set([SMALL, LARGE], parts[::-1]) == fits
+    assert holds_set([], parts)
+
+
+@given(
+    st.lists(st.tuples(st.integers(0, 2), st.integers(0, 4)), min_size=1, max_size=3),
+    st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), min_size=1, max_size=3),
+)
+def test_set_that_is_let_in_fits_node_by_node(nodes: list[tuple[int, int]], asked: list[tuple[int, int]]) -> None:
+    """Against every way to place it; one component alone is let in wherever it fits."""
+    grades = [Grade(nodes=count, least={"cpu": cpu}) for count, cpu in nodes]
+    parts = [part(replicas, cpu=cpu) for replicas, cpu in asked]
+    sizes = [each.request["cpu"] for each in parts for _ in range(each.replicas)]
+    fits = packs(sorted(sizes, reverse=True), [cpu for count, cpu in nodes for _ in range(count)])
+    assert fits or not holds_set(grades, parts)
+    assert holds_set(grades, parts) == fits or len(parts) > 1
+
+
+def packs(sizes: list[int], free: list[int]) -> bool:
+    """Whether the sizes fit the nodes in any way."""
+    if not sizes:
+        return True
+    places = [n for n, room in enumerate(free) if room >= sizes[0]]
+    return any(packs(sizes[1:], [*free[:n], free[n] - sizes[0], *free[n + 1 :]]) for n in places)
+
+
+def test_sum_of_a_set_counts_pods_and_every_request() -> None:
+    """Replicas times request, component by component."""
+    assert sum_of([part(2, cpu=3), part(1, cpu=1, gpu=4), part(3)]) == {"pods": 6, "cpu": 7, "gpu": 4}

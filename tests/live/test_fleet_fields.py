@@ -105,13 +105,25 @@ def components(*pairs: tuple[int, str]) -> list[dict[str, Any]]:
     ],
 )
 def test_set_of_components_goes_where_there_is_room_for_the_whole(given: list[dict[str, Any]], want: set[str]) -> None:
-    """Their requests and their pods in sum; a single component is read by the older fields."""
+    """Their requests and their pods in sum, of a lone component too."""
     clusters: list[KarmadaCluster] = [cluster("m1", **room("4")), cluster("m2", **room("9"))]
     found = shaped("train", {}, components=given)
     (verdict,) = decide([found], clusters)
     assert set(running(written(verdict))) == want
     if not want:
         assert "2 cluster(s) did not have room for all components together" in verdict.message
+
+
+def test_set_of_components_goes_only_where_nodes_hold_its_largest() -> None:
+    """Eight cores on nodes of two each: by the sums the set fits, by the grades it does not."""
+    status = {**room("9")["resourceSummary"], "allocatableModelings": [{"grade": 1, "count": 4}]}
+    models = [{"grade": 1, "ranges": [{"name": "cpu", "min": "2"}]}]
+    body = {"metadata": {"name": "m1"}, "spec": {"resourceModels": models}, "status": {"resourceSummary": status}}
+    graded = msgspec.convert(body, KarmadaCluster)
+    (fits,) = decide([shaped("train", {}, components=components((1, "2"), (3, "1")))], [graded])
+    assert fits.counts == {"m1": 0}
+    (large,) = decide([shaped("train", {}, components=components((1, "3"), (3, "1")))], [graded])
+    assert "1 cluster(s) did not have room for all components together" in large.message
 
 
 def test_set_of_components_beside_replicas_is_refused_by_name() -> None:

@@ -19,7 +19,7 @@ from fairlead.kube.objects.karmada import (
 )
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.timestamps import seconds
-from fairlead.levels.fleet.room import PODS
+from fairlead.levels.fleet.room import Part
 from fairlead.model.amounts import exact
 from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule
 from fairlead.model.errors import InputError
@@ -76,7 +76,7 @@ def binding_ask(
         raise InputError(f"{who}: spec.replicas", f"{spec.replicas}; expected 0 to 2^48")
     claims = PlacementClaims(
         request=_request(spec.replica_requirements, f"{who}: spec.replicaRequirements"),
-        whole=_whole_set(binding),
+        parts=_parts(binding),
         evicting=frozenset(each.from_cluster for each in spec.graceful_eviction_tasks),
         api=(spec.resource.api_version, spec.resource.kind),
         neighbours=neighbours,
@@ -100,22 +100,20 @@ def is_set(binding: ResourceBinding) -> bool:
     return len(binding.spec.components) > (1 if binding.spec.replicas else 0)
 
 
-def _whole_set(binding: ResourceBinding) -> dict[str, int]:
-    """What all components of a set ask for together; empty for other workloads."""
-    components = binding.spec.components
+def _parts(binding: ResourceBinding) -> tuple[Part, ...]:
+    """The components of a set that have replicas; none for other workloads."""
     who = f"{name_of(binding)}: spec.components"
     if not is_set(binding):
-        return {}
+        return ()
     if binding.spec.replicas:
         raise InputError(who, "stand beside spec.replicas; a set of components goes whole to a cluster")
-    whole: dict[str, int] = {PODS: 0}
-    for place, each in enumerate(components):
+    parts = []
+    for place, each in enumerate(binding.spec.components):
         if not 0 <= each.replicas <= MOST:
             raise InputError(f"{who}[{place}].replicas", f"{each.replicas}; expected 0 to 2^48")
-        asked = {PODS: 1, **_request(each.replica_requirements, f"{who}[{place}].replicaRequirements")}
-        for name, amount in asked.items():
-            whole[name] = whole.get(name, 0) + amount * each.replicas
-    return whole if whole[PODS] else {}
+        asked = _request(each.replica_requirements, f"{who}[{place}].replicaRequirements")
+        parts.append(Part(replicas=each.replicas, request=asked))
+    return tuple(each for each in parts if each.replicas)
 
 
 def components_of(binding: ResourceBinding) -> tuple[TargetComponent, ...]:

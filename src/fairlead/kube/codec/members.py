@@ -9,7 +9,7 @@ from fairlead.kube.codec.placement import ANNOTATION, MOST, Bound, Knobs, mode_o
 from fairlead.kube.objects.karmada import ClusterStatus, KarmadaCluster, KarmadaPlacement
 from fairlead.kube.objects.meta import Condition, ObjectMeta
 from fairlead.levels.fleet import reasons
-from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, room_of
+from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, Part, holds_set, room_of, sum_of
 from fairlead.model.amounts import exact
 from fairlead.model.clusters import NO_LIMIT, UNKNOWN, ClusterTable, Traits, cluster_table
 from fairlead.model.division import Mode
@@ -91,13 +91,12 @@ class MemberClusters(tuple[KarmadaCluster, ...]):
 class PlacementClaims:
     """What a workload asks of a cluster besides its placement.
 
-    `request` is of one replica, `whole` of all its components together; `evicting` names the clusters it is leaving.
-    `estimates` is how many replicas, or whole sets of components, fit by the account of estimators, of the clusters
-    that have one.
+    `request` is of one replica; `parts` are those of a set, which goes whole; `evicting` names the clusters it is
+    leaving. `estimates` is how many replicas or whole sets fit by the account of estimators, where there are some.
     """
 
     request: Mapping[str, int] = field(default_factory=dict)
-    whole: Mapping[str, int] = field(default_factory=dict)
+    parts: tuple[Part, ...] = ()
     evicting: frozenset[str] = frozenset()
     api: tuple[str, str] = ("", "")
     neighbours: Neighbours = ALONE
@@ -113,7 +112,7 @@ def barred_by(cluster: KarmadaCluster, claims: PlacementClaims) -> Reason | None
         return reasons.FAR_FROM_GROUP
     if name in claims.neighbours.apart:
         return reasons.NEAR_GROUP
-    if claims.whole and not (_holds(cluster, claims.whole) and claims.estimates.get(name, 1)):
+    if claims.parts and not (_holds(cluster, claims.parts) and claims.estimates.get(name, 1)):
         return reasons.SET_WITHOUT_ROOM
     return None
 
@@ -177,16 +176,17 @@ def _reported(cluster: KarmadaCluster, request: Mapping[str, int]) -> int | None
         return None
 
 
-def _holds(cluster: KarmadaCluster, whole: Mapping[str, int]) -> bool:
-    """Whether the sums of a cluster hold a whole set; one that says nothing of its room may."""
+def _holds(cluster: KarmadaCluster, parts: Sequence[Part]) -> bool:
+    """Whether a cluster holds a whole set, by its sums and by the grades of its nodes; one that says nothing may."""
+    whole = sum_of(parts)
     try:
-        sums = _sums(cluster, tuple(whole))
+        sums, grades = _sums(cluster, tuple(whole)), _grades(cluster)
     except InputError:
         return True
     if sums is None:
         return True
     allocatable, allocated, allocating = sums
-    return all(
+    return holds_set(grades, parts) and all(
         allocatable.get(name, 0) - allocated.get(name, 0) - allocating.get(name, 0) >= amount
         for name, amount in whole.items()
         if amount
