@@ -12,6 +12,7 @@ from msgspec import Meta
 from fairlead.engine.plan_settings import PlanSettings
 from fairlead.levels.tier.presets import TierChoice
 from fairlead.model.amounts import amount
+from fairlead.model.division import Sticky
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Operator, Requirement, Toleration
 from fairlead.model.tiers import Tiers
@@ -187,12 +188,15 @@ class FleetSettings(Section, frozen=True):
     """How the fleet scheduler runs. Bindings whose schedulerName is `name` are scheduled; `namespace` has the lease.
 
     In `shadow` it decides and reports, but writes nothing. A leader that dies is followed after `leaseSeconds`.
+    `sticky` says how the last division is kept where neither policy nor binding does: `most` moves as few replicas as
+    can be, `seed` draws anew when the floors change, `none` always.
     """
 
     name: Annotated[str, Meta(min_length=1)] = "fairlead"
     namespace: str = "fairlead-system"
     health: str = "0.0.0.0:8080"
     shadow: bool = False
+    sticky: Sticky = Sticky.MOST
     lease_seconds: Annotated[int, Meta(ge=3, le=60)] = 6
     estimator: EstimatorSettings = EstimatorSettings()
 
@@ -276,7 +280,7 @@ class Configuration(Section, frozen=True):
 
     def plan_settings(self) -> PlanSettings:
         """What a plan goes by, so that it decides as the live components do."""
-        return PlanSettings(tiers=self.tier.choice(), strategy=self.scheduler.strategy)
+        return PlanSettings(tiers=self.tier.choice(), strategy=self.scheduler.strategy, sticky=self.fleet.sticky)
 
 
 DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration")

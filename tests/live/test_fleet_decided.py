@@ -14,7 +14,8 @@ from fairlead.levels.fleet.batch import divide_all, narrowed
 from fairlead.levels.fleet.divide import divide
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import BindingVerdict, decide
-from fairlead.model.division import DivisionAsk
+from fairlead.model.division import DivisionAsk, Sticky
+from fairlead.settings import read_configuration
 from tests.live.bindings import binding, cluster, with_annotations, with_spec, written
 
 NAMES = ("m1", "m2", "m3")
@@ -101,6 +102,20 @@ def test_result_of_karmada_scheduler_is_taken_over_without_a_write() -> None:
         "conditions": [condition | {"message": "Binding has been scheduled successfully."}],
     }
     assert silent(msgspec.convert(body, ResourceBinding), fleet())
+
+
+def test_sticky_of_the_configuration_holds_where_no_knob_says_otherwise() -> None:
+    """For bindings and in plans; to change it moves nothing that stands."""
+    for sticky in Sticky:
+        assert binding_ask(binding("web", STATIC, 6), fleet(), sticky=sticky).policy.sticky is sticky
+        own = with_annotations(binding("web", STATIC, 6), {"fairlead.io/divide": '{"sticky": "none"}'})
+        assert binding_ask(own, fleet(), sticky=sticky).policy.sticky is Sticky.NONE
+    assert binding_ask(binding("web", STATIC, 6), fleet()).policy.sticky is Sticky.MOST
+    found = decided(binding("web", STATIC, 7), fleet())
+    (verdict,) = decide([found], fleet(), sticky=Sticky.NONE)
+    assert verdict.kept
+    text = b"apiVersion: fairlead.io/v1alpha1\nkind: Configuration\nfleet: {sticky: seed}\n"
+    assert read_configuration(text, "file").plan_settings().sticky is Sticky.SEED
 
 
 def test_placement_is_recorded_whole() -> None:

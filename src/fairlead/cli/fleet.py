@@ -56,7 +56,10 @@ def command(
 
     settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
     options = FleetOptions(
-        name=settings.name, shadow=shadow or settings.shadow, estimator=_estimator(settings.estimator)
+        name=settings.name,
+        shadow=shadow or settings.shadow,
+        sticky=settings.sticky,
+        estimator=_estimator(settings.estimator),
     )
     # A lease is a write, and one that a shadow took would be missing where the real work is done.
     alone = no_leader_election or options.shadow

@@ -17,7 +17,7 @@ from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Raw
 from fairlead.levels.fleet.select import passing
 from fairlead.model.clusters import ClusterTable
-from fairlead.model.division import DivisionAsk, FleetAffinity, Mode, SpreadBy
+from fairlead.model.division import DivisionAsk, FleetAffinity, Mode, SpreadBy, Sticky
 
 APPLIED = "policy.karmada.io/applied-placement"
 """Karmada's own record of the placement; its taint manager and its descheduler read it."""
@@ -82,9 +82,11 @@ def mark(knobs: Knobs, ask: DivisionAsk, counts: Mapping[str, int], *, short: bo
     With `rescheduling: fresh` other clusters make another mark, and for what is short of room other room does.
     """
     follows = knobs.rescheduling == "fresh"
-    if knobs == Knobs() and not short:
+    # Another default of the configuration is no reason to divide anew, so the mark knows only one.
+    said = msgspec.structs.replace(knobs, sticky=knobs.sticky or Sticky.MOST)
+    if said == Knobs(sticky=Sticky.MOST) and not short:
         return ""
-    what: list[Any] = [knobs]
+    what: list[Any] = [said]
     if short or follows:
         what += [ask.workload.replicas, sorted(counts.items()), _rows(ask, counts, with_room=short)]
     content = msgspec.json.encode(what, order="deterministic")

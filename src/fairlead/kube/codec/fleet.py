@@ -21,7 +21,7 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.timestamps import seconds
 from fairlead.levels.fleet.room import Part
 from fairlead.model.amounts import exact
-from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule
+from fairlead.model.division import DivideWorkload, DivisionAsk, Reschedule, Sticky
 from fairlead.model.errors import InputError
 
 POLICY_NAMESPACE = "propagationpolicy.karmada.io/namespace"
@@ -64,11 +64,12 @@ def binding_ask(
     knobs: Knobs | None = None,
     neighbours: Neighbours = ALONE,
     estimates: Mapping[str, int] | None = None,
+    sticky: Sticky = Sticky.MOST,
 ) -> DivisionAsk:
     """The division a binding asks for. `InputError` where it has no placement or one that cannot be used.
 
-    `knobs` are those of its policy, where they are known; the binding's own annotation comes first. Where nothing
-    asks for a new division, the ask says so (`Reschedule.KEEP`).
+    `knobs` are those of its policy, where they are known; the binding's own annotation comes first, and `sticky` is for
+    those that say nothing of it. Where nothing asks for a new division, the ask says so (`Reschedule.KEEP`).
     """
     spec = binding.spec
     who = name_of(binding)
@@ -84,7 +85,7 @@ def binding_ask(
     )
     uid = spec.resource.uid or f"{spec.resource.namespace}/{spec.resource.name}"
     workload = DivideWorkload(name=who, replicas=spec.replicas, uid=uid, tie_uid=spec.resource.uid)
-    return ask_of(workload, binding, clusters, claims, knobs_for(binding, knobs), who)
+    return ask_of(workload, binding, clusters, claims, knobs_for(binding, knobs), who, sticky)
 
 
 def _request(given: ReplicaRequirements | None, who: str) -> dict[str, int]:
@@ -137,6 +138,7 @@ def ask_of(
     claims: PlacementClaims,
     knobs: Knobs,
     who: str,
+    sticky: Sticky = Sticky.MOST,
 ) -> DivisionAsk:
     """The division of a workload whose binding, as it is or will be, has a placement."""
     placement = placement_of(binding.spec.placement, who)
@@ -145,7 +147,7 @@ def ask_of(
     ask = DivisionAsk(
         workload=workload,
         clusters=table_of(clusters, placement, knobs, who, claims),
-        policy=policy_of(placement, knobs, who, fresh=fresh, observed=observed),
+        policy=policy_of(placement, knobs, who, fresh=fresh, observed=observed, sticky=sticky),
         prior=prior_of(binding),
     )
     if fresh or not stands(binding, ask, knobs):

@@ -54,10 +54,12 @@ class Bound(msgspec.Struct, forbid_unknown_fields=True, frozen=True):
 
 
 class Knobs(msgspec.Struct, forbid_unknown_fields=True, rename="camel", frozen=True):
-    """The annotation's content: what is beyond Karmada's own fields. `mode` chooses how static weights are rounded."""
+    """The annotation's content: what is beyond Karmada's own fields. `mode` chooses how static weights are rounded;
+    without `sticky` that of the configuration holds.
+    """
 
     mode: Literal["static", "webster"] = "static"
-    sticky: Sticky = Sticky.MOST
+    sticky: Sticky | None = None
     rescheduling: Literal["steady", "fresh"] = "steady"
     ties: Ties = Ties.UID
     capacity_coefficient: float | None = None
@@ -94,9 +96,15 @@ def mode_of(scheduling: ReplicaScheduling | None, static: Mode = Mode.STATIC) ->
 
 
 def policy_of(
-    placement: KarmadaPlacement, knobs: Knobs, who: str, *, fresh: bool = False, observed: str = ""
+    placement: KarmadaPlacement,
+    knobs: Knobs,
+    who: str,
+    *,
+    fresh: bool = False,
+    observed: str = "",
+    sticky: Sticky = Sticky.MOST,
 ) -> DividePolicy:
-    """The policy of a placement; `who` names its object in errors.
+    """The policy of a placement; `who` names its object in errors, `sticky` is for knobs that say nothing of it.
 
     `observed` is the affinity group that holds the workload now: it is tried first, then those after it, then those
     before. A fresh start begins with the first (docs/decisions/0218).
@@ -108,7 +116,7 @@ def policy_of(
     coefficient = knobs.capacity_coefficient
     return DividePolicy(
         mode=mode_of(placement.replica_scheduling, Mode(knobs.mode)),
-        sticky=knobs.sticky,
+        sticky=knobs.sticky or sticky,
         coefficient=None if coefficient is None else Fraction(str(coefficient)),
         reschedule=Reschedule.FRESH if fresh else Reschedule.STEADY,
         ties=knobs.ties,

@@ -21,7 +21,7 @@ from fairlead.kube.objects.karmada import (
 from fairlead.kube.objects.workloads import BatchJob, Deployment, ReplicaSet, StatefulSet
 from fairlead.levels.fleet.match import suits
 from fairlead.model.clusters import Traits
-from fairlead.model.division import DivideWorkload, DivisionAsk
+from fairlead.model.division import DivideWorkload, DivisionAsk, Sticky
 from fairlead.model.errors import InputError
 from fairlead.model.workload import Workload
 
@@ -58,11 +58,11 @@ def neighbours_in(found: Catalogue, binding: ResourceBinding) -> Neighbours:
     return members.of(binding)
 
 
-def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
+def division_ask(found: Catalogue, workload: Workload, sticky: Sticky = Sticky.MOST) -> DivisionAsk | None:
     """The division of a workload that a policy of the catalogue selects; None where none does.
 
-    A binding of the workload, if there is one, brings its prior. What cannot be used is added to the catalogue's
-    errors, and the workload counts as not divided.
+    A binding of the workload, if there is one, brings its prior, and `sticky` says how it is kept where no knob does.
+    What cannot be used is added to the catalogue's errors, and the workload counts as not divided.
     """
     policy = policy_for(found, workload)
     clusters = found.of(KarmadaCluster)
@@ -88,7 +88,7 @@ def division_ask(found: Catalogue, workload: Workload) -> DivisionAsk | None:
             api=(binding.spec.resource.api_version, binding.spec.resource.kind),
             neighbours=neighbours,
         )
-        return ask_of(asked, binding, clusters, claims, knobs, who)
+        return ask_of(asked, binding, clusters, claims, knobs, who, sticky)
     except InputError as error:
         found.errors.append(error)
         return None

@@ -55,7 +55,7 @@ def snapshot(
     homes: dict[str, list[Workload]] = {name: [] for name in names}
     for cluster in sorted({"", *names}):
         for workload in reader.controllers(found, cluster):
-            ask = division_ask(found, workload) if not cluster else None
+            ask = division_ask(found, workload, settings.sticky) if not cluster else None
             if ask is not None:
                 divided.append((workload, ask))
             elif cluster in homes:

@@ -45,6 +45,7 @@ from fairlead.live.runtime.elected import ElectedComponent, Instance
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page
 from fairlead.live.runtime.spans import object_spans
+from fairlead.model.division import Sticky
 from fairlead.model.faults import way_to
 
 GATHER = 0.02
@@ -61,11 +62,13 @@ log = structlog.get_logger("fleet")
 class FleetOptions:
     """Bindings whose schedulerName is `name` are scheduled; `shadow` decides and reports but writes nothing.
 
-    `estimator` tells where room is asked for besides (None: nowhere).
+    `sticky` says how the last division is kept where no knob does; `estimator` tells where room is asked for besides
+    (None: nowhere).
     """
 
     name: str = "fairlead"
     shadow: bool = False
+    sticky: Sticky = Sticky.MOST
     estimator: EstimatorOptions | None = None
 
 
@@ -198,7 +201,12 @@ class Fleet(ElectedComponent):
     ) -> list[BindingVerdict]:
         """A verdict for each binding on the clusters as they are, with what estimators told."""
         return decide(
-            bindings, self._known.all(), self._knobs, self._groups.of, lambda each: estimates.get(_key(each), {})
+            bindings,
+            self._known.all(),
+            self._knobs,
+            self._groups.of,
+            lambda each: estimates.get(_key(each), {}),
+            self.options.sticky,
         )
 
     async def _compare(self) -> None:

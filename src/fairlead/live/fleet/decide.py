@@ -19,7 +19,7 @@ from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.batch import divide_all, narrowed
 from fairlead.levels.fleet.divide import Division, divide
 from fairlead.live.fleet import messages
-from fairlead.model.division import DivisionAsk
+from fairlead.model.division import DivisionAsk, Sticky
 from fairlead.model.errors import InputError
 from fairlead.model.faults import place_of, way_to
 from fairlead.model.order import natural_sorted
@@ -96,8 +96,10 @@ def decide(
     knobs_of: KnobsOf = lambda binding: None,
     neighbours_of: NeighboursOf = lambda binding: ALONE,
     estimates_of: EstimatesOf = lambda binding: {},
+    sticky: Sticky = Sticky.MOST,
 ) -> list[BindingVerdict]:
-    """A verdict for each binding, in order. `estimates_of` is the room by cluster that estimators told.
+    """A verdict for each binding, in order. `estimates_of` is the room by cluster that estimators told; `sticky` says
+    how the last division is kept where no knob does.
 
     One that cannot be decided has a verdict that says why; the others do not suffer from it.
     """
@@ -105,7 +107,7 @@ def decide(
     verdicts: list[BindingVerdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
-        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of, estimates_of)
+        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of, estimates_of, sticky)
         if isinstance(opened, Exception):
             verdicts[place] = _failed(binding, opened)
         else:
@@ -144,10 +146,11 @@ def _opened(
     knobs_of: KnobsOf,
     neighbours_of: NeighboursOf,
     estimates_of: EstimatesOf,
+    sticky: Sticky,
 ) -> _Open:
     knobs = knobs_for(binding, knobs_of(binding))
     estimates = estimates_of(binding)
-    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding), estimates)
+    whole = binding_ask(binding, clusters, knobs, neighbours_of(binding), estimates, sticky)
     return _Open(place=place, knobs=knobs, whole=whole, ask=narrowed(whole), estimates=estimates)
 
 
