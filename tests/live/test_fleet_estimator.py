@@ -20,6 +20,7 @@ from fairlead.live.fleet.estimator import REPLICAS, SETS, EstimatorOptions, Esti
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
 from tests.fake import FakeApi
 from tests.kube.authority import Authority
+from tests.kube.virtual import run
 from tests.live.bindings import binding, cluster
 from tests.live.estimator_schema import NEW, OLD
 from tests.live.estimators import serving
@@ -155,6 +156,43 @@ def test_estimator_that_fails_is_left_out_and_rests() -> None:
         assert await gone.ask(asked, ["m1"]) == {}
 
     asyncio.run(act())
+
+
+class SlowChannel:
+    """Answers after so many seconds, or not in time."""
+
+    calls = 0
+    takes = 0.0
+
+    def __init__(self, *where: Any) -> None:
+        pass
+
+    async def call(self, path: str, message: bytes, seconds: float) -> bytes:
+        SlowChannel.calls += 1
+        await asyncio.sleep(min(seconds, SlowChannel.takes))
+        if seconds < SlowChannel.takes:
+            raise CallError("no answer in time")
+        return b"\x08\x04"
+
+
+@pytest.mark.parametrize(("takes", "answers", "calls", "lasts"), [(0.5, 40, 40, 20.0), (2.0, 0, 1, 1.0)])
+def test_many_bindings_wait_for_their_turn_and_a_dead_estimator_is_waited_for_once(
+    monkeypatch: pytest.MonkeyPatch, takes: float, answers: int, calls: int, lasts: float
+) -> None:
+    """Forty at once, a second each: the wait for one's turn is no slow answer; after a failure nobody asks again."""
+    monkeypatch.setattr("fairlead.live.fleet.estimator.Channel", SlowChannel)
+    monkeypatch.setattr(SlowChannel, "takes", takes)
+    monkeypatch.setattr(SlowChannel, "calls", 0)
+
+    async def act() -> None:
+        estimators = Estimators(EstimatorOptions(address="{cluster}:1", seconds=1.0))
+        asked, clock = binding("web", BY_ROOM, 5), asyncio.get_running_loop().time
+        began = clock()
+        found = await asyncio.gather(*(estimators.ask(asked, ["m1"]) for _ in range(40)))
+        assert sum(each == {"m1": 4} for each in found) == answers
+        assert (SlowChannel.calls, round(clock() - began, 3)) == (calls, lasts)
+
+    run(act())
 
 
 def test_server_that_is_silent_is_waited_for_no_longer_than_allowed() -> None:

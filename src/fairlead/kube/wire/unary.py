@@ -22,18 +22,20 @@ class CallError(Exception):
 
 
 class Channel:
-    """One connection to `host:port`, opened when it is needed and again after a failure; one call at a time."""
+    """One connection to `host:port`, opened when it is needed and again after a failure.
+
+    One call at a time: the caller sees to that, so that what it waits for its turn is not taken for a slow answer.
+    """
 
     def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
         self._host, self._port, self._tls = host, port, tls
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._next = 1
-        self._turn = asyncio.Lock()
 
     async def call(self, path: str, message: bytes, seconds: float) -> bytes:
         """The message that answers; `CallError` where there is none in time."""
         try:
-            async with asyncio.timeout(seconds), self._turn:
+            async with asyncio.timeout(seconds):
                 try:
                     return await self._call(path, message)
                 except BaseException:

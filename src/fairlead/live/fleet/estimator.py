@@ -50,7 +50,7 @@ class Estimators:
     def __init__(self, options: EstimatorOptions) -> None:
         self._options = options
         self._tls = _tls(options)
-        self._channels: dict[str, Channel] = {}
+        self._channels: dict[str, tuple[Channel, asyncio.Lock]] = {}
         self._rests: dict[tuple[str, str], float] = {}
         """Until when which question is not put to which cluster: an older estimator knows no sets."""
 
@@ -67,15 +67,18 @@ class Estimators:
 
     async def _one(self, cluster: str, method: str, message: bytes) -> int | None:
         """One that failed is not asked again for a while: a dead estimator must not hold up every decision."""
-        now = asyncio.get_running_loop().time()
-        if self._rests.get((cluster, method), 0.0) > now:
-            return None
-        try:
-            return number(await self._channel(cluster).call(method, message, self._options.seconds))
-        except CallError as error:
-            self._rests[cluster, method] = now + REST
-            log.warning("no answer of an estimator; what its cluster reports counts", cluster=cluster, why=str(error))
-            return None
+        clock = asyncio.get_running_loop().time
+        channel, turn = self._channel(cluster)
+        async with turn:
+            if self._rests.get((cluster, method), 0.0) > clock():
+                return None
+            try:
+                return number(await channel.call(method, message, self._options.seconds))
+            except CallError as error:
+                self._rests[cluster, method] = clock() + REST
+                why = str(error)
+                log.warning("no answer of an estimator; what its cluster reports counts", cluster=cluster, why=why)
+                return None
 
     async def about(self, verdicts: Sequence[BindingVerdict], clusters: Sequence[str]) -> list[Mapping[str, int]]:
         """What they say of each binding that is about to change and that room has a say in; nothing of the others."""
@@ -86,16 +89,17 @@ class Estimators:
 
         return await together(answers, verdicts, in_flight=IN_FLIGHT)
 
-    def _channel(self, cluster: str) -> Channel:
+    def _channel(self, cluster: str) -> tuple[Channel, asyncio.Lock]:
+        """The connection to the estimator of a cluster, and whose turn it is to use it."""
         if cluster not in self._channels:
             host, _, port = self._options.address.replace("{cluster}", cluster).rpartition(":")
-            self._channels[cluster] = Channel(host, int(port), self._tls)
+            self._channels[cluster] = Channel(host, int(port), self._tls), asyncio.Lock()
         return self._channels[cluster]
 
     def close(self) -> None:
         """End all connections."""
-        for each in self._channels.values():
-            each.close()
+        for channel, _ in self._channels.values():
+            channel.close()
 
 
 def _tls(options: EstimatorOptions) -> ssl.SSLContext | None:
