@@ -163,3 +163,31 @@ def test_refusal_by_a_quota_is_told_and_tried_again(kubeconfig: Path, stage: Sta
         quota.replicas = 9
         stage.wait("the next try succeeds", lambda: sum(stage.spread("web").values()) == 6)
         stage.wait("and says so", lambda: reason() == "Success")
+
+
+def test_kind_goes_only_where_it_is_served_and_stays_where_a_list_is_short(kubeconfig: Path, stage: Stage) -> None:
+    """No member serves it: told so. One begins to: it comes. That member's list is incomplete: it stays."""
+    foo = {"groupVersion": "ex.io/v1", "resources": [{"name": "foos", "kind": "Foo"}]}
+    path = f"{CLUSTERS}/{stage.names[1]}"
+
+    def lists(kinds: list[dict[str, Any]], *, complete: bool) -> None:
+        conditions = [{"type": "CompleteAPIEnablements", "status": str(complete)}, {"type": "Ready", "status": "True"}]
+        stage.api.patch(f"{path}/status", {"status": {"apiEnablements": kinds, "conditions": conditions}})
+
+    with stage.crew, fleet(kubeconfig):
+        listed = lambda: all(each.get("status", {}).get("apiEnablements") for each in stage.host.clusters())  # noqa: E731
+        stage.wait("all members list their kinds", listed)
+        body = binding("foo", 0, stage.placement())
+        del body["spec"]["replicas"]
+        body["spec"]["resource"] |= {"apiVersion": "ex.io/v1", "kind": "Foo"}
+        stage.bindings.create(body)
+        stage.wait("it is told", lambda: condition(stage.bindings.get("foo")).get("reason") == "NoClusterFit")
+        assert "3 cluster(s) did not have the API resource" in condition(stage.bindings.get("foo"))["message"]
+        served = stage.api.get(path)["status"]["apiEnablements"]
+        lists([*served, foo], complete=True)
+        stage.wait("it comes", lambda: list(counts(stage.bindings.get("foo"))) == [stage.names[1]])
+        lists(served, complete=False)
+        stage.create("after", 3)
+        stage.wait("what came later is placed", lambda: sum(stage.spread("after").values()) == 3)
+    assert list(counts(stage.bindings.get("foo"))) == [stage.names[1]]
+    assert stage.works.deletions == []
