@@ -9,16 +9,25 @@ from fairlead.kube.resources import RESOURCE_BINDINGS
 from tests.fake import FakeApi
 from tests.live.test_fleet import Stage, binding, play
 
+NOW = "2026-01-01T00:00:00Z"
+
 
 def answered(stage: Stage, name: str, **counts: int) -> None:
-    """What karmada-scheduler writes."""
+    """What karmada-scheduler writes: clusters and placement, then the status with the generation it decided on."""
     found = stage.find(name)
+    decided_on = found["metadata"]["generation"]
     spec = {**found["spec"], "clusters": [{"name": at, "replicas": n} for at, n in counts.items()]}
     said = {**found["metadata"].get("annotations", {}), APPLIED: json.dumps(spec["placement"])}
-    condition = {"type": "Scheduled", "status": "True", "reason": "Success", "message": ""}
-    status = {**found.get("status", {}), "conditions": [condition], "lastScheduledTime": "2026-01-01T00:00:00Z"}
-    meta = {**found["metadata"], "annotations": said}
-    stage.api.put(RESOURCE_BINDINGS, {**found, "metadata": meta, "spec": spec, "status": status})
+    stage.api.put(RESOURCE_BINDINGS, {**found, "metadata": {**found["metadata"], "annotations": said}, "spec": spec})
+    told(stage, name, "True", "Success", schedulerObservedGeneration=decided_on, lastScheduledTime=NOW)
+
+
+def told(stage: Stage, name: str, value: str, reason: str, **status: Any) -> None:
+    """Its condition, and what else it writes into the status."""
+    found = stage.find(name)
+    condition = {"type": "Scheduled", "status": value, "reason": reason, "message": ""}
+    status = {**found.get("status", {}), "conditions": [condition], **status}
+    stage.api.put(RESOURCE_BINDINGS, {**found, "status": status})
 
 
 def differences(stage: Stage) -> dict[str, Any]:
@@ -68,6 +77,56 @@ def test_shadow_says_nothing_of_an_answer_to_another_question() -> None:
         await stage.quiet()
         report = differences(stage)
         assert report["differed"] == 0
+        await stage.stop()
+
+    play(act)
+
+
+def test_shadow_reports_a_refusal_of_what_it_would_place() -> None:
+    """The other one writes a condition and nothing else; that both refuse is an agreement. Each is counted once."""
+
+    async def act(api: FakeApi) -> None:
+        nowhere = {"clusterAffinity": {"clusterNames": ["gone"]}}
+        for name, where in (("web", {}), ("lost", {"placement": nowhere})):
+            api.put(RESOURCE_BINDINGS, binding(name, 8, schedulerName="default-scheduler", **where))
+        stage = Stage(api, shadow=True)
+        await stage.quiet()
+        for name in ("web", "lost"):
+            told(stage, name, "False", "NoClusterFit")
+            await stage.quiet()
+            told(stage, name, "False", "NoClusterFit")
+        await stage.quiet()
+        report = differences(stage)
+        assert (report["agreed"], report["differed"]) == (1, 1)
+        (found,) = report["differences"]
+        assert (found["binding"], found["theirs"]["clusters"]) == ("shop/web", {})
+        assert (found["theirs"]["reason"], found["ours"]["reason"]) == ("NoClusterFit", "Success")
+        await stage.stop()
+
+    play(act)
+
+
+def test_shadow_reports_another_choice_for_what_goes_whole_to_clusters() -> None:
+    """Of an object without replicas one cluster is left out: told once, though we would extend it at every look."""
+
+    async def act(api: FakeApi) -> None:
+        body = binding("settings", 0, schedulerName="default-scheduler", placement={})
+        del body["spec"]["replicas"]
+        api.put(RESOURCE_BINDINGS, body)
+        stage = Stage(api, shadow=True)
+        await stage.quiet()
+        answered(stage, "settings", m1=0, m2=0, m3=0)
+        await stage.quiet()
+        found = stage.find("settings")
+        # The third write of a decision: the generation after its own write.
+        told(stage, "settings", "True", "Success", schedulerObservedGeneration=found["metadata"]["generation"])
+        await stage.quiet()
+        report = differences(stage)
+        assert (report["agreed"], report["differed"]) == (0, 1)
+        assert set(report["differences"][0]["ours"]["clusters"]) == {"m1", "m2", "m3", "m4"}
+        answered(stage, "settings", m1=0, m2=0, m3=0, m4=0)
+        await stage.quiet()
+        assert differences(stage)["differences"] == []
         await stage.stop()
 
     play(act)

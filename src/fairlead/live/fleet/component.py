@@ -217,8 +217,12 @@ class Fleet(ElectedComponent):
             if self._latest(_key(binding)) is None:
                 continue
             for verdict in self._verdicts([binding], {_key(binding): answer}):
-                if (found := self.comparison.look(verdict)) is not None:
-                    log.info("another scheduler decided otherwise", **found.as_record())
+                self._look(verdict)
+
+    def _look(self, verdict: BindingVerdict) -> None:
+        """In shadow: compare with what the other scheduler wrote, where it has."""
+        if (found := self.comparison.look(verdict)) is not None:
+            log.info("another scheduler decided otherwise", **found.as_record())
 
     def _turn(self, key: Key) -> tuple[int, Key]:
         """The higher schedule priority first."""
@@ -251,6 +255,7 @@ class Fleet(ElectedComponent):
             self._spans.settled(verdict.binding.metadata.uid)
             return
         if self.options.shadow:
+            self._look(verdict)
             if known is None or (known.reason, known.counts) != (verdict.reason, verdict.counts):
                 self.measures.decisions.labels(verdict.reason).inc()
                 log.info("would write", binding="/".join(verdict.key), reason=verdict.reason, why=verdict.note)

@@ -1,7 +1,9 @@
 """Beside another scheduler: where this one would have decided otherwise, binding by binding, and why.
 
 Every version of a binding is looked at. One that asks for a decision leaves what we would write; the version in which
-the other scheduler has answered is compared with it.
+the other scheduler has answered is compared with it. karmada-scheduler answers in several writes: clusters and
+placement first, then the status with the generation that it decided on; a refusal is a condition and nothing else
+(docs/decisions/0401).
 """
 
 from collections import Counter
@@ -9,7 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairlead.kube.codec.decided import running
+from fairlead.kube.codec.decided import APPLIED, is_applied, running
+from fairlead.kube.objects.karmada import ResourceBinding
+from fairlead.kube.objects.meta import Condition
 from fairlead.live.fleet.decide import BindingVerdict, condition_of
 
 Key = tuple[str, str]
@@ -55,16 +59,36 @@ class Comparison:
     def look(self, verdict: BindingVerdict) -> Difference | None:
         """Take the verdict on one version of a binding; the difference where the other scheduler has answered."""
         opened = self._open.get(verdict.key)
-        if not verdict.kept:
-            if opened is None or not _same_question(opened, verdict):
-                self._open[verdict.key] = verdict
+        if opened is None or not _same_question(opened, verdict):
+            self._ask(verdict)
             return None
-        answered = condition_of(verdict.binding)
-        if opened is None or answered is None or not _same_question(opened, verdict):
-            self._open.pop(verdict.key, None)
-            return None
-        del self._open[verdict.key]
-        return self._compared(opened, verdict, answered.reason)
+        if _touched(opened.binding, verdict.binding):
+            answer = _answer(opened.binding, verdict.binding)
+            if answer is None:
+                return None
+            del self._open[verdict.key]
+            return self._compared(opened, verdict, answer.reason)
+        if verdict.kept:
+            # Nobody answered, and there is nothing to answer any more.
+            del self._open[verdict.key]
+        return None
+
+    def _ask(self, verdict: BindingVerdict) -> None:
+        """A version that asks for a decision opens a question, unless both answers to it are known to differ.
+
+        One that does not, on other clusters than those that differed, ends a difference.
+        """
+        self._open.pop(verdict.key, None)
+        known, theirs = self.differences.get(verdict.key), running(verdict.binding)
+        if verdict.kept:
+            if known is not None and known.theirs != theirs:
+                del self.differences[verdict.key]
+        elif known is None or (known.replicas, known.ours, known.theirs) != (
+            verdict.binding.spec.replicas,
+            _ours(verdict),
+            theirs,
+        ):
+            self._open[verdict.key] = verdict
 
     def forget(self, key: Key) -> None:
         """The binding is gone."""
@@ -77,8 +101,7 @@ class Comparison:
         return {"agreed": self.counts["agreed"], "differed": self.counts["differed"], "differences": found}
 
     def _compared(self, opened: BindingVerdict, now: BindingVerdict, their_reason: str) -> Difference | None:
-        theirs, before = running(now.binding), running(opened.binding)
-        ours = before if opened.counts is None else dict(opened.counts)
+        theirs, before, ours = running(now.binding), running(opened.binding), _ours(opened)
         if ours == theirs:
             self.counts["agreed"] += 1
             self.differences.pop(now.key, None)
@@ -98,6 +121,42 @@ class Comparison:
         )
         self.differences[now.key] = difference
         return difference
+
+
+def _ours(verdict: BindingVerdict) -> dict[str, int]:
+    """The clusters as we would leave them."""
+    return running(verdict.binding) if verdict.counts is None else dict(verdict.counts)
+
+
+def _touched(before: ResourceBinding, now: ResourceBinding) -> bool:
+    """Whether anything is another that a scheduler writes."""
+    return _written(before) != _written(now)
+
+
+def _written(binding: ResourceBinding) -> tuple[Any, ...]:
+    status = binding.status
+    times = (status.scheduler_observed_generation, status.last_scheduled_time)
+    return (binding.spec.clusters, binding.metadata.annotations.get(APPLIED), *times, _condition(binding))
+
+
+def _condition(binding: ResourceBinding) -> tuple[str, str, str] | None:
+    """What the Scheduled condition says."""
+    found = condition_of(binding)
+    return None if found is None else (found.status, found.reason, found.message)
+
+
+def _answer(before: ResourceBinding, now: ResourceBinding) -> Condition | None:
+    """The condition by which the question of the first version is answered in the second; None while it is not.
+
+    A decision tells the generation it was made on; a refusal only says something else than before.
+    """
+    found = condition_of(now)
+    if found is None:
+        return None
+    if found.status == "False":
+        return found if _condition(before) != _condition(now) else None
+    decided = now.status.scheduler_observed_generation >= before.metadata.generation and is_applied(now)
+    return found if decided else None
 
 
 def _same_question(one: BindingVerdict, other: BindingVerdict) -> bool:
