@@ -208,7 +208,7 @@ class SchedulerSettings(Section, frozen=True):
     to `snapshotFile`.
     """
 
-    strategy: Literal["communism", "global-greedy"] = "communism"
+    strategy: Literal["auto", "communism", "global-greedy"] = "auto"
     volume_seconds: Annotated[float, Meta(gt=0)] = 600.0
     snapshot_file: Annotated[str, Meta(min_length=1)] = "/tmp/fairlead-scheduler.json"
 

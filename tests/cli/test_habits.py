@@ -74,3 +74,17 @@ def test_auto_is_communism(tmp_path: Path) -> None:
     lone["metadata"]["annotations"] = {"fairlead.io/strategy": "auto"}
     given = saved(tmp_path / "a.json", node("a", "1"), lone)
     assert "the fewest replicas of the workload" in printed("explain", "-f", given, "one")
+    config = tmp_path / "config.yaml"
+    for name in ("auto", "communism"):
+        config.write_text(f"apiVersion: fairlead.io/v1alpha1\nkind: Configuration\nscheduler: {{strategy: {name}}}\n")
+        told = printed("explain", "-f", given, "one", "--config", str(config))
+        assert "the fewest replicas of the workload" in told
+
+
+def test_strategy_that_is_none_keeps_a_workload_waiting(tmp_path: Path) -> None:
+    """As in the live scheduler: it is not placed by a rule that nobody asked for."""
+    lone = pod("one")
+    lone["metadata"]["annotations"] = {"fairlead.io/strategy": "best"}
+    given = saved(tmp_path / "a.json", node("a", "1"), lone)
+    told = printed("explain", "-f", given, "one")
+    assert "'best' is not a strategy; expected one of auto, communism, global-greedy" in told

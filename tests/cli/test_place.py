@@ -188,7 +188,7 @@ def test_many_problems_answer_line_by_line() -> None:
 def test_picture_draws_old_and_new_replicas() -> None:
     """Bars to one scale, and the reason below where something is unplaced."""
     drawn = run({"count": 2, "nodes": NODES[:2]}, "-o", "table").stdout
-    assert "2 of 2 replicas placed on 1 node by communism" in drawn
+    assert "2 of 2 replicas placed on 1 node by auto" in drawn
     assert "▒" in drawn
     assert "█" in drawn
     short = run({"count": 99, "nodes": NODES[:2]}, "-o", "table").stdout

@@ -154,7 +154,7 @@ def test_same_seed_same_result_in_every_process(tmp_path: Path) -> None:
 
 BAD = {
     "no such file": (["nowhere.yaml"], "nowhere.yaml: no such file or directory"),
-    "unknown policy": (["SCENARIO", "--policy", "best"], "neither a file nor one of communism"),
+    "unknown policy": (["SCENARIO", "--policy", "best"], "neither a file nor one of auto"),
     "policy twice": (["SCENARIO", "--policy", "spread", "--policy", "spread"], "is there twice"),
     "bad end": (["SCENARIO", "--until", "soon"], "--until: 'soon' is not a length of time"),
 }

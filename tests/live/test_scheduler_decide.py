@@ -94,6 +94,7 @@ def test_strategy_is_the_workloads_or_the_default(named: str, default: str, want
 def test_strategy_that_nobody_knows_is_said() -> None:
     """The pod is not placed by a rule that its owner did not ask for."""
     assert "'best' is not a strategy" in pod("p", strategy="best").broken
+    assert not any(pod("p", strategy=each).broken for each in ("", "auto", "communism", "global-greedy"))
 
 
 def test_pods_with_claims_are_decided_one_by_one() -> None:

@@ -20,7 +20,7 @@ from fairlead.text.documents import documents
 Scenario = PathLike | Mapping[str, Any]
 Tell = Callable[[str], None]
 
-DEFAULT_POLICIES = ("communism",)
+DEFAULT_POLICIES = ("auto",)
 
 
 def _silent(words: str) -> None:

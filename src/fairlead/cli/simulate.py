@@ -24,16 +24,17 @@ if TYPE_CHECKING:
 \b
 Examples:
   fairlead simulate examples/spot-wave/scenario.yaml
-  fairlead simulate examples/gpu-queue/scenario.yaml --policy communism --policy examples/gpu-queue/fifo.yaml
+  fairlead simulate examples/gpu-queue/scenario.yaml --policy auto --policy examples/gpu-queue/fifo.yaml
   fairlead simulate scenario.yaml --trace day.csv --policy global-greedy --policy bin-pack --html report.html
   fairlead simulate scenario.yaml --seed 7 --until 2h -o json
 
 \b
-Policies that are always there: communism, global-greedy, most-free, spread, bin-pack, first-fit.
+Policies that are always there: auto (also called communism), global-greedy, most-free, spread, bin-pack,
+first-fit.
 """,
 )
 @click.argument("scenario", metavar="SCENARIO")
-@click.option("--policy", "policies", multiple=True, metavar="NAME|FILE", help="A policy (repeatable).  [communism]")
+@click.option("--policy", "policies", multiple=True, metavar="NAME|FILE", help="A policy (repeatable).  [auto]")
 @click.option("--trace", default="", metavar="FILE", help="Arrivals in CSV, besides those of the scenario.")
 @click.option("--seed", type=int, default=None, help="Another seed than the scenario's.")
 @click.option("--until", default="", metavar="TIME", help="Another end than the scenario's, such as 90m.")

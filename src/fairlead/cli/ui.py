@@ -26,7 +26,7 @@ Examples:
   fairlead ui -f examples/shop
   fairlead ui --cluster --context production --context staging
   fairlead ui --snapshot today.json --no-open
-  fairlead ui --scenario examples/gpu-queue/scenario.yaml --policy communism --policy examples/gpu-queue/fifo.yaml
+  fairlead ui --scenario examples/gpu-queue/scenario.yaml --policy auto --policy examples/gpu-queue/fifo.yaml
 
 \b
 Nothing is written anywhere. Off the loopback every record needs a token (--token-file, or FAIRLEAD_UI_TOKEN), in the

@@ -18,7 +18,7 @@ from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_rank, natural_sorted
 from fairlead.model.reasons import Cure, Finding
-from fairlead.model.workload import COMMUNISM
+from fairlead.model.workload import AUTO
 
 MOST = 12
 """Nodes named one by one."""
@@ -206,7 +206,7 @@ def _scores(site: SitePlan, part: PartPath, rows: Int, preference: Int) -> Itera
     """The best few of the nodes that could take a replica, by what was compared: preference, then the level."""
     if not len(rows):
         return
-    by_use = part.part.workload.strategy != COMMUNISM
+    by_use = part.part.workload.strategy != AUTO
     if by_use:
         before, after = use(site.before, part.part.shape)[0], use(site.after, part.part.shape)[0]
     else:

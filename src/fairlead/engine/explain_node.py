@@ -15,7 +15,7 @@ MOST_NODES = 40
 """Nodes told one by one; of larger clusters those that got most, and the rest in sum."""
 
 _RULES = {
-    "communism": "old and new replicas as even over the nodes as they can be",
+    "auto": "old and new replicas as even over the nodes as they can be",
     "fill": "enough on each chosen node to hold the count asked for",
     "average": "the same number more on each chosen node",
     "global": "utilisation as even as it can be, the last lap to nodes with the fewest replicas of the workload",
@@ -103,7 +103,7 @@ def _got(decision: NodePlacement, row: int) -> str:
 def _why(decision: NodePlacement, row: int, added: int, count: int) -> str:
     ask, capacity = decision.ask, int(decision.nodes.capacity[row])
     full = added == capacity
-    if decision.strategy == "communism":
+    if decision.strategy == "auto":
         highest = max((decision.nodes.count + decision.added).tolist())
         if full and added:
             return ", full"

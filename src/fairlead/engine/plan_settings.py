@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.division import Sticky
-from fairlead.model.workload import COMMUNISM
+from fairlead.model.workload import AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -14,7 +14,7 @@ class PlanSettings:
     """
 
     tiers: TierChoice = DETECTED
-    strategy: str = COMMUNISM
+    strategy: str = AUTO
     sticky: Sticky = Sticky.MOST
 
 

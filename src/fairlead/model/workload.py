@@ -5,14 +5,24 @@ from dataclasses import dataclass
 from fairlead.model.owners import Exempt
 from fairlead.model.shape import Shape
 
-COMMUNISM = "communism"
 AUTO = "auto"
-"""The name that people use for it."""
+COMMUNISM = "communism"
+"""Its other name."""
+GLOBAL_GREEDY = "global-greedy"
+STRATEGIES = (AUTO, COMMUNISM, GLOBAL_GREEDY)
+"""Those that a workload may name; the others of the node level count replicas a node."""
 
 
 def strategy_named(text: str) -> str:
-    """A strategy by the name that it has inside."""
-    return COMMUNISM if text == AUTO else text
+    """A strategy by the first of its names."""
+    return AUTO if text == COMMUNISM else text
+
+
+def odd_strategy(annotation: str, given: str) -> str:
+    """What is wrong with the strategy that an annotation names, as a sentence; empty where nothing is."""
+    if given in ("", *STRATEGIES):
+        return ""
+    return f"annotation {annotation}: {given!r} is not a strategy; expected one of {', '.join(STRATEGIES)}"
 
 
 SHORT_KINDS = {
@@ -57,7 +67,7 @@ class Workload:
     created: str = ""
     idle: str = ""
     """Why it asks for no replicas, where it says so: it is suspended, or done."""
-    strategy: str = COMMUNISM
+    strategy: str = AUTO
 
     @property
     def key(self) -> str:

@@ -33,7 +33,7 @@ MOST_REPLICAS = 10**12
 class PlaceProblem(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
     """`count` is in total, or a node for fill and average; `plans: all` lists the pins of all replicas that fit."""
 
-    strategy: str = "communism"
+    strategy: str = "auto"
     count: int = 1
     nodes_limit: int = 0
     partial: bool = False

@@ -14,6 +14,7 @@ from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
+from fairlead.model.workload import AUTO, strategy_named
 from fairlead.sim.durations import Span, milliseconds
 from fairlead.text.documents import strict
 
@@ -32,7 +33,7 @@ class SimPolicy:
     """
 
     name: str
-    strategy: str = "communism"
+    strategy: str = AUTO
     fair: bool = True
     tiers: bool = True
     preempt: bool = False
@@ -45,7 +46,7 @@ class SimPolicy:
 
 
 def _levels(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights | None:
-    """As a plan: replicas of the workload for communism, use of the nodes for global-greedy."""
+    """As a plan: replicas of the workload for auto, use of the nodes for global-greedy."""
     return heights(part, there, state)
 
 
@@ -83,7 +84,7 @@ def _first_fit(state: NodeState, part: TierPart, there: Int | None, rank: Int) -
 
 STRATEGIES: Mapping[str, StrategyHeights] = MappingProxyType(
     {
-        "communism": _levels,
+        AUTO: _levels,
         "global-greedy": _levels,
         "most-free": _most_free,
         "spread": _spread,
@@ -99,7 +100,7 @@ class _File(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=
     """A policy as it is written."""
 
     name: str = ""
-    strategy: str = "communism"
+    strategy: str = AUTO
     queue: str = "fair"
     tiers: bool = True
     preempt: bool = False
@@ -108,13 +109,15 @@ class _File(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=
 
 def named(name: str) -> SimPolicy | None:
     """The policy of this name that is always there, or None."""
-    return SimPolicy(name=name, strategy=name) if name in STRATEGIES else None
+    known = strategy_named(name)
+    return SimPolicy(name=name, strategy=known) if known in STRATEGIES else None
 
 
 def policy_of(value: Any, name: str) -> SimPolicy:
     """A policy read from a document; `name` is used where it has none."""
     written = strict(value, _File)
-    if written.strategy not in STRATEGIES:
+    strategy = strategy_named(written.strategy)
+    if strategy not in STRATEGIES:
         raise InputError("$.strategy", f"{written.strategy!r}; expected one of {', '.join(STRATEGIES)}")
     if written.queue not in ("fair", "fifo"):
         raise InputError("$.queue", f'{written.queue!r}; expected "fair" or "fifo"')
@@ -123,7 +126,7 @@ def policy_of(value: Any, name: str) -> SimPolicy:
     after = None if written.reserve_after is None else milliseconds(written.reserve_after, "$.reserveAfter")
     return SimPolicy(
         name=written.name or name,
-        strategy=written.strategy,
+        strategy=strategy,
         fair=written.queue == "fair",
         tiers=written.tiers,
         preempt=written.preempt,

@@ -14,7 +14,7 @@ from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.order import natural_sorted
 from fairlead.model.shape import Shape
 from fairlead.model.tiers import Tiers
-from fairlead.model.workload import COMMUNISM, Workload
+from fairlead.model.workload import AUTO, Workload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -28,7 +28,7 @@ class PlaceManifests:
     shape: Shape
     running: Mapping[str, int] = field(default_factory=dict)
     need: int = 0
-    strategy: str = COMMUNISM
+    strategy: str = AUTO
 
 
 def place_manifests(

@@ -20,7 +20,7 @@ from fairlead.kube.objects.volcano import PodGroup
 from fairlead.kube.objects.workloads import StatefulSet
 from fairlead.model.errors import InputError
 from fairlead.model.tiers import Tiers
-from fairlead.model.workload import COMMUNISM, Workload, strategy_named
+from fairlead.model.workload import AUTO, Workload, odd_strategy, strategy_named
 
 STRATEGY = "fairlead.io/strategy"
 TOPOLOGY = tuple(
@@ -48,7 +48,7 @@ class Workloads:
 class Reader:
     """Reads workloads of a catalogue. Groups and priorities are looked up by name."""
 
-    def __init__(self, found: Catalogue, strategy: str = COMMUNISM) -> None:
+    def __init__(self, found: Catalogue, strategy: str = AUTO) -> None:
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
         self._priorities = {each.metadata.name: each.value for each in found.of(PriorityClass)}
         self._local = local_queues(found)
@@ -111,6 +111,7 @@ class Reader:
             formed = shape(namespace, template.metadata.labels, spec)
             held = (
                 held_back(spec)
+                or odd_strategy(STRATEGY, annotations.get(STRATEGY, ""))
                 or _unmet(group)
                 or self._limits.broken(namespace, spec)
                 or self._refused(kind, meta, spec)

@@ -90,7 +90,7 @@ def _finding(rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, able: Int, want
         enough = int((nodes.capacity >= (np.maximum(ask.each - nodes.count, 0) if filling else ask.each)).sum())
         verb = "hold" if filling else "take"
         where = f"{enough} of {len(nodes)} nodes can {verb} {ask.each}, {taking_part(nodes, ask)} are asked for"
-    elif rule.name == "communism" and ask.limit:
+    elif rule.name == "auto" and ask.limit:
         where += f", with at most {ask.limit} on one node"
     return because(reasons.INSUFFICIENT_CAPACITY, missing=wanted - placeable, wanted=wanted, where=where)
 
@@ -142,7 +142,7 @@ def _rejections(rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, fit: Fit | N
         open_ = open_ & (column != 0)
     found.append((reasons.NO_CAPACITY, open_ & (nodes.capacity == 0)))
     open_ = open_ & (nodes.capacity != 0)
-    if rule.name == "communism" and ask.limit:
+    if rule.name == "auto" and ask.limit:
         found.append((reasons.NODE_LIMIT_REACHED, open_ & (nodes.count >= ask.limit)))
     return found
 

@@ -21,11 +21,10 @@ from fairlead.model.faults import fault
 from fairlead.model.population import Resident, resident
 from fairlead.model.selectors import integer
 from fairlead.model.shape import Shape
+from fairlead.model.workload import odd_strategy
 
 STRATEGY = "fairlead.io/strategy"
 """Annotation of a pod or workload: how its replicas are spread over nodes."""
-COMMUNISM, GLOBAL_GREEDY = "communism", "global-greedy"
-STRATEGIES = (COMMUNISM, GLOBAL_GREEDY)
 BIND_CPU = "fairlead.io/bind-cpu"
 """`true` asks for bound cores, as many as the pod requests cpu."""
 CORES = "fairlead.io/cores"
@@ -152,7 +151,7 @@ class Records:
             gated=bool(spec.scheduling_gates),
             finished=pod.finished,
             leaving=meta.deletion_timestamp is not None,
-            broken=broken or _odd_strategy(meta.annotations.get(STRATEGY, "")),
+            broken=broken or odd_strategy(STRATEGY, meta.annotations.get(STRATEGY, "")),
             claims=claims_of(pod),
             attached=disks,
             strategy=self._shared(meta.annotations.get(STRATEGY, "")),
@@ -208,12 +207,6 @@ def unsupported(spec: PodSpec) -> str:
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
         return "dynamic resource claims are not implemented"
     return ""
-
-
-def _odd_strategy(given: str) -> str:
-    if given in ("", *STRATEGIES):
-        return ""
-    return f"annotation {STRATEGY}: {given!r} is not a strategy; expected one of {', '.join(STRATEGIES)}"
 
 
 def bound_cpu(asked: str, formed: Shape) -> int:

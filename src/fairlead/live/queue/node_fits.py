@@ -8,9 +8,10 @@ from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE
 from fairlead.live.cluster.cache import ClusterView
-from fairlead.live.cluster.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Int
+from fairlead.model.workload import AUTO, GLOBAL_GREEDY
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -20,7 +21,7 @@ class TurnSite:
     view: ClusterView
     per_node: Callable[[str], Int]
     demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand()
-    strategy: str = COMMUNISM
+    strategy: str = AUTO
 
 
 def node_fits(site: TurnSite, likes: Sequence[PodRecord | None], asleep: frozenset[int] = frozenset()) -> SiteFits:

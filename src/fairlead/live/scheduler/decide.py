@@ -18,12 +18,13 @@ from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped, set_aside
-from fairlead.live.cluster.records import COMMUNISM, GLOBAL_GREEDY, PodRecord
+from fairlead.live.cluster.records import PodRecord
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Bool, Int
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
+from fairlead.model.workload import AUTO, GLOBAL_GREEDY
 
 
 def batches(groups: Iterable[PodSet]) -> Iterator[list[PodSet]]:
@@ -49,7 +50,7 @@ def decide(
     groups: Iterable[PodSet],
     per_node: Callable[[str], Int],
     demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand(),
-    strategy: str = COMMUNISM,
+    strategy: str = AUTO,
 ) -> list[PodSetOutcome]:
     """Place every group on the view.
 

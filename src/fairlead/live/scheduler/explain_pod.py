@@ -11,12 +11,13 @@ from fairlead.kube.resources import NAMESPACES, NODES, PODS, Resource
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, pod_set_key
-from fairlead.live.cluster.records import COMMUNISM, PodRecord, Records
+from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.scheduler.decide import decide
 from fairlead.live.scheduler.messages import explanation
+from fairlead.model.workload import AUTO
 
 
-async def look(client: Client, namespace: str, name: str, strategy: str = COMMUNISM) -> dict[str, Any]:
+async def look(client: Client, namespace: str, name: str, strategy: str = AUTO) -> dict[str, Any]:
     """What `/explain` of the scheduler tells, and where the pod would go if it were its turn.
 
     `told` is what its condition says. Kinds that the server does not have are passed over.

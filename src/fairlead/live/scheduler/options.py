@@ -2,9 +2,9 @@
 
 from dataclasses import dataclass
 
-from fairlead.live.cluster.records import COMMUNISM
 from fairlead.live.queue.promises import DEADLINE
 from fairlead.live.scheduler.volume_binder import PATIENCE
+from fairlead.model.workload import AUTO
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -17,7 +17,7 @@ class Options:
 
     name: str = "fairlead"
     shadow: bool = False
-    strategy: str = COMMUNISM
+    strategy: str = AUTO
     self_check: float = 0.0
     volume_seconds: float = PATIENCE
     gang_seconds: float = DEADLINE

@@ -28,7 +28,7 @@ def _need(nodes: NodeTable, ask: NodeAsk) -> int:
 
 
 RULES: tuple[StrategyRule, ...] = (
-    StrategyRule(name="communism", strategy=communism.communism, wanted=_need),
+    StrategyRule(name="auto", strategy=communism.communism, wanted=_need),
     StrategyRule(name="fill", strategy=fill.fill, wanted=fill.wanted, per_node=True),
     StrategyRule(name="average", strategy=average.average, wanted=average.wanted, per_node=True),
     StrategyRule(name="global", strategy=even.global_, wanted=_need),
@@ -36,7 +36,7 @@ RULES: tuple[StrategyRule, ...] = (
     StrategyRule(name="drained", strategy=drained.drained, wanted=_need),
 )
 
-_ALIASES = {"auto": "communism", "each": "average"}
+_ALIASES = {"communism": "auto", "each": "average"}
 
 BY_NAME: Mapping[str, StrategyRule] = MappingProxyType(
     {rule.name: rule for rule in RULES}
