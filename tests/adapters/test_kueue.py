@@ -52,12 +52,13 @@ def test_the_quota_of_another_queue_is_not_lent_away(tmp_path: Path) -> None:
 
 
 def test_what_does_not_map_is_said(tmp_path: Path) -> None:
-    """Lending limits, flavours, and workloads whose owner is planned."""
+    """Lending limits, and what a flavour asks of nodes; a flavour that asks for nothing leaves nothing out."""
     flavor = {"apiVersion": API, "kind": "ResourceFlavor", "metadata": {"name": "default"}, "spec": {}}
-    record = answer(tmp_path, queue("team", "4", cohort="all", lendingLimit="1"), flavor, job("sum", 1, ""))
+    spot = {**flavor, "metadata": {"name": "spot"}, "spec": {"nodeLabels": {"tier": "spot"}}}
+    record = answer(tmp_path, queue("team", "4", cohort="all", lendingLimit="1"), flavor, spot, job("sum", 1, ""))
     assert record["notCounted"] == {
         "ClusterQueue.kueue.x-k8s.io: lendingLimit of cpu": 1,
-        "ResourceFlavor.kueue.x-k8s.io: the node labels and taints of its flavor": 1,
+        "ResourceFlavor.kueue.x-k8s.io: nodeLabels": 1,
     }
 
 

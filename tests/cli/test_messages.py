@@ -200,7 +200,8 @@ def test_config_check_lists_every_mistake_with_its_line(tmp_path: Path) -> None:
     assert done.stderr.decode().replace(str(path), "c").splitlines() == [
         "fairlead: c:4: $.tier: object contains unknown field spotWieght; did you mean spotWeight?",
         "fairlead: c:5: $.tier.spotWeight: expected int <= 100",
-        "fairlead: c:7: $.scheduler.strategy: invalid enum value 'comunism'; expected one of auto, communism, global-greedy",
+        "fairlead: c:7: $.scheduler.strategy: invalid enum value 'comunism'; "
+        "expected one of auto, communism, global-greedy",
         "fairlead: c:8: $: object contains unknown field webhok; did you mean webhook?",
     ]
 

@@ -127,14 +127,49 @@ def test_impossible_replicas_are_named(replicas: int, tmp_path: Path) -> None:
 
 def test_kinds_that_are_not_counted_are_said_and_strict(tmp_path: Path) -> None:
     """By kind and count, in JSON and as the last line of the table; `--strict` makes it exit 2."""
-    services = [core("Service", name) for name in ("a", "b")]
-    here = Folder(tmp_path, node("n1"), *services, keeper("Deployment", "web", replicas=1))
+    databases = [{**core("Database", name), "apiVersion": "example.org/v1"} for name in ("a", "b")]
+    here = Folder(tmp_path, node("n1"), *databases, keeper("Deployment", "web", replicas=1))
     result = here.run("plan", "-o", "table")
-    assert result.stdout.splitlines()[-1] == "Not counted in this plan: 2 Service."
+    assert result.stdout.splitlines()[-1] == "Not counted in this plan: 2 Database.example.org."
     assert result.return_value == 0
-    assert here.plan()["notCounted"] == {"Service": 2}
+    assert here.plan()["notCounted"] == {"Database.example.org": 2}
     assert here.run("plan", "--strict", "-o", "json").return_value == 2
     assert Folder(tmp_path, node("n1")).run("plan", "--strict", "-o", "json").return_value == 0
+
+
+def test_kinds_that_have_no_say_are_passed_over(tmp_path: Path) -> None:
+    """Services, rights and monitors cannot change a plan; what makes, changes or refuses pods could."""
+    silent = {
+        "v1": ("Service", "ConfigMap", "Secret", "ServiceAccount", "Endpoints"),
+        "rbac.authorization.k8s.io/v1": ("Role", "ClusterRoleBinding"),
+        "apiextensions.k8s.io/v1": ("CustomResourceDefinition",),
+        "networking.k8s.io/v1": ("Ingress", "NetworkPolicy"),
+        "gateway.networking.k8s.io/v1": ("HTTPRoute",),
+        "monitoring.coreos.com/v1": ("ServiceMonitor", "PrometheusRule"),
+    }
+    told = {
+        "monitoring.coreos.com/v1": ("Prometheus",),
+        "admissionregistration.k8s.io/v1": ("MutatingWebhookConfiguration",),
+        "node.k8s.io/v1": ("RuntimeClass",),
+        "karpenter.sh/v1": ("NodePool",),
+        "v1": ("PodTemplate",),
+    }
+    objects = [
+        {**core(kind, "one"), "apiVersion": version}
+        for each in (silent, told)
+        for version, kinds in each.items()
+        for kind in kinds
+    ]
+    here = Folder(tmp_path, node("n1"), *objects, keeper("Deployment", "web", replicas=1))
+    assert here.plan()["notCounted"] == {
+        "MutatingWebhookConfiguration.admissionregistration.k8s.io": 1,
+        "NodePool.karpenter.sh": 1,
+        "PodTemplate": 1,
+        "Prometheus.monitoring.coreos.com": 1,
+        "RuntimeClass.node.k8s.io": 1,
+    }
+    quiet = Folder(tmp_path, node("n1"), *objects[:13], keeper("Deployment", "web", replicas=1))
+    assert quiet.run("plan", "--strict", "-o", "json").return_value == 0
 
 
 def policy() -> dict[str, Any]:

@@ -67,13 +67,14 @@ def _quotas(spec: Value) -> tuple[dict[str, str], dict[str, str], list[str]]:
 
 
 def _flavor(value: Value) -> Adapted:
-    return Adapted((), ("the node labels and taints of its flavor",))
+    told = [name for name in ("nodeLabels", "nodeTaints", "tolerations", "topologyName") if spec_of(value).get(name)]
+    return Adapted((), tuple(told))
 
 
 def _workload(value: Value) -> Adapted:
     meta, spec = value.get("metadata") or {}, spec_of(value)
     if meta.get("ownerReferences"):
-        return Adapted((), ("the workload itself; its owner's pods are planned",))
+        return Adapted()
     idle = "it is not active" if spec.get("active") is False else ""
     roles = [
         PodRole(

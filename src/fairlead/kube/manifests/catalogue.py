@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TypeVar
 import msgspec
 
 from fairlead.kube.decode import drop_nulls
+from fairlead.kube.manifests.bystanders import is_bystander
 from fairlead.kube.manifests.complete import KEEPERS, complete
 from fairlead.kube.manifests.foreign import adapted
 from fairlead.kube.manifests.load import Manifest
@@ -101,7 +102,7 @@ class Catalogue:
 
     objects: dict[type[Any], list[Any]] = field(default_factory=lambda: defaultdict(list))
     not_counted: Counter[str] = field(default_factory=Counter)
-    """What a plan does not take into account, by kind, with how many there were."""
+    """What may have a say in where pods run and is not taken into account, by kind, with how many there were."""
     unreached: list[str] = field(default_factory=list)
     """What policies propagate and no known cluster can take, as sentences."""
     errors: list[InputError] = field(default_factory=list)
@@ -138,7 +139,8 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
         # There are many objects and few kinds.
         head = heads.get(kind) or heads.setdefault(kind, _head(manifest))
         if head.type is None:
-            found.not_counted[f"{head.kind}.{head.group}".rstrip(".")] += 1
+            if not is_bystander(head.group, head.kind):
+                found.not_counted[f"{head.kind}.{head.group}".rstrip(".")] += 1
             continue
         try:
             if not head.known:
