@@ -10,6 +10,7 @@ import signal
 import subprocess
 import sys
 import threading
+import time
 import urllib.request
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
@@ -43,7 +44,7 @@ def manifests() -> list[dict[str, Any]]:
 class Replica:
     """One process."""
 
-    process: subprocess.Popen[str]
+    process: subprocess.Popen[bytes]
     port: int
     health: int
 
@@ -59,10 +60,7 @@ class Replica:
         """Stop it and wait for its end."""
         if self.process.poll() is None:
             self.process.send_signal(number)
-        code = self.process.wait(60)
-        if self.process.stdout is not None:
-            self.process.stdout.close()
-        return code
+        return self.process.wait(60)
 
 
 @dataclass
@@ -115,8 +113,10 @@ import sys
 import msgspec
 from pathlib import Path
 from fairlead.settings import read_configuration
+from fairlead.live.runtime.logs import start_log
 from fairlead.live.webhook.main import start
 
+start_log("console", "info")
 kubeconfig, config, lapse = sys.argv[1:]
 found = read_configuration(Path(config).read_bytes(), config)
 settings = {"listen": "127.0.0.1:0", "health": "127.0.0.1:0", "lapse_seconds": float(lapse)}
@@ -188,12 +188,13 @@ class Webhooks:
     def start(self, count: int = 1) -> None:
         """Start replicas, all at once, and wait until they are ready."""
         started = [self._spawn() for _ in range(count)]
-        for replica in map(_listening, started):
+        for replica in itertools.starmap(_listening, started):
             self.api.wait("the webhook is ready", lambda each=replica: each.get("/readyz")[0] == 200)
             self.replicas.append(replica)
         self._route()
 
-    def _spawn(self) -> "subprocess.Popen[str]":
+    def _spawn(self) -> "tuple[subprocess.Popen[bytes], Path]":
+        """A new replica, and the file of its log."""
         config = self.folder / "configuration.json"
         sections = self.setting.sections
         if not self.setting.own_certificate:
@@ -204,10 +205,9 @@ class Webhooks:
         if self.setting.lapse_seconds != SETTINGS["webhook"].lapse_seconds:
             arguments = ["-c", START, str(self.kubeconfig), str(config), str(self.setting.lapse_seconds)]
         environment = os.environ | ({} if self.sources is None else {"PYTHONPATH": str(self.sources)})
-        with (self.folder / f"webhook-{next(self.numbers)}.log").open("w") as log:
-            return subprocess.Popen(
-                [sys.executable, *arguments], stdout=subprocess.PIPE, stderr=log, text=True, env=environment
-            )
+        path = self.folder / f"webhook-{next(self.numbers)}.log"
+        with path.open("w") as log:
+            return subprocess.Popen([sys.executable, *arguments], stderr=log, stdout=log, env=environment), path
 
     def kill(self, *replicas: Replica, number: int = signal.SIGKILL) -> None:
         """End some, without warning by default."""
@@ -262,13 +262,20 @@ class Webhooks:
             apply(self.api, manifest)
 
 
-def _listening(process: "subprocess.Popen[str]") -> Replica:
-    """The replica, once it says where it listens."""
-    assert process.stdout is not None
-    line = process.stdout.readline()
-    found = re.search(r"reviews on port (\d+), health on port (\d+)", line)
-    assert found, f"the webhook did not start: {line!r}; see its log"
-    return Replica(process, int(found[1]), int(found[2]))
+def _listening(process: "subprocess.Popen[bytes]", log: Path) -> Replica:
+    """The replica, once its log says where it listens."""
+    while (ports := _ports(log.read_text())) is None:
+        assert process.poll() is None, f"the webhook did not start: {log.read_text()[-500:]}"
+        time.sleep(0.05)
+    return Replica(process, *ports)
+
+
+def _ports(log: str) -> tuple[int, int] | None:
+    """The ports of reviews and of health, in the words of today or of 0.1.0."""
+    if found := re.search(r"serving reviews .*health=(\d+) .*port=(\d+)", log):
+        return int(found[2]), int(found[1])
+    found = re.search(r"reviews on port (\d+), health on port (\d+)", log)
+    return None if found is None else (int(found[1]), int(found[2]))
 
 
 @contextmanager

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.live import cluster_options, pages_option
+from fairlead.cli.live import cluster_options, log_options, pages_option
 
 if TYPE_CHECKING:
     from fairlead.live.fleet.estimator import EstimatorOptions
@@ -32,6 +32,7 @@ and with --shadow /differences (where another scheduler decided otherwise, and w
 @click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
+@log_options
 def command(
     config: str | None,
     kubeconfig: str,

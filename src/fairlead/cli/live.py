@@ -1,6 +1,7 @@
 """What commands that look at a live cluster share: the options, the connection, the progress."""
 
 import asyncio
+import functools
 import sys
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
@@ -26,6 +27,39 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(CLUSTER_OPTIONS):
         command = option(command)
     return command
+
+
+LOG_OPTIONS = (
+    click.option(
+        "--log-format",
+        type=click.Choice(["console", "json"]),
+        default="console",
+        show_default=True,
+        help="Form of the log, which goes to standard error.",
+    ),
+    click.option(
+        "--log-level",
+        type=click.Choice(["debug", "info", "warning", "error"]),
+        default="info",
+        show_default=True,
+        help="The least that is logged.",
+    ),
+)
+
+
+def log_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """How a component logs; the log begins before the command does."""
+
+    @functools.wraps(command)
+    def logged(*args: Any, log_format: str, log_level: str, **given: Any) -> Any:
+        from fairlead.live.runtime.logs import start_log
+
+        start_log(log_format, log_level)
+        return command(*args, **given)
+
+    for option in reversed(LOG_OPTIONS):
+        logged = option(logged)
+    return logged
 
 
 def pages_option(paths: str, port: int) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.live import pages_option
+from fairlead.cli.live import log_options, pages_option
 
 
 @click.command(
@@ -37,6 +37,7 @@ Examples:
     help="Compare the cache with a fresh list this often and report differences; 0 is never.",
 )
 @click.option("--shadow", is_flag=True, help="Decide and report, write nothing, not even a lease.")
+@log_options
 def command(
     kubeconfig: str,
     context: str,

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.live import cluster_options, pages_option
+from fairlead.cli.live import cluster_options, log_options, pages_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
 from fairlead.pictures.balance import draw_moves
@@ -46,6 +46,7 @@ Examples:
 @click.option("--no-leader-election", is_flag=True, help="Lead at once; for a single instance.")
 @click.option("--no-events", is_flag=True, help="Write no Events.")
 @output_option()
+@log_options
 def command(
     config: str | None,
     kubeconfig: str,

@@ -3,6 +3,7 @@
 import click
 
 from fairlead.cli import verb
+from fairlead.cli.live import log_options
 
 
 @click.command(
@@ -23,6 +24,7 @@ are served on the health address. SIGTERM drains: it goes on serving for a while
 @click.option("--context", metavar="NAME", default="", help="A context of the kubeconfig.  [default: the current one]")
 @click.option("--listen", metavar="HOST:PORT", help="Overrides the configuration's webhook.listen.")
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's webhook.health.")
+@log_options
 def command(config: str | None, kubeconfig: str, context: str, listen: str | None, health: str | None) -> None:
     """Give new pods their tier, exactly counted, with as many replicas of this process as you like."""
     import msgspec

@@ -67,8 +67,8 @@ def _quotas(spec: Value) -> tuple[dict[str, str], dict[str, str], list[str]]:
 
 
 def _flavor(value: Value) -> Adapted:
-    told = [name for name in ("nodeLabels", "nodeTaints", "tolerations", "topologyName") if spec_of(value).get(name)]
-    return Adapted((), tuple(told))
+    named = [name for name in ("nodeLabels", "nodeTaints", "tolerations", "topologyName") if spec_of(value).get(name)]
+    return Adapted((), tuple(named))
 
 
 def _workload(value: Value) -> Adapted:

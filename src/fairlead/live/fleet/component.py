@@ -169,7 +169,7 @@ class Fleet(ElectedComponent):
                 return
             except KubeError as error:
                 failures += 1
-                log.warning("the definitions of bindings cannot be read yet", why=str(error))
+                log.warning("the definitions of bindings cannot be read yet", why=error)
                 await asyncio.sleep(BACKOFF.wait(failures, self._client.jitter))
 
     async def round(self) -> None:
@@ -284,7 +284,7 @@ class Fleet(ElectedComponent):
             return
         conflict = isinstance(error, ApiError) and error.conflict
         if not conflict:
-            log.warning("not written, tried again later", binding="/".join(key), why=str(error))
+            log.warning("not written, tried again later", binding="/".join(key), why=error)
         self._turns.failed(key, verdict.binding.metadata.generation, conflict=conflict)
         self._rounds.wake()
 

@@ -33,7 +33,7 @@ async def every(
             try:
                 await one_round()
             except KubeError as error:
-                log.warning("round failed, the next one tries again", what=name, why=str(error))
+                log.warning("round failed, the next one tries again", what=name, why=error)
 
 
 def follow_progress(reflectors: Iterable[Reflector[Any]], pulse: Pulse) -> None:

@@ -45,7 +45,7 @@ async def compare_every(
         try:
             found = await differences(client, cache, job_cache)
         except KubeError as error:
-            log.warning("not compared", why=str(error))
+            log.warning("not compared", why=error)
             continue
         measures.differences.set(len(found))
         measures.checks.inc()

@@ -244,7 +244,7 @@ class StorageKeeper(ElectedComponent):
             return
         self._failures[name] = failures = self._failures.get(name, 0) + 1
         if error is not None and not (isinstance(error, ApiError) and error.conflict):
-            log.warning("not written, tried again later", replica=name, why=str(error))
+            log.warning("not written, tried again later", replica=name, why=error)
         self._later[name] = self._now() + BACKOFF.wait(failures, self._client.jitter)
         self._rounds.wake()
 

@@ -96,7 +96,7 @@ class Assigner:
                 with self._aside.around(about, WRITING, KubeError, BeatenError):
                     await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:
-                log.warning("pods wait for their tier", replica_set=controller.name, error=str(error))
+                log.warning("pods wait for their tier", replica_set=controller.name, error=error)
                 self._news.set()
 
     async def _assign(self, controller: OwnerReference, sample: MarkedPod) -> None:

@@ -161,11 +161,8 @@ class Webhook:
         self.measures.certificate_end.set_function(lambda: self._certificate.end)
         WatchCollector(self.measures.registry, self._caches)
 
-    async def run(self, started: Callable[[int, int], None]) -> None:
-        """Serve until a signal says stop; then go on for the time of the drain, with `Connection: close`.
-
-        `started` is told the ports of reviews and of health.
-        """
+    async def run(self) -> None:
+        """Serve until a signal says stop; then go on for the time of the drain, with `Connection: close`."""
         await self._certificate.refresh()
         if self._detects:
             await self._tiers.recall()
@@ -180,16 +177,11 @@ class Webhook:
             work += [self._tiers.run, self._tiers.nodes.run]
         renew = partial(every, CERTIFICATE_SECONDS, self._renew, name="certificate", pulse=self._pulse)
         work += [self._leads.run, renew, self._recorder.run, *(each.run for each in self._caches)]
+        await serve(self._process, self.measures.registry, lambda: self.ready, work, self._pulse, until=self._serve)
 
-        async def until(stop: asyncio.Event, health: int) -> None:
-            await self._serve(stop, lambda port: started(port, health))
-
-        await serve(self._process, self.measures.registry, lambda: self.ready, work, self._pulse, until=until)
-
-    async def _serve(self, stop: asyncio.Event, started: Callable[[int], None]) -> None:
+    async def _serve(self, stop: asyncio.Event, health: int) -> None:
         async with self._server.listening(self.settings.listen, self._certificate.context) as port:
-            started(port)
-            log.info("serving", port=port, mode=self.settings.mode)
+            log.info("serving reviews", port=port, health=health, mode=self.settings.mode)
             await stop.wait()
             self._server.draining = True
             log.info("draining", seconds=self.settings.drain_seconds)
@@ -225,7 +217,7 @@ class Webhook:
             if await self._certificate.refresh():
                 log.info("a new certificate is in use")
         except FairleadError as error:
-            log.error("the certificate could not be renewed", error=str(error))
+            log.error("the certificate could not be renewed", error=error)
 
     def _marked(self) -> list[MarkedPod]:
         return list(self._pods.objects.values())

@@ -80,7 +80,7 @@ class Janitor:
             except AnswerError as error:
                 self._aside.tell(about, InputError(f"TierLedger {meta.name}", str(error)), WRITING)
             except ApiError as error:
-                log.warning("a ledger could not be kept in order", ledger=meta.name, error=str(error))
+                log.warning("a ledger could not be kept in order", ledger=meta.name, error=error)
 
     async def _keep(self, stored: TierLedger, tiers: Mapping[tuple[str, str], int]) -> None:
         spec, uid = stored.spec, stored.metadata.name

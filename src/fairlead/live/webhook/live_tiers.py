@@ -78,7 +78,7 @@ class TierWatch:
         try:
             found = await self._client.get(CONFIG_MAPS, CONFIG_MAP, namespace=self._namespace)
         except KubeError as error:
-            log.info("no tiers are remembered", error=str(error))
+            log.info("no tiers are remembered", error=error)
             return
         self._stored = {*found.data} & {*NAMES}
         self._tiers.recall(self._stored)
@@ -108,7 +108,7 @@ class TierWatch:
         try:
             await self._client.patch(CONFIG_MAPS, CONFIG_MAP, {"data": data}, namespace=self._namespace)
         except KubeError as error:
-            log.warning("tiers are not remembered; a restart detects them anew", error=str(error))
+            log.warning("tiers are not remembered; a restart detects them anew", error=error)
             return False
         self._stored |= fresh
         return True

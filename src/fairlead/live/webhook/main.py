@@ -1,9 +1,5 @@
-"""The webhook's process: a loop, a connection, logs."""
+"""The webhook's process: a loop, a connection."""
 
-import logging
-import sys
-
-import structlog
 import uvloop
 
 from fairlead.kube.config import load
@@ -15,11 +11,6 @@ from fairlead.settings import Configuration
 
 def start(configuration: Configuration, kubeconfig: str, context: str) -> None:
     """Serve until SIGTERM or SIGINT; a second one ends at once."""
-    logging.basicConfig(level=logging.INFO, stream=sys.stderr, format="%(levelname)s %(name)s: %(message)s")
-    structlog.configure(
-        wrapper_class=structlog.make_filtering_bound_logger(logging.INFO),
-        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
-    )
     uvloop.run(_serve(configuration, kubeconfig, context))
 
 
@@ -27,11 +18,6 @@ async def _serve(configuration: Configuration, kubeconfig: str, context: str) ->
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
         async with telemetry("webhook") as tracer:
-            await Webhook(client, configuration, tracer).run(_say)
+            await Webhook(client, configuration, tracer).run()
     finally:
         await client.close()
-
-
-def _say(port: int, health: int) -> None:
-    """One line that scripts can wait for, with the ports in use."""
-    print(f"fairlead webhook: reviews on port {port}, health on port {health}", flush=True)

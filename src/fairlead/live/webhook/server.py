@@ -105,7 +105,7 @@ class AdmissionServer:
         except TimeoutError:
             return 504, b"no decision in time\n"
         except FairleadError as error:
-            log.warning("request failed", path=request.path, error=str(error))
+            log.warning("request failed", path=request.path, error=error)
             return 500, f"{error}\n".encode()
         except Exception as error:
             # A defect ends with the object that was sent (docs/decisions/0201).

@@ -1,0 +1,99 @@
+"""The log of a component: one stream, one form, and a server that cannot be reached is told once a minute."""
+
+import io
+import json
+import logging
+from collections.abc import Iterator
+
+import click
+import pytest
+import structlog
+
+from fairlead.cli import fleet, scheduler, storage, webhook
+from fairlead.kube.errors import ApiError, UnreachableError
+from fairlead.live.runtime.logs import SeldomUnreachable, start_log
+
+GONE = UnreachableError("GET /api/v1/nodes", "connection refused")
+
+
+@pytest.fixture(autouse=True)
+def restored() -> Iterator[None]:
+    """The log of this process is as it was."""
+    root, libraries = logging.getLogger(), ("aiohttp", "asyncio", "urllib3")
+    handlers, level, levels = root.handlers[:], root.level, [logging.getLogger(name).level for name in libraries]
+    yield
+    structlog.reset_defaults()
+    root.handlers[:], root.level = handlers, level
+    for name, before in zip(libraries, levels, strict=True):
+        logging.getLogger(name).setLevel(before)
+
+
+def lines(form: str = "json", level: str = "info") -> list[str]:
+    """What two libraries and we ourselves log."""
+    stream = io.StringIO()
+    start_log(form, level, stream)
+    structlog.get_logger("scheduler").info("would bind", pod="shop/web-1", node="n1")
+    structlog.get_logger("scheduler").debug("thinks")
+    logging.getLogger("fairlead.kube.lease").warning("lease %s: %s", "fairlead", ApiError(500, "InternalError", "x"))
+    logging.getLogger("aiohttp.access").info("GET /")
+    return stream.getvalue().splitlines()
+
+
+def test_one_stream_has_every_line_in_one_form() -> None:
+    """As JSON, whoever wrote it, with time, level and name."""
+    first, second = (json.loads(line) for line in lines())
+    assert first["timestamp"].endswith("Z")
+    assert {key: first[key] for key in ("event", "level", "logger", "pod", "node")} == {
+        "event": "would bind", "level": "info", "logger": "scheduler", "pod": "shop/web-1", "node": "n1",
+    }  # fmt: skip
+    assert (second["event"], second["level"]) == ("lease fairlead: 500 InternalError: x", "warning")
+
+
+def test_console_is_for_people_and_without_colour_in_a_file() -> None:
+    """The same lines as text."""
+    first, second = lines("console")
+    assert "[info     ] would bind" in first
+    assert "node=n1 pod=shop/web-1" in first
+    assert "lease fairlead: 500 InternalError: x" in second
+    assert "\x1b" not in first
+
+
+def test_level_is_the_least_that_is_logged() -> None:
+    """Of ours and of the standard library's."""
+    assert [json.loads(line)["level"] for line in lines(level="warning")] == ["warning"]
+    assert [json.loads(line)["level"] for line in lines(level="debug")] == ["info", "debug", "warning"]
+
+
+def test_unreachable_server_is_one_line_a_minute() -> None:
+    """Watches, leases and rounds fail all the time: the first is told, then one a minute with how many were not."""
+    now = 100.0
+    stream = io.StringIO()
+    start_log("json", "info", stream)
+    (handler,) = logging.getLogger().handlers
+    handler.filters = [SeldomUnreachable(lambda: now)]
+    watch, rounds = logging.getLogger("fairlead.kube.watch"), structlog.get_logger("runtime")
+    for _ in range(3):
+        watch.warning("%s: %s; again in %.1f s", "nodes", GONE, 0.2)
+        rounds.warning("round failed, the next one tries again", what="x", why=GONE)
+    watch.warning("%s: %s", "nodes", ApiError(500, "InternalError", "another matter"))
+    now += 60
+    rounds.warning("round failed, the next one tries again", what="x", why=GONE)
+    watch.warning("%s: %s", "nodes", GONE)
+    now += 60
+    watch.warning("%s: %s", "nodes", GONE)
+    told = [json.loads(line) for line in stream.getvalue().splitlines()]
+    assert [each["event"] for each in told] == [
+        "nodes: GET /api/v1/nodes: connection refused; again in 0.2 s",
+        "nodes: 500 InternalError: another matter",
+        "round failed, the next one tries again",
+        "nodes: GET /api/v1/nodes: connection refused (1 lines like this were left out)",
+    ]
+    assert (told[2]["left_out"], told[2]["why"]) == (5, str(GONE))
+
+
+@pytest.mark.parametrize("component", [scheduler, webhook, fleet, storage], ids=lambda each: each.__name__)
+def test_every_component_takes_the_options(component: object) -> None:
+    """The same two on all four."""
+    command = component.command  # type: ignore[attr-defined]
+    assert isinstance(command, click.Command)
+    assert {"log_format", "log_level"} <= {each.name for each in command.params}
