@@ -1,5 +1,6 @@
 """Bound volumes in a plan and its what-ifs: a replica goes where its volume can be reached, or waits."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -72,3 +73,28 @@ def test_claims_of_which_too_little_is_known_are_told(tmp_path: Path) -> None:
         "PersistentVolumeClaim that is not among the manifests": 1,
         "PersistentVolumeClaim without a known volume or class": 2,
     }
+
+
+def test_share_sends_replicas_where_their_volumes_are(tmp_path: Path) -> None:
+    """As a plan does: two ordinals to zone b, one to zone a; beyond the room of its volume's zone a replica waits."""
+    bound = [(claim(f"data-db-{row}", f"v{row}"), volume(f"v{row}", zone)) for row, zone in enumerate("bab")]
+    objects = [each for pair in bound for each in pair]
+    here = Folder(tmp_path, *NODES, database(3), *objects)
+    record = json.loads(here.run("share", "-o", "json").stdout)
+    assert sum(record["nodes"]["shop/db"].get(name, 0) for name in ("a1", "a2")) == 1
+    assert record["nodes"]["shop/db"]["b1"] == 2
+    uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    web = keeper("Deployment", "web", replicas=5, pods=uses)
+    here = Folder(tmp_path, *NODES, web, claim("data", "v"), volume("v", "b"))
+    record = json.loads(here.run("share", "-o", "json").stdout)
+    assert (record["nodes"], record["unplaced"]) == ({"shop/web": {"b1": 4}}, here.waits())
+
+
+def test_share_takes_a_volume_as_it_takes_room(tmp_path: Path) -> None:
+    """With preemption nobody is evicted in zone a for a replica whose volume is in zone b."""
+    uses = {"volumes": [{"name": "data", "persistentVolumeClaim": {"claimName": "data"}}]}
+    web = keeper("Deployment", "web", "4", replicas=1, pods={**uses, "priority": 10})
+    running = [pod(f"low-{row}", name, spec={"schedulerName": "fairlead"}) for row, name in enumerate(("a1", "b1"))]
+    here = Folder(tmp_path, *NODES[::2], web, claim("data", "v"), volume("v", "b"), *running)
+    record = json.loads(here.run("share", "--preempt", "-o", "json").stdout)
+    assert [row["pods"] for row in record["evictions"]] == [["shop/low-1"]]

@@ -120,7 +120,16 @@ def test_queue_command_watches_until_interrupted(monkeypatch: pytest.MonkeyPatch
         if len(looks) == 2:
             raise KeyboardInterrupt
 
-    monkeypatch.setattr("fairlead.cli.queue.time.sleep", sleep)
+    monkeypatch.setattr("fairlead.cli.watching.time.sleep", sleep)
     result = _shown(monkeypatch, _town(), "--watch", "-o", "json")
     assert len(result.stdout.splitlines()) == 2
     assert result.return_value == 0
+
+
+def test_queue_command_selects_jobs_and_prints_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    """`-l` by the labels of pods or of their group: queues are shown whole; `-o name` and jsonpath as kubectl's."""
+    assert _shown(monkeypatch, _town(), "-o", "name").stdout.split() == ["queue/a", "queue/b", "queue/default"]
+    assert _shown(monkeypatch, _town(), "-o", "jsonpath={.waiting[*].job}").stdout == "ml/big"
+    none = json.loads(_shown(monkeypatch, _town(), "-l", "app=web", "-o", "json").stdout)
+    assert (none["waiting"], len(none["queues"])) == ([], 3)
+    assert "ml/big" in _shown(monkeypatch, _town(), "-l", "!app", "-o", "wide").stdout

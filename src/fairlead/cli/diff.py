@@ -7,7 +7,7 @@ import click
 
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.main import EXIT_OK
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, console, output_option, write_record
 from fairlead.model.errors import InputError
 
 
@@ -38,7 +38,7 @@ def command(before: str, after: str, config: str | None, output: str | None) -> 
 
         draw_changes(console(), record, "before", "after")
     else:
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
+        write_record(record, form)
     return EXIT_OK
 
 

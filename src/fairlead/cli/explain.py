@@ -4,11 +4,13 @@ import asyncio
 
 import click
 
+from fairlead.cli.completing import completing, explained, nodes
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_OK
-from fairlead.cli.output import FORMATS, json_text, yaml_text
+from fairlead.cli.output import FORMATS, OutputForm, write_record
 from fairlead.cli.selection import namespace_options, one_namespace
+from fairlead.cli.watching import follows_cluster, watch_option, watched
 
 
 @click.command(
@@ -26,7 +28,7 @@ Examples:
   fairlead explain --cluster pod/shop/web-7c9f-1
 """,
 )
-@click.argument("words", nargs=-1, required=True, metavar="WHAT")
+@click.argument("words", nargs=-1, required=True, metavar="WHAT", shell_complete=completing(explained))
 @click.option(
     "-f",
     "--file",
@@ -40,11 +42,16 @@ Examples:
 @member_option
 @config_option
 @namespace_options
+@watch_option
 @click.option(
-    "--why-not", default="", metavar="TARGET", help="Why it gets no (more) replicas on this node, cluster or NODE/DISK."
+    "--why-not",
+    default="",
+    metavar="TARGET",
+    shell_complete=completing(nodes),
+    help="Why it gets no (more) replicas on this node, cluster or NODE/DISK.",
 )
 @click.option(
-    "-o", "--output", type=click.Choice(FORMATS), default="table", help="Sentences, or the same as a JSON or YAML list."
+    "-o", "--output", type=OutputForm(FORMATS), default="table", help="Sentences, or the same as a JSON or YAML list."
 )
 def command(
     words: tuple[str, ...],
@@ -56,6 +63,7 @@ def command(
     config: str | None,
     namespace: str,
     all_namespaces: bool,
+    watch: bool,
     why_not: str,
     output: str,
 ) -> int:
@@ -72,23 +80,28 @@ def command(
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     settings = plan_settings(config)
-    if cluster and what.startswith("pod/") and not (sources or why_not):
-        _print(_live_pod(what.removeprefix("pod/"), kubeconfig, context, settings.strategy), output)
+    follows_cluster(watch, cluster or bool(members))
+
+    def once() -> int:
+        if cluster and what.startswith("pod/") and not (sources or why_not):
+            _print(_live_pod(what.removeprefix("pod/"), kubeconfig, context, settings.strategy), output, watch)
+            return EXIT_OK
+        from fairlead.cli.plan import read
+        from fairlead.engine.plan import plan
+
+        live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else ()
+        found, view = read(sources, strict=False, settings=settings, live=live)
+        _print(explain_answer(found, plan(view), what, why_not), output, watch)
         return EXIT_OK
-    from fairlead.cli.plan import read
-    from fairlead.engine.plan import plan
 
-    live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else ()
-    found, view = read(sources, strict=False, settings=settings, live=live)
-    lines = explain_answer(found, plan(view), what, why_not)
-    _print(lines, output)
-    return EXIT_OK
+    return watched(once, watch, output)
 
 
-def _print(lines: tuple[str, ...], output: str) -> None:
-    click.echo(
-        json_text(lines) if output == "json" else yaml_text(list(lines)) if output == "yaml" else "\n".join(lines)
-    )
+def _print(lines: tuple[str, ...], output: str, one_line: bool) -> None:
+    if output == "table":
+        click.echo("\n".join(lines))
+    else:
+        write_record(list(lines), output, one_line=one_line)
 
 
 def _live_pod(name: str, kubeconfig: str, context: str, strategy: str) -> tuple[str, ...]:

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairlead.cli.completing import completing, contexts
+
 if TYPE_CHECKING:
     from fairlead.kube.manifests.load import Manifest
 
@@ -17,7 +19,11 @@ KUBECONFIG_OPTION = click.option(
 CLUSTER_OPTIONS = (
     KUBECONFIG_OPTION,
     click.option(
-        "--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one."
+        "--context",
+        default="",
+        metavar="NAME",
+        shell_complete=completing(contexts),
+        help="A context of the kubeconfig other than the current one.",
     ),
 )
 
@@ -80,7 +86,7 @@ member_option = click.option(
 def collected(kubeconfig: str, context: str, *, host: bool = True, members: tuple[str, ...] = ()) -> "list[Manifest]":
     """The objects of the cluster that a plan reads, and those of the members; what is read is told on a terminal."""
     from fairlead.kube.config import load
-    from fairlead.kube.manifests.collect import collect
+    from fairlead.kube.manifests.collect import collect, collect_foreign
     from fairlead.kube.wire.http import connect
 
     async def read(name: str, file: str, own_context: str) -> "list[Manifest]":
@@ -90,7 +96,8 @@ def collected(kubeconfig: str, context: str, *, host: bool = True, members: tupl
 
         client = connect(load(kubeconfig_path=file, context=own_context))
         try:
-            return await collect(client, purpose, member=name)
+            own = await collect(client, purpose, member=name)
+            return own + await collect_foreign(client, purpose, _warn, member=name)
         finally:
             await client.close()
 
@@ -99,6 +106,10 @@ def collected(kubeconfig: str, context: str, *, host: bool = True, members: tupl
         return [each for place in (*places, *_members(members, kubeconfig)) for each in await read(*place)]
 
     return asyncio.run(read_all())
+
+
+def _warn(words: str) -> None:
+    click.echo(f"fairlead: {words}", err=True)
 
 
 def _members(given: tuple[str, ...], kubeconfig: str) -> list[tuple[str, str, str]]:

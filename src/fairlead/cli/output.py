@@ -16,6 +16,19 @@ if TYPE_CHECKING:
 Decorated = TypeVar("Decorated", bound=Callable[..., Any] | click.Command)
 
 FORMATS = ("table", "json", "yaml")
+JSONPATH = "jsonpath="
+
+
+class OutputForm(click.Choice[str]):
+    """One of the forms, or `jsonpath=TEMPLATE` as kubectl has it."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        if str(value).startswith(JSONPATH) or value in self.choices:
+            return value
+        return self.fail(f"{value!r} is not one of {', '.join(map(str, self.choices))}, jsonpath=TEMPLATE", param, ctx)
+
+    def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str:
+        return f"[{'|'.join([*map(str, self.choices), 'jsonpath=…'])}]"
 
 
 def output_option(*more: str) -> Callable[[Decorated], Decorated]:
@@ -23,7 +36,7 @@ def output_option(*more: str) -> Callable[[Decorated], Decorated]:
     return click.option(
         "-o",
         "--output",
-        type=click.Choice([*FORMATS, *more]),
+        type=OutputForm([*FORMATS, *more]),
         default=None,
         help="Form of the answer.  [default: table on a terminal, else json]",
     )
@@ -32,6 +45,18 @@ def output_option(*more: str) -> Callable[[Decorated], Decorated]:
 def chosen(output: str | None) -> str:
     """The format asked for, or the one that suits where standard output goes."""
     return output or ("table" if sys.stdout.isatty() else "json")
+
+
+def write_record(record: Any, form: str, *, one_line: bool = False) -> None:
+    """Print a record in one of the forms that are no table; `one_line` is for one of many."""
+    if form.startswith(JSONPATH):
+        from fairlead.text.jsonpath import rendered
+
+        click.echo(rendered(form.removeprefix(JSONPATH), record), nl=one_line)
+    elif form == "yaml":
+        click.echo(("---\n" if one_line else "") + yaml_text(record))
+    else:
+        click.echo(json_text(record, one_line=one_line))
 
 
 def console() -> "Console":

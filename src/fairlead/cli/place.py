@@ -2,6 +2,7 @@
 
 import click
 
+from fairlead.cli.completing import completing, strategies
 from fairlead.cli.given import catalogue_of, exit_code, given
 from fairlead.cli.output import output_option
 from fairlead.cli.verb import explain_option, file_option, keep_going_option, report, run
@@ -32,6 +33,7 @@ Examples:
 @click.option(
     "--strategy",
     default=None,
+    shell_complete=completing(strategies),
     help="auto (communism is its other name), fill, average, global, global-greedy or drained.",
 )
 @click.option("--nodes-limit", type=int, default=0, help="Highest total a node, or number of nodes (fill, average).")

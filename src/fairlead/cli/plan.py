@@ -6,14 +6,16 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairlead.cli.completing import completing, nodes
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.given import exit_code
 from fairlead.cli.live import cluster_options, collected, member_option
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
+from fairlead.cli.output import chosen, console, output_option, write_file, write_record, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.selection import namespace_options, one_namespace, selected, selector_option
 from fairlead.cli.verb import keep_going_option
+from fairlead.cli.watching import follows_cluster, watch_option, watched
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.pictures.counts import many
@@ -52,12 +54,24 @@ Examples:
 @cluster_options
 @member_option
 @config_option
-@click.option("--drain", multiple=True, metavar="NODE", help="What if: empty this node (repeatable).")
+@click.option(
+    "--drain",
+    multiple=True,
+    metavar="NODE",
+    shell_complete=completing(nodes),
+    help="What if: empty this node (repeatable).",
+)
 @click.option(
     "--lose", multiple=True, metavar="LABEL=VALUE", help="What if: lose all nodes with this label, such as zone=a."
 )
 @click.option("--add-nodes", type=click.IntRange(min=1), metavar="N", help="What if: N more nodes, as --like says.")
-@click.option("--like", default="", metavar="NODE", help="The node that --add-nodes copies.")
+@click.option(
+    "--like",
+    default="",
+    metavar="NODE",
+    shell_complete=completing(nodes),
+    help="The node that --add-nodes copies.",
+)
 @click.option("--scale", multiple=True, metavar="WORKLOAD=N", help="What if: this workload has N replicas.")
 @click.option(
     "--scale-hpa", type=click.Choice(["min", "max"]), help="What if: autoscalers are at their lowest or highest."
@@ -65,7 +79,8 @@ Examples:
 @click.option("--weight", multiple=True, metavar="NAMESPACE=N", help="What if: this namespace has weight N.")
 @click.option("--upgrade", is_flag=True, help="What if: every zone is drained in turn.")
 @namespace_options
-@selector_option
+@selector_option("workloads whose pods are")
+@watch_option
 @click.option("--waiting", is_flag=True, help="List only workloads that wait.")
 @click.option("--rows", type=click.IntRange(min=0), default=50, help="Workloads listed; 0 is all.  [default: 50]")
 @click.option("--html", default="", metavar="FILE", help="Write the plan as a page, in one file.")
@@ -73,7 +88,7 @@ Examples:
 @click.option(
     "--strict", is_flag=True, help="Exit code 2 for any broken or contradictory manifest, and for what is not counted."
 )
-@output_option("manifests", "name")
+@output_option("wide", "manifests", "name")
 def command(
     sources: tuple[str, ...],
     cluster: bool,
@@ -92,6 +107,7 @@ def command(
     namespace: str,
     all_namespaces: bool,
     selector: str,
+    watch: bool,
     waiting: bool,
     rows: int,
     html: str,
@@ -113,33 +129,39 @@ def command(
 
     if not (sources or cluster or members):
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
-    asked = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
-    live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else []
-    with progress() as on_progress:
-        found, view = read(sources, strict=strict, live=live, settings=plan_settings(config), on_progress=on_progress)
-        if scale_hpa:
-            asked = replace(asked, scale=(*scale, *autoscaled(found, scale_hpa)))
-        changed = apply(view, asked)
-        decided = plan(view, on_progress=on_progress)
-        then = plan(changed, on_progress=on_progress) if changed is not view else decided
-    if html:
-        from fairlead.web.saved import plan_file
+    wanted = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
+    space, form, settings = one_namespace(namespace, all_namespaces), chosen(output), plan_settings(config)
+    follows_cluster(watch, cluster or bool(members))
 
-        write_file(html, plan_file(found, changed, then, ", ".join(sources) or "the cluster"))
-    space, form = one_namespace(namespace, all_namespaces), chosen(output)
-    then = selected(then, space, selector)
-    decided = then if changed is view else selected(decided, space, selector)
-    if form == "manifests":
-        code = _manifests(found, then)
-    elif upgrade:
-        code = _upgrade(changed, then, form)
-    elif changed is not view:
-        code = _beside(decided, then, form, stopped_by(view, asked))
-    else:
-        code = _show(found, decided, form, waiting, rows)
-    if strict and found.not_counted:
-        code = max(code, EXIT_BAD_INPUT)
-    return max(code, exit_code(found, keep_going), EXIT_UNPLACED if unreached(found, then) else EXIT_OK)
+    def once() -> int:
+        asked = wanted
+        live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else []
+        with progress() as on_progress:
+            found, view = read(sources, strict=strict, live=live, settings=settings, on_progress=on_progress)
+            if scale_hpa:
+                asked = replace(asked, scale=(*scale, *autoscaled(found, scale_hpa)))
+            changed = apply(view, asked)
+            decided = plan(view, on_progress=on_progress)
+            then = plan(changed, on_progress=on_progress) if changed is not view else decided
+        if html:
+            from fairlead.web.saved import plan_file
+
+            write_file(html, plan_file(found, changed, then, ", ".join(sources) or "the cluster"))
+        then = selected(then, space, selector)
+        decided = then if changed is view else selected(decided, space, selector)
+        if form == "manifests":
+            code = _manifests(found, then)
+        elif upgrade:
+            code = _upgrade(changed, then, form)
+        elif changed is not view:
+            code = _beside(decided, then, form, stopped_by(view, asked))
+        else:
+            code = _show(found, decided, form, waiting, rows, one_line=watch)
+        if strict and found.not_counted:
+            code = max(code, EXIT_BAD_INPUT)
+        return max(code, exit_code(found, keep_going), EXIT_UNPLACED if unreached(found, then) else EXIT_OK)
+
+    return watched(once, watch, form)
 
 
 def read(
@@ -174,12 +196,12 @@ def read(
     return found, view
 
 
-def _show(found: "Catalogue", decided: "Plan", form: str, waiting: bool, rows: int) -> int:
+def _show(found: "Catalogue", decided: "Plan", form: str, waiting: bool, rows: int, *, one_line: bool) -> int:
     """The plan as it is: a table, the names of the workloads that wait or of all, a record or a part of it."""
-    if form == "table":
-        from fairlead.pictures.plan import draw
+    if form in ("table", "wide"):
+        from fairlead.pictures.plan import PlanListing, draw
 
-        draw(console(), decided, found, waiting=waiting, rows=rows)
+        draw(console(), decided, found, PlanListing(waiting=waiting, rows=rows, wide=form == "wide"))
     elif form == "name":
         for path in (path for site in decided.sites for path in site.paths):
             if path.unplaced or not waiting:
@@ -187,8 +209,7 @@ def _show(found: "Catalogue", decided: "Plan", form: str, waiting: bool, rows: i
     else:
         from fairlead.kube.manifests.records import plan_answer
 
-        record = plan_answer(decided, found)
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
+        write_record(plan_answer(decided, found), form, one_line=one_line)
     return EXIT_UNPLACED if decided.unplaced else EXIT_OK
 
 
@@ -211,12 +232,12 @@ def _beside(now: "Plan", then: "Plan", form: str, stopped: "tuple[Disruption, ..
     from fairlead.kube.manifests.records import what_if_answer
 
     record = what_if_answer(now, then, stopped)
-    if form == "table":
+    if form in ("table", "wide"):
         from fairlead.pictures.changes import draw_changes
 
         draw_changes(console(), record, "now", "then", [each.sentence for each in stopped])
     else:
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
+        write_record(record, form)
     return EXIT_UNPLACED if then.unplaced else EXIT_OK
 
 
@@ -229,7 +250,7 @@ def _upgrade(view: "Snapshot", now: "Plan", form: str) -> int:
     steps = {zone: plan(whatif.lost(view, "zone", zone)).unplaced for zone in whatif.zones(view)}
     stopped = {zone: disruptions(view, whatif.nodes_of(view, "zone", zone)) for zone in steps}
     worst = max(steps.values(), default=now.unplaced)
-    if form == "table":
+    if form in ("table", "wide"):
         for zone, waits in steps.items():
             click.echo(f"without {zone}: {waits} wait ({waits - now.unplaced:+d})")
             for each in stopped[zone]:
@@ -238,5 +259,5 @@ def _upgrade(view: "Snapshot", now: "Plan", form: str) -> int:
     else:
         note = {zone: steps_record(found) for zone, found in stopped.items() if found}
         record = {"now": now.unplaced, "zones": steps, "worst": worst, **({"budgets": note} if note else {})}
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
+        write_record(record, form)
     return EXIT_UNPLACED if worst else EXIT_OK

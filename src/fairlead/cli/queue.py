@@ -1,30 +1,28 @@
 """`fairlead queue`: what the queues of a live cluster deserve and use, who waits there, and why."""
 
 import asyncio
-import sys
-import time
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairlead.cli.live import cluster_options
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
-from fairlead.cli.selection import namespace_options, one_namespace
+from fairlead.cli.output import chosen, console, output_option, write_record
+from fairlead.cli.selection import labels_hold, namespace_options, one_namespace, selector_option
+from fairlead.cli.watching import watch_option, watched
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.cli.share_manifests import ManifestShare
     from fairlead.kube.manifests.catalogue import Catalogue
-    from fairlead.levels.queue.result import Amounts, Sharing
+    from fairlead.levels.queue.result import Amounts, JobRow, Sharing
     from fairlead.model.columns import Int
 
 NO_QUEUES = (
     "fairlead: this cluster has no Queues (scheduling.volcano.sh): its namespaces share one queue, default, by weight"
 )
-SECONDS = 2.0
-"""Between two looks of --watch."""
 
 
 @click.command(
@@ -43,14 +41,16 @@ Only lists are read, nothing is written. The exit code is 1 while a job waits.
 @click.argument("name", required=False, default="", metavar="[NAME]")
 @cluster_options
 @namespace_options
-@click.option("-w", "--watch", is_flag=True, help="Look again every two seconds, until interrupted.")
-@output_option()
+@selector_option("jobs whose pods are")
+@watch_option
+@output_option("wide", "name")
 def command(
     name: str,
     kubeconfig: str,
     context: str,
     namespace: str,
     all_namespaces: bool,
+    selector: str,
     watch: bool,
     output: str | None,
 ) -> int:
@@ -61,26 +61,27 @@ def command(
     from fairlead.engine.records_queue import sharing_record, waits
 
     form, space = chosen(output), one_namespace(namespace, all_namespaces)
-    while True:
+    holds = labels_hold(selector)
+
+    def once() -> int:
         found, served = asyncio.run(_read(kubeconfig, context))
         if not served:
             click.echo(NO_QUEUES, err=True)
+        jobs = jobs_with(found, holds) if selector else None
         view = look(found, name)
         if space:
             view = replace(view, decision=of_namespace(view.decision, space))
-        if form == "table":
-            if watch and sys.stdout.isatty():
-                click.clear()
-            _table(view)
+        if jobs is not None:
+            view = replace(view, decision=with_jobs(view.decision, lambda job: job.name in jobs))
+        if form in ("table", "wide"):
+            _table(view, wide=form == "wide")
+        elif form == "name":
+            click.echo("\n".join(f"queue/{row.name}" for row in view.decision.queues))
         else:
-            record = sharing_record(view.decision, view.weights)
-            click.echo(json_text(record, one_line=watch) if form == "json" else yaml_text(record))
-        if not watch:
-            return EXIT_UNPLACED if any(map(waits, view.decision.jobs)) else EXIT_OK
-        try:
-            time.sleep(SECONDS)
-        except KeyboardInterrupt:
-            return EXIT_OK
+            write_record(sharing_record(view.decision, view.weights), form, one_line=watch)
+        return EXIT_UNPLACED if any(map(waits, view.decision.jobs)) else EXIT_OK
+
+    return watched(once, watch, form)
 
 
 async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
@@ -93,7 +94,7 @@ async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
 
     client = connect(load(kubeconfig_path=kubeconfig, context=context))
     try:
-        read = (
+        read: tuple[kinds.Resource[Any], ...] = (
             kinds.NODES,
             kinds.PODS,
             kinds.RESOURCE_QUOTAS,
@@ -101,6 +102,7 @@ async def _read(kubeconfig: str, context: str) -> "tuple[Catalogue, bool]":
             kinds.PRIORITY_CLASSES,
             kinds.QUEUES,
             kinds.POD_GROUPS,
+            *kinds.STORAGE,
         )
         return catalogue(await collect(client, resources=read)), await client.served(kinds.QUEUES)
     finally:
@@ -174,32 +176,43 @@ def _named(resources: tuple[str, ...], amounts: "Int") -> "Amounts":
 
 
 def _only(decision: "Sharing", name: str) -> "Sharing":
-    jobs = tuple(job for job in decision.jobs if job.queue == name)
     return replace(
-        decision,
+        with_jobs(decision, lambda job: job.queue == name),
         queues=tuple(row for row in decision.queues if row.name == name),
         namespaces=tuple(row for row in decision.namespaces if row.queue == name),
-        jobs=jobs,
-        unplaced=sum(job.pending for job in jobs),
     )
 
 
 def of_namespace(decision: "Sharing", namespace: str) -> "Sharing":
     """The jobs and shares of one namespace; the queues are shown whole."""
-    jobs = tuple(job for job in decision.jobs if job.namespace == namespace)
     return replace(
-        decision,
+        with_jobs(decision, lambda job: job.namespace == namespace),
         namespaces=tuple(row for row in decision.namespaces if row.namespace == namespace),
-        jobs=jobs,
-        unplaced=sum(job.pending for job in jobs),
     )
 
 
-def _table(view: QueueView) -> None:
+def with_jobs(decision: "Sharing", shown: "Callable[[JobRow], bool]") -> "Sharing":
+    """Some of the jobs; what queues and namespaces have is that of all."""
+    jobs = tuple(filter(shown, decision.jobs))
+    return replace(decision, jobs=jobs, unplaced=sum(job.pending for job in jobs))
+
+
+def jobs_with(found: "Catalogue", holds: "Callable[[Mapping[str, str]], bool]") -> frozenset[str]:
+    """The names of jobs some pod of which, or whose group, has such labels."""
+    from fairlead.kube.manifests.queue import job_of
+    from fairlead.kube.objects.pod import Pod
+    from fairlead.kube.objects.volcano import PodGroup
+
+    groups = {f"{each.metadata.namespace}/{each.metadata.name}": each for each in found.of(PodGroup)}
+    pods = {job_of(pod, groups) for pod in found.of(Pod) if holds(pod.metadata.labels)}
+    return frozenset(pods | {name for name, group in groups.items() if holds(group.metadata.labels)})
+
+
+def _table(view: QueueView, *, wide: bool = False) -> None:
     from fairlead.pictures.share import picture
 
     screen = console()
-    picture(screen, None, view.decision)
+    picture(screen, None, view.decision, wide=wide)
     for job in view.decision.jobs:
         if job.admitted > job.running:
             screen.print(f"{job.name}: {job.admitted - job.running} start now", markup=False)

@@ -3,7 +3,7 @@
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.live import log_options, pages_option
+from fairlead.cli.live import cluster_options, log_options, pages_option
 
 
 @click.command(
@@ -16,10 +16,7 @@ Examples:
   fairlead scheduler --name batch --no-leader-election --listen 127.0.0.1:0
 """,
 )
-@click.option(
-    "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."
-)
-@click.option("--context", default="", metavar="NAME", help="A context of the kubeconfig other than the current one.")
+@cluster_options
 @click.option("--name", default="fairlead", show_default=True, help="Pods whose schedulerName is this are scheduled.")
 @click.option("--listen", default="0.0.0.0:8080", show_default=True, help="Address of /healthz, /readyz and /metrics.")
 @pages_option("/explain and /snapshot", 8081)

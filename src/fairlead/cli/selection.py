@@ -7,21 +7,39 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairlead.cli.completing import completing, namespaces
+from fairlead.cli.output import Decorated
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
     from fairlead.engine.plan import Plan
     from fairlead.model.workload import Workload
 
-TERM = re.compile(r"\s*([\w./-]+)\s*(==|=|!=)\s*([\w.-]*)\s*|\s*(!?)\s*([\w./-]+)\s*")
+TERM = re.compile(
+    r"\s*([\w./-]+)\s*(==|=|!=)\s*([\w.-]*)\s*|\s*(!?)\s*([\w./-]+)\s*"
+    r"|\s*([\w./-]+)\s+(in|notin)\s*\(([\w.,\s-]*)\)\s*"
+)
+COMMA = re.compile(r",(?![^(]*\))")
+"""One between terms, not within the values of one."""
 
 SELECTION_OPTIONS = (
-    click.option("-n", "--namespace", default="", metavar="NAME", help="Show this namespace only.  [default: all]"),
+    click.option(
+        "-n",
+        "--namespace",
+        default="",
+        metavar="NAME",
+        shell_complete=completing(namespaces),
+        help="Show this namespace only.  [default: all]",
+    ),
     click.option("-A", "--all-namespaces", is_flag=True, help="Show every namespace, which is the default."),
 )
-selector_option = click.option(
-    "-l", "--selector", default="", metavar="LABELS", help="Show workloads whose pods have these labels: app=web,!old."
-)
+
+
+def selector_option(what: str) -> Callable[[Decorated], Decorated]:
+    """`-l`; `what` says whose labels are meant."""
+    return click.option(
+        "-l", "--selector", default="", metavar="LABELS", help=f"Show {what} with these labels: app=web,!old."
+    )
 
 
 def namespace_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -61,16 +79,19 @@ def selected(plan: "Plan", namespace: str, selector: str) -> "Plan":
 
 
 def labels_hold(selector: str) -> Callable[[Mapping[str, str]], bool]:
-    """A condition on labels as kubectl writes it: `a=b`, `a!=b`, `a`, `!a`, with commas between them."""
-    terms = [_term(each) for each in selector.split(",")] if selector.strip() else []
+    """A condition on labels as kubectl writes it: `a=b`, `a!=b`, `a`, `!a`, `a in (b,c)`, with commas between them."""
+    terms = [_term(each) for each in COMMA.split(selector)] if selector.strip() else []
     return lambda labels: all(term(labels) for term in terms)
 
 
 def _term(text: str) -> Callable[[Mapping[str, str]], bool]:
     found = TERM.fullmatch(text)
     if found is None:
-        raise InputError("--selector", f"{text.strip()!r}; expected KEY=VALUE, KEY!=VALUE, KEY or !KEY")
-    key, sign, value, absent, lone = found.groups()
+        raise InputError("--selector", f"{text.strip()!r}; expected KEY=VALUE, KEY!=VALUE, KEY, !KEY or KEY in (A,B)")
+    key, sign, value, absent, lone, one_of, within, values = found.groups()
     if lone:
         return lambda labels: (lone in labels) != bool(absent)
+    if one_of:
+        allowed = {each.strip() for each in values.split(",")}
+        return lambda labels: (labels.get(one_of) in allowed) != (within == "notin")
     return lambda labels: (labels.get(key) == value) != (sign == "!=")

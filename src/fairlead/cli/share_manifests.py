@@ -39,7 +39,7 @@ def problem_of(
 
 def solve(problem: ManifestShare) -> "Sharing":
     """The decision, with waiting times counted to this moment."""
-    from fairlead.engine.site_fits import SiteFits, roles_of
+    from fairlead.engine.site_fits import SiteFits
     from fairlead.engine.working_nodes import WorkingNodes
     from fairlead.levels.queue.share import SharePolicy
     from fairlead.problems.share import solve_state
@@ -48,8 +48,7 @@ def solve(problem: ManifestShare) -> "Sharing":
     policy = SharePolicy(preempt=problem.preempt, reserve_after=problem.reserve_after)
     fits = None
     if given.nodes is not None:
-        owners = [given.state.jobs.names[row] for row in given.state.jobs.role_job.tolist()]
-        fits = SiteFits(WorkingNodes(given.nodes, given.population), roles_of(owners, given.shapes))
+        fits = SiteFits(WorkingNodes(given.nodes, given.population), given.roles)
     return solve_state(given.state, policy, int(time()), fits)
 
 

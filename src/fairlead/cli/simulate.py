@@ -5,9 +5,10 @@ from typing import TYPE_CHECKING
 
 import click
 
+from fairlead.cli.completing import completing, policy_names
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
-from fairlead.cli.output import chosen, console, json_text, output_option, write_file, yaml_text
+from fairlead.cli.output import chosen, console, output_option, write_file, write_record
 from fairlead.cli.progress import progress
 from fairlead.cli.verb import read
 from fairlead.model.progress import OnProgress
@@ -34,7 +35,14 @@ first-fit.
 """,
 )
 @click.argument("scenario", metavar="SCENARIO")
-@click.option("--policy", "policies", multiple=True, metavar="NAME|FILE", help="A policy (repeatable).  [auto]")
+@click.option(
+    "--policy",
+    "policies",
+    multiple=True,
+    metavar="NAME|FILE",
+    shell_complete=completing(policy_names, or_file=True),
+    help="A policy (repeatable).  [auto]",
+)
 @click.option("--trace", default="", metavar="FILE", help="Arrivals in CSV, besides those of the scenario.")
 @click.option("--seed", type=int, default=None, help="Another seed than the scenario's.")
 @click.option("--until", default="", metavar="TIME", help="Another end than the scenario's, such as 90m.")
@@ -111,4 +119,4 @@ def _print(timeline: "Timeline", runs: "list[Run]", form: str) -> None:
         draw(console(), timeline, runs)
     else:
         result = record(timeline, runs)
-        click.echo(json_text(result) if form == "json" else yaml_text(result))
+        write_record(result, form)

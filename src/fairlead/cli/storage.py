@@ -8,7 +8,7 @@ import click
 from fairlead.cli import verb
 from fairlead.cli.live import cluster_options, log_options, pages_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, console, output_option, write_record
 from fairlead.pictures.balance import draw_moves
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _print(report: "Report", form: str) -> None:
     if form == "table":
         _draw(console(), report)
     else:
-        click.echo(yaml_text(report.record()) if form == "yaml" else json_text(report.record()))
+        write_record(report.record(), form)
 
 
 def _draw(screen: "Console", report: "Report") -> None:

@@ -1,11 +1,16 @@
 """`fairlead tiers`: on-demand and spot replicas of every workload of a cluster."""
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from fairlead.cli.configured import config_option, configuration
-from fairlead.cli.output import chosen, console, json_text, output_option, yaml_text
+from fairlead.cli.live import cluster_options
+from fairlead.cli.main import EXIT_OK
+from fairlead.cli.output import chosen, console, output_option, write_record
+from fairlead.cli.selection import labels_hold, namespace_options, one_namespace, selector_option
+from fairlead.cli.watching import watch_option, watched
 
 if TYPE_CHECKING:
     from fairlead.live.webhook.census import WorkloadTiers
@@ -24,30 +29,51 @@ Examples:
 REQUIRED are replicas bound to on-demand nodes; a workload with fewer of them than its TARGET is marked.
 """,
 )
-@click.option("-n", "--namespace", default="", help="One namespace.  [default: all]")
+@namespace_options
+@selector_option("workloads")
+@watch_option
 @click.option("--all", "everything", is_flag=True, help="Also workloads that ask for no minimum.")
 @config_option
-@click.option("--kubeconfig", metavar="FILE", default="", help="Else KUBECONFIG, ~/.kube/config, or the pod's account.")
-@click.option("--context", metavar="NAME", default="", help="A context of the kubeconfig.  [default: the current one]")
-@output_option()
+@cluster_options
+@output_option("wide", "name")
 def command(
-    namespace: str, everything: bool, config: str | None, kubeconfig: str, context: str, output: str | None
-) -> None:
+    namespace: str,
+    all_namespaces: bool,
+    selector: str,
+    watch: bool,
+    everything: bool,
+    config: str | None,
+    kubeconfig: str,
+    context: str,
+    output: str | None,
+) -> int:
     """Show where the replicas of each workload run, and the share of them off on-demand nodes."""
     import asyncio
 
     from fairlead.live.webhook.census import census, tiers_of
 
-    choice = configuration(config).tier.choice()
-    objects = asyncio.run(_objects(kubeconfig, context, namespace))
-    tiers, tier_record = tiers_of(objects, choice)
-    standings = [each for each in census(objects, tiers) if everything or each.target is not None]
-    record = {"tiers": tier_record, **report(standings)}
-    form = chosen(output)
-    if form == "table":
-        _table(record)
-    else:
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
+    choice, form = configuration(config).tier.choice(), chosen(output)
+    space, holds = one_namespace(namespace, all_namespaces), labels_hold(selector)
+
+    def once() -> int:
+        objects = asyncio.run(_objects(kubeconfig, context, space))
+        shown = replace(
+            objects,
+            deployments=[each for each in objects.deployments if holds(each.metadata.labels)],
+            stateful_sets=[each for each in objects.stateful_sets if holds(each.metadata.labels)],
+        )
+        tiers, tier_record = tiers_of(shown, choice)
+        standings = [each for each in census(shown, tiers) if everything or each.target is not None]
+        record = {"tiers": tier_record, **report(standings)}
+        if form in ("table", "wide"):
+            _table(record, standings if form == "wide" else None)
+        elif form == "name":
+            click.echo("\n".join(f"{each.kind.value.lower()}/{each.namespace}/{each.name}" for each in standings))
+        else:
+            write_record(record, form, one_line=watch)
+        return EXIT_OK
+
+    return watched(once, watch, form)
 
 
 async def _objects(kubeconfig: str, context: str, namespace: str) -> Any:
@@ -86,7 +112,8 @@ def report(standings: "list[WorkloadTiers]") -> dict[str, Any]:
     return {"workloads": rows, "placed": placed, "offOnDemand": off, "share": share}
 
 
-def _table(record: dict[str, Any]) -> None:
+def _table(record: dict[str, Any], standings: "list[WorkloadTiers] | None" = None) -> None:
+    """`standings` tell the pods of each tier by name, for the wide form."""
     from rich.table import Table
 
     screen = console()
@@ -96,10 +123,13 @@ def _table(record: dict[str, Any]) -> None:
     for title in ("REPLICAS", "TARGET", "REQUIRED", "ON-DEMAND", "SPOT", "OTHER", "PENDING"):
         table.add_column(title, justify="right")
     table.add_column("")
-    for row in record["workloads"]:
+    if standings is not None:
+        table.add_column("PODS")
+    for number, row in enumerate(record["workloads"]):
         numbers = [row[each] for each in ("replicas", "target", "required", "onDemand", "spot", "other", "pending")]
         cells = ["-" if number is None else str(number) for number in numbers]
-        table.add_row(row["namespace"], f"{row['kind']}/{row['name']}", *cells, "below" if row["below"] else "")
+        pods = [] if standings is None else [_pods(standings[number])]
+        table.add_row(row["namespace"], f"{row['kind']}/{row['name']}", *cells, "below" if row["below"] else "", *pods)
     screen.print(record["tiers"], markup=False)
     screen.print(table)
     screen.print(
@@ -107,3 +137,8 @@ def _table(record: dict[str, Any]) -> None:
         f" ({record['share']:.0%})",
         markup=False,
     )
+
+
+def _pods(standing: "WorkloadTiers") -> str:
+    """The pods of a workload, each with its tier."""
+    return ", ".join(f"{each.name} {each.place}" for each in standing.members) or "-"

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import click
 
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
-from fairlead.cli.output import Decorated, chosen, console, json_text, yaml_text
+from fairlead.cli.output import Decorated, chosen, console, write_record
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def report(
             if explain:
                 record["explanation"] = list(explain(decision))
             code = max(code, _code(decision))
-        click.echo(_text(record, form, many))
+        write_record(record, form, one_line=many)
     return code
 
 
@@ -165,9 +165,3 @@ def _attempt(verb: Verb, problem: Any) -> Any:
 
 def _code(decision: "Decision") -> int:
     return EXIT_UNPLACED if decision.unplaced or decision.finding else EXIT_OK
-
-
-def _text(record: dict[str, Any], form: str, many: bool) -> str:
-    if form == "yaml":
-        return ("---\n" if many else "") + yaml_text(record)
-    return json_text(record, one_line=many)

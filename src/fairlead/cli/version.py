@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from fairlead import __version__
-from fairlead.cli.output import chosen, json_text, output_option, yaml_text
+from fairlead.cli.output import chosen, output_option, write_record
 
 TESTED = ("v1.36.3",)
 """The versions of Kubernetes that the tests run on; `tools/controlplane` pins the same."""
@@ -39,7 +39,7 @@ def command(output: str | None) -> None:
         click.echo(f"fairlead {__version__}, commit {record['commit']}, Python {record['python']}")
         click.echo(f"tested with Kubernetes {', '.join(TESTED)}, expected to work with {EXPECTED[0]} to {EXPECTED[1]}")
     else:
-        click.echo(json_text(record) if form == "json" else yaml_text(record))
+        write_record(record, form)
 
 
 def commit() -> str:

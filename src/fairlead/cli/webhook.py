@@ -3,7 +3,7 @@
 import click
 
 from fairlead.cli import verb
-from fairlead.cli.live import log_options
+from fairlead.cli.live import cluster_options, log_options
 
 
 @click.command(
@@ -20,8 +20,7 @@ are served on the health address. SIGTERM drains: it goes on serving for a while
 """,
 )
 @click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
-@click.option("--kubeconfig", metavar="FILE", default="", help="Else KUBECONFIG, ~/.kube/config, or the pod's account.")
-@click.option("--context", metavar="NAME", default="", help="A context of the kubeconfig.  [default: the current one]")
+@cluster_options
 @click.option("--listen", metavar="HOST:PORT", help="Overrides the configuration's webhook.listen.")
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's webhook.health.")
 @log_options

@@ -39,12 +39,6 @@ class FitsRole:
     filters: Callable[[], Filters] | None = None
 
 
-def roles_of(workloads: Sequence[str], shapes: Sequence[Shape | None]) -> list[FitsRole | None]:
-    """Roles that ask for their shape only; a role without replicas has none."""
-    pairs = zip(workloads, shapes, strict=True)
-    return [None if shape is None else FitsRole(workload=name, shape=shape) for name, shape in pairs]
-
-
 class SiteFits:
     """One working copy for one decision; a role without replicas is None.
 

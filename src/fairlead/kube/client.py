@@ -309,13 +309,13 @@ class Client:
         try:
             answer = await self.call("GET", resource.root, repeatable=True)
         except ApiError as error:
-            if not (error.not_found and resource.group) or resource.api_version in await self._versions():
+            if not (error.not_found and resource.group) or resource.api_version in await self.versions():
                 raise
             return False
         found = decode(answer.body, ServedResources, f"GET {resource.root}")
         return any(each.name == resource.plural for each in found.resources)
 
-    async def _versions(self) -> set[str]:
+    async def versions(self) -> set[str]:
         """Every group and version that discovery lists, the core group left out."""
         answer = await self.call("GET", "/apis", repeatable=True)
         found = decode(answer.body, ServedGroups, "GET /apis")
@@ -323,7 +323,7 @@ class Client:
 
     async def versions_of(self, group: str) -> tuple[str, ...]:
         """The versions in which the server has anything of a group, as `group/version`."""
-        return tuple(sorted(each for each in await self._versions() if each.startswith(f"{group}/")))
+        return tuple(sorted(each for each in await self.versions() if each.startswith(f"{group}/")))
 
     async def version(self) -> Version:
         answer = await self.call("GET", "/version", repeatable=True)

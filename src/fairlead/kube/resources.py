@@ -144,6 +144,12 @@ VOLUME_ATTACHMENTS = Resource(
     "storage.k8s.io", "v1", "volumeattachments", "VolumeAttachment", VolumeAttachment, namespaced=False
 )
 
+STORAGE: tuple[Resource[Any], ...] = (
+    PERSISTENT_VOLUME_CLAIMS, PERSISTENT_VOLUMES, STORAGE_CLASSES, CSI_NODES, CSI_DRIVERS, CSI_STORAGE_CAPACITIES,
+    VOLUME_ATTACHMENTS,
+)  # fmt: skip
+"""What decides where a pod with claims may run."""
+
 LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)
 EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Event)
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 
 from fairlead.model.amounts import CPU, MEMORY, NANO, WHOLE, nanos
+from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Bool, Int, distinct, ints, lookup
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable, RunningTable
@@ -45,6 +46,8 @@ class Role:
     nodes: frozenset[str] | None = None
     shape: Shape | None = None
     """What its replicas want of their neighbours; the tables have no column for it."""
+    claims: ClaimDemand | None = None
+    """What their volume claims demand of nodes; neither have they one for that."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

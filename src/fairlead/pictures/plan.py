@@ -1,6 +1,7 @@
 """The plan as a person reads it: one short section a level, numbers first, reasons under what is unplaced."""
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
@@ -31,13 +32,28 @@ MOST_ROWS = 50
 """Workloads that are listed unless more are asked for; those that wait come first."""
 
 
-def draw(screen: "Console", plan: "Plan", found: "Catalogue", *, waiting: bool = False, rows: int = MOST_ROWS) -> None:
-    """Print the whole report; with `waiting` only workloads that wait, at most `rows` of each site (0: all)."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PlanListing:
+    """Which workloads are listed: only those that wait, at most `rows` of each site (0: all).
+
+    `wide` adds what one replica asks for, kind and priority, and names every node.
+    """
+
+    waiting: bool = False
+    rows: int = MOST_ROWS
+    wide: bool = False
+
+
+PLAIN = PlanListing()
+
+
+def draw(screen: "Console", plan: "Plan", found: "Catalogue", listing: PlanListing = PLAIN) -> None:
+    """Print the whole report."""
     if plan.divided:
         _fleet(screen, plan.divided)
         screen.print()
     for site in plan.sites:
-        _site(screen, site, waiting, rows)
+        _site(screen, site, listing)
         screen.print()
     for name, decision in plan.storage.items():
         _storage(screen, name, decision)
@@ -76,20 +92,20 @@ def _fleet(screen: "Console", divided: tuple["Divided", ...]) -> None:
     )
 
 
-def _listed(plan: SitePlan, waiting: bool, rows: int) -> tuple[list[Path], int]:
+def _listed(plan: SitePlan, listing: PlanListing) -> tuple[list[Path], int]:
     """The workloads to list, in their order, and how many are left out: those that wait are kept longest."""
     shown = [
         path
         for path in plan.paths
-        if path.unplaced or (not waiting and (path.replicas or any(each.part.running for each in path.parts)))
+        if path.unplaced or (not listing.waiting and (path.replicas or any(each.part.running for each in path.parts)))
     ]
-    if not rows or len(shown) <= rows:
+    if not listing.rows or len(shown) <= listing.rows:
         return shown, 0
-    kept = {id(path) for path in sorted(shown, key=lambda path: not path.unplaced)[:rows]}
-    return [path for path in shown if id(path) in kept], len(shown) - rows
+    kept = {id(path) for path in sorted(shown, key=lambda path: not path.unplaced)[: listing.rows]}
+    return [path for path in shown if id(path) in kept], len(shown) - listing.rows
 
 
-def _site(screen: "Console", plan: SitePlan, waiting: bool, rows: int) -> None:
+def _site(screen: "Console", plan: SitePlan, listing: PlanListing) -> None:
     name = f"Cluster {plan.site.name}" if plan.site.name else "Cluster"
     table = _table(
         f"{name}: {many(len(plan.site.nodes.names), 'node')}",
@@ -100,11 +116,12 @@ def _site(screen: "Console", plan: SitePlan, waiting: bool, rows: int) -> None:
         "queue",
         "new on nodes",
         "waits",
-        right=["replicas", "runs", "on demand", "waits"],
+        *(("kind", "priority", "each asks for") if listing.wide else ()),
+        right=["replicas", "runs", "on demand", "waits", "priority"],
     )
-    shown, left_out = _listed(plan, waiting, rows)
+    shown, left_out = _listed(plan, listing)
     for path in shown:
-        table.add_row(*map(escape, _row(path, plan.site.nodes.names)))
+        table.add_row(*map(escape, _row(path, plan.site.nodes.names, listing)))
     screen.print(table)
     if left_out:
         screen.print(f"[dim]… and {many(left_out, 'more workload')}; --rows 0 lists all[/dim]")
@@ -118,27 +135,30 @@ def _site(screen: "Console", plan: SitePlan, waiting: bool, rows: int) -> None:
     )
     if sum(any(row.deserved.values()) for row in plan.sharing.queues) > 1:
         _queues(screen, plan)
-    _nodes(screen, plan)
+    _nodes(screen, plan, listing)
 
 
-def _row(path: Path, names: tuple[str, ...]) -> tuple[str, ...]:
+def _row(path: Path, names: tuple[str, ...], listing: PlanListing) -> tuple[str, ...]:
     target = path.split.target
+    workload = path.workload
     return (
-        path.workload.title,
+        workload.title,
         str(path.replicas),
         str(sum(each.part.running for each in path.parts)),
         "–" if target is None else str(target),
         path.job.queue,
-        " · ".join(filter(None, (_spots(each, names) for each in path.parts))) or "–",
+        " · ".join(filter(None, (_spots(each, names, listing) for each in path.parts))) or "–",
         str(path.unplaced) if path.unplaced else "",
+        *((workload.kind, str(workload.priority), _amounts(dict(workload.shape.request))) if listing.wide else ()),
     )
 
 
-def _spots(path: PartPath, names: tuple[str, ...]) -> str:
+def _spots(path: PartPath, names: tuple[str, ...], listing: PlanListing) -> str:
     counts = spots(path, names)
     if not counts:
         return ""
-    return counts_text(counts) if len(counts) <= MOST_SPOTS else f"{sum(counts.values())} on {len(counts)} nodes"
+    few = listing.wide or len(counts) <= MOST_SPOTS
+    return counts_text(counts) if few else f"{sum(counts.values())} on {len(counts)} nodes"
 
 
 def _queues(screen: "Console", plan: SitePlan) -> None:
@@ -160,9 +180,9 @@ def _amounts(amounts: Mapping[str, int]) -> str:
     return ", ".join(f"{name} {text}" for name, text in quantities(shown).items()) or "nothing"
 
 
-def _nodes(screen: "Console", plan: SitePlan) -> None:
+def _nodes(screen: "Console", plan: SitePlan, listing: PlanListing) -> None:
     names = plan.site.nodes.names
-    if names and len(names) <= MOST_NODES:
+    if names and (listing.wide or len(names) <= MOST_NODES):
         _bars(screen, plan, names)
     if names:
         site = plan.site

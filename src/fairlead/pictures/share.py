@@ -18,8 +18,11 @@ MOST_JOBS = 40
 """Waiting jobs listed one by one."""
 
 
-def picture(screen: "Console", problem: Any, decision: "Sharing") -> None:
-    """For each queue and its namespaces a bar a resource: used, deserved and asked for, as parts of the whole."""
+def picture(screen: "Console", problem: Any, decision: "Sharing", *, wide: bool = False) -> None:
+    """For each queue and its namespaces a bar a resource: used, deserved and asked for, as parts of the whole.
+
+    `wide` lists every job that waits.
+    """
     from rich.markup import escape
     from rich.table import Table
 
@@ -43,7 +46,7 @@ def picture(screen: "Console", problem: Any, decision: "Sharing") -> None:
     screen.print(f"[bold]{jobs}[/bold]: {waiting} wait, {pending} pending")
     screen.print(table)
     screen.print("█ used  ▒ used beyond what is deserved  ░ deserved and not used  · asked for", style="dim")
-    _jobs(screen, decision)
+    _jobs(screen, decision, len(decision.jobs) if wide else MOST_JOBS)
 
 
 def _widest(decision: "Sharing") -> dict[str, int]:
@@ -91,16 +94,16 @@ def bar(used: int, deserved: int, asked: int, whole: int) -> "Text":
     )
 
 
-def _jobs(screen: "Console", decision: "Sharing") -> None:
+def _jobs(screen: "Console", decision: "Sharing", most: int) -> None:
     """The jobs that wait, with the stage that stops them, and who is evicted."""
     from fairlead.engine.explain_queue import replicas
 
     waiting = [job for job in decision.jobs if job.pending]
-    for job in waiting[:MOST_JOBS]:
+    for job in waiting[:most]:
         reason = f"{job.finding.sentence} ({job.finding.code})" if job.finding is not None else ""
         screen.print(f"{job.name}: {job.admitted} admitted, {job.pending} wait; {reason}", markup=False)
-    if len(waiting) > MOST_JOBS:
-        screen.print(f"… and {len(waiting) - MOST_JOBS} more jobs that wait", style="dim")
+    if len(waiting) > most:
+        screen.print(f"… and {len(waiting) - most} more jobs that wait", style="dim")
     for victim in decision.victims:
         gone = f"{replicas(victim.count)} of {victim.job}"
         screen.print(f"{victim.action}: {gone} must go for {victim.beneficiary}", markup=False)

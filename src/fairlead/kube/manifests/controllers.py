@@ -99,6 +99,7 @@ def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
                 name=each.meta.name,
                 namespace=each.meta.namespace,
                 creation_timestamp=each.meta.creation_timestamp,
+                owner_references=(OwnerReference(kind=each.kind, name=each.meta.name, controller=True),),
                 annotations={**_queue(each, queues), **each.meta.annotations, **each.template.metadata.annotations},
             )
             yield Pod(metadata=meta, spec=each.template.spec), wanted - there[each.key]

@@ -1,9 +1,10 @@
 """Volcano's Queues and PodGroups with their Pods, quotas, budgets and nodes as the tables of the queue level."""
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from dataclasses import dataclass
 
+from fairlead.engine.site_fits import FitsRole
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_records, taints_of
 from fairlead.kube.codec.queues import (
@@ -23,6 +24,8 @@ from fairlead.kube.codec.volcano_fields import may_wait, unmet
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.controllers import missing_pods
 from fairlead.kube.manifests.snapshot import population_of
+from fairlead.kube.manifests.volume_claims import NOTHING
+from fairlead.kube.manifests.waiting_claims import WaitingClaims
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
@@ -30,6 +33,7 @@ from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, Priorit
 from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import LARGEST, WHOLE, bounded
+from fairlead.model.claims import ClaimDemand
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
 from fairlead.model.nodestate import NodeState, node_state
@@ -50,7 +54,8 @@ class _Kind:
     request: tuple[tuple[str, int], ...]
     nodes: frozenset[str]
     shape: Shape | None
-    """Where some pod of the cluster has rules about its neighbours."""
+    """Where some pod of the cluster has rules about its neighbours, or claims."""
+    claims: ClaimDemand
 
 
 class _Reader:
@@ -68,7 +73,11 @@ class _Reader:
         """The latest moment that the manifests tell of: it is no earlier than that."""
         self.namespaces = found.of(Namespace)
         self.shapes = Shapes()
-        self.minds_neighbours = False
+        ordered = sorted(self.nodes, key=lambda each: natural_key(each.metadata.name))
+        self.state = node_state(node_records(ordered, self.pods))
+        self.claims = WaitingClaims(found, _clusters(found), self.state)
+        self.asks_nodes = self.claims.any
+        """Whether sums over nodes are no answer: some pod has rules about its neighbours, or claims."""
         self._nodes_of: dict[Shape, frozenset[str]] = {}
 
     def priority(self, pod: Pod) -> int:
@@ -109,8 +118,9 @@ class _Reader:
         kinds: dict[_Kind, list[Pod]] = defaultdict(list)
         for pod in pods:
             asked = tuple(sorted(request_of_pod(pod).items()))
-            formed = self.shape(pod) if self.minds_neighbours else None
-            kinds[_Kind(queue_fields(pod).task, asked, self.nodes_of(pod), formed)].append(pod)
+            formed = self.shape(pod) if self.asks_nodes else None
+            claims = self.claims.next_demand(pod)
+            kinds[_Kind(queue_fields(pod).task, asked, self.nodes_of(pod), formed, claims)].append(pod)
         least, short = minimums(tasks, [(kind, kind.task, len(alike)) for kind, alike in kinds.items()])
         roles = [
             Role(
@@ -121,12 +131,21 @@ class _Reader:
                 held=held_rows(self._running(pod) for pod in alike if pod.spec.node_name),
                 nodes=kind.nodes,
                 shape=kind.shape,
+                claims=kind.claims,
             )
             for kind, alike in kinds.items()
         ]
         # A minimum that no pod can meet keeps the gang from starting, as it should.
         roles.extend(Role(name=task, replicas=0, request={}, minimum=number) for task, number in short.items())
         return tuple(roles)
+
+    def fits_role(self, job: QueuedJob, role: Role) -> FitsRole | None:
+        """The role as nodes see it; None for one without replicas."""
+        if role.shape is None:
+            return None
+        demand, claims = role.claims or NOTHING, self.claims
+        filters = None if demand == NOTHING else lambda: claims.filters(job.namespace, demand)
+        return FitsRole(workload=job.name, shape=role.shape, filters=filters)
 
     def _running(self, pod: Pod) -> tuple[str, str, Like]:
         meta, fields = pod.metadata, queue_fields(pod)
@@ -160,7 +179,7 @@ class QueueManifests:
     state: QueueState
     nodes: NodeState | None = None
     population: Population = Population()
-    shapes: tuple[Shape | None, ...] = ()
+    roles: tuple[FitsRole | None, ...] = ()
 
 
 def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
@@ -185,7 +204,7 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
         else:
             other.append(pod)
     everybody = [*reader.pods, *(pod for pod, _ in coming)]
-    reader.minds_neighbours = any(_minds_neighbours(reader.shape(pod)) for pod in everybody)
+    reader.asks_nodes = reader.asks_nodes or any(_minds_neighbours(reader.shape(pod)) for pod in everybody)
     jobs = [_job(reader, group, grouped[key]) for key, group in groups.items()]
     jobs.extend(_single(reader, pod, count) for pod, count in single if not pod.spec.scheduling_gates)
     free, whole = _room(reader, other)
@@ -198,15 +217,13 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
         free=free,
         allowed=[budget.status.disruptions_allowed for budget in reader.budgets],
     )
-    if not reader.minds_neighbours:
+    if not reader.asks_nodes:
         return QueueManifests(state=state)
-    ordered = sorted(reader.nodes, key=lambda each: natural_key(each.metadata.name))
-    nodes = node_state(node_records(ordered, reader.pods))
     return QueueManifests(
         state=state,
-        nodes=nodes,
-        population=population_of(nodes, reader.pods, reader.shapes, reader.namespaces),
-        shapes=tuple(role.shape for job in jobs for role in job.roles),
+        nodes=reader.state,
+        population=population_of(reader.state, reader.pods, reader.shapes, reader.namespaces),
+        roles=tuple(reader.fits_role(job, role) for job in jobs for role in job.roles),
     )
 
 
@@ -221,6 +238,12 @@ def _clusters(found: Catalogue) -> list[str]:
 def _group_of(pod: Pod) -> str:
     fields = queue_fields(pod)
     return fields.group or fields.native
+
+
+def job_of(pod: Pod, groups: Container[str]) -> str:
+    """The name of the job that a pod belongs to: that of its group where there is one, else its own."""
+    group = f"{pod.metadata.namespace}/{_group_of(pod)}"
+    return group if group in groups else f"{pod.metadata.namespace}/{pod.metadata.name}"
 
 
 def _ours(pod: Pod) -> bool:
