@@ -163,8 +163,8 @@ CASES = {
     "a disruption budget makes a drain two steps": Case(
         folder="budget-stops-a-drain",
         options=("--drain", "n1"),
-        why="Two of web's three run on n1 and the budget lets one go at a time. Levelled, n2 and n3 hold 1 and 2 or 2 and 1:"
-        " more go where there was more room.",
+        why="Two of web's three run on n1 and the budget lets one go at a time. Levelled, n2 and n3 hold "
+        "1 and 2, or 2 and 1: more go where there was more room.",
         placed={"shop/web": {"n3": 2}},
         said="2 steps",
     ),
