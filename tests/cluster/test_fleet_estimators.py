@@ -50,6 +50,7 @@ def estimators(answer: Callable[[bytes], bytes]) -> Iterator[int]:
     finally:
         loop.call_soon_threadsafe(over.set)
         thread.join(30)
+        loop.close()
 
 
 @pytest.fixture
