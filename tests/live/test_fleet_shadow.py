@@ -4,8 +4,11 @@ import asyncio
 import json
 from typing import Any
 
+import pytest
+
 from fairlead.kube.codec.decided import APPLIED
 from fairlead.kube.resources import RESOURCE_BINDINGS
+from fairlead.live.fleet.shadow import moves
 from tests.fake import FakeApi
 from tests.live.test_fleet import Stage, binding, play
 
@@ -80,6 +83,23 @@ def test_shadow_says_nothing_of_an_answer_to_another_question() -> None:
         await stage.stop()
 
     play(act)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "want"),
+    [
+        ({"m1": 3, "m2": 3}, {"m1": 1, "m2": 6}, 2),
+        ({"m1": 3, "m2": 3}, {"m1": 4}, 1),
+        ({"m1": 3, "m2": 3}, {"m1": 2, "m2": 2}, 0),
+        ({"m1": 3}, {"m2": 5}, 3),
+        ({}, {"m1": 2}, 0),
+    ],
+)
+def test_moves_are_what_clusters_lose_beyond_what_is_scaled_away(
+    before: dict[str, int], after: dict[str, int], want: int
+) -> None:
+    """One replica that leaves a cluster for another is one move; one that is scaled away is none."""
+    assert moves(before, after) == want
 
 
 def test_shadow_reports_a_refusal_of_what_it_would_place() -> None:
