@@ -18,6 +18,7 @@ from fairlead.kube.wire.unary import CallError, Channel, headers
 from fairlead.live.fleet.decide import decide
 from fairlead.live.fleet.estimator import REPLICAS, SETS, EstimatorOptions, Estimators
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
+from fairlead.model.errors import InputError
 from tests.fake import FakeApi
 from tests.kube.authority import Authority
 from tests.kube.virtual import run
@@ -238,6 +239,18 @@ def test_connection_is_encrypted_and_shows_a_certificate(tmp_path: Path) -> None
             estimators.close()
 
     asyncio.run(act())
+
+
+def test_files_that_cannot_be_read_are_named_with_their_setting(tmp_path: Path) -> None:
+    """Missing, and no certificate at all."""
+    authority = Authority()
+    (tmp_path / "ca").write_text(authority.pem)
+    (tmp_path / "bad").write_text("nothing")
+    ca, bad, gone = (str(tmp_path / name) for name in ("ca", "bad", "gone"))
+    with pytest.raises(InputError, match=r"fleet.estimator.authority: .*gone: No such file"):
+        Estimators(EstimatorOptions(address="h:1", authority=gone))
+    with pytest.raises(InputError, match=r"fleet.estimator.certificate: .*bad and .*gone: "):
+        Estimators(EstimatorOptions(address="h:1", authority=ca, certificate=bad, key=gone))
 
 
 def test_lower_of_report_and_estimate_counts() -> None:

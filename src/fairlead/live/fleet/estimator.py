@@ -18,6 +18,7 @@ from fairlead.kube.wire.unary import CallError, Channel
 from fairlead.live.fleet.decide import BindingVerdict
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
 from fairlead.live.runtime.outbox import together
+from fairlead.model.errors import InputError
 
 SERVICE = "/github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 REPLICAS = f"{SERVICE}/MaxAvailableReplicas"
@@ -45,7 +46,7 @@ class EstimatorOptions:
 
 
 class Estimators:
-    """The estimators of all members. Files are read when it is made: `OSError` where they cannot be."""
+    """The estimators of all members. Files are read when it is made: `InputError` where they cannot be."""
 
     def __init__(self, options: EstimatorOptions) -> None:
         self._options = options
@@ -105,8 +106,15 @@ class Estimators:
 def _tls(options: EstimatorOptions) -> ssl.SSLContext | None:
     if not options.authority:
         return None
-    context = ssl.create_default_context(cafile=options.authority)
+    try:
+        context = ssl.create_default_context(cafile=options.authority)
+    except OSError as error:
+        raise InputError("fleet.estimator.authority", f"{options.authority}: {error.strerror}") from None
     context.set_alpn_protocols(["h2"])
     if options.certificate:
-        context.load_cert_chain(options.certificate, options.key or None)
+        try:
+            context.load_cert_chain(options.certificate, options.key or None)
+        except OSError as error:
+            files = " and ".join(filter(None, (options.certificate, options.key)))
+            raise InputError("fleet.estimator.certificate", f"{files}: {error.strerror}") from None
     return context
