@@ -15,8 +15,11 @@ GROUPS = frozenset(
         "events.k8s.io",
         "flowcontrol.apiserver.k8s.io",
         "gateway.networking.k8s.io",
+        "networking.istio.io",
         "networking.k8s.io",
         "rbac.authorization.k8s.io",
+        "route.openshift.io",
+        "security.istio.io",
         "snapshot.storage.k8s.io",
     }
 )
