@@ -62,6 +62,15 @@ def test_rows_are_limited_and_those_that_wait_come_first(tmp_path: Path) -> None
     assert len(printed("plan", "-f", given, "-o", "name").split()) == 60
 
 
+def test_five_hundred_workloads_print_fifty_rows(tmp_path: Path) -> None:
+    """The others are counted in one line."""
+    given = saved(tmp_path / "a.json", node("a", "900"), *(pod(f"p{row}") for row in range(500)))
+    text = (tmp_path / "a.json").read_text().replace('"pods": "10"', '"pods": "900"')
+    (tmp_path / "a.json").write_text(text)
+    drawn = printed("plan", "-f", given, "-o", "table")
+    assert (drawn.count("lab/p"), "… and 450 more workloads; --rows 0 lists all" in drawn) == (50, True)
+
+
 def test_auto_is_communism(tmp_path: Path) -> None:
     """Two names of one strategy, in a problem and on a workload."""
     problem = '{"strategy":"%s","count":3,"nodes":[{"name":"a","count":1},{"name":"b"}]}'

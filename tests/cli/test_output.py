@@ -7,6 +7,8 @@ from click.testing import CliRunner, Result
 
 from fairlead.cli.main import cli
 from fairlead.cli.watching import watched
+from fairlead.kube.errors import UnreachableError
+from fairlead.model.errors import InputError
 from tests.cli.clusters import Folder, keeper, node
 
 
@@ -58,6 +60,28 @@ def test_watch_looks_until_interrupted(monkeypatch: pytest.MonkeyPatch) -> None:
     assert watched(lambda: 1, True, "table") == 0
     assert pauses == [2.0, 12.0]
     assert watched(lambda: 1, False, "table") == 1
+
+
+def test_watch_outlives_a_server_that_is_away_for_a_while(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """One that was never there ends the command; so does any other mistake."""
+    gone = UnreachableError("GET /api/v1/pods", "connection refused")
+    looks: list[int | Exception] = [0, gone, 0, InputError("x", "is wrong")]
+
+    def look() -> int:
+        found = looks.pop(0)
+        if isinstance(found, Exception):
+            raise found
+        return found
+
+    monkeypatch.setattr("fairlead.cli.watching.time.sleep", lambda seconds: None)
+    with pytest.raises(InputError):
+        watched(look, True, "json")
+    assert (looks, capsys.readouterr().err) == ([], f"fairlead: {gone}\n")
+    looks.append(gone)
+    with pytest.raises(UnreachableError):
+        watched(look, True, "json")
 
 
 @pytest.mark.parametrize("words", [("plan",), ("explain", "shop/web")])
