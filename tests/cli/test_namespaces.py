@@ -4,9 +4,14 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import pytest
+
+from fairlead.kube.manifests.catalogue import CLUSTER_WIDE, catalogue
+from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.resources import ALL, Resource
 from tests.cli.clusters import Folder, keeper, node, pod, template
 
-CLUSTER_WIDE = ("Node", "ClusterQueue")
+IN_NO_NAMESPACE = ("Node", "ClusterQueue")
 
 
 def group(name: str, **more: Any) -> dict[str, Any]:
@@ -51,7 +56,7 @@ def objects() -> list[dict[str, Any]]:
 
 def named(made: dict[str, Any]) -> dict[str, Any]:
     """The same object with the namespace written out."""
-    if made["kind"] in CLUSTER_WIDE:
+    if made["kind"] in IN_NO_NAMESPACE:
         return made
     copy = deepcopy(made)
     copy["metadata"]["namespace"] = "default"
@@ -68,3 +73,12 @@ def test_default_is_the_namespace_of_what_names_none(tmp_path: Path) -> None:
     assert silent.plan("--drain", "n1") == spoken.plan("--drain", "n1")
     assert silent.placed()["default/train"] == {}, "nine start together, and three are asked for"
     assert silent.placed()["default/serve-0-leader"] == {}, "a gang is whole or not at all"
+
+
+@pytest.mark.parametrize("resource", [each for each in ALL if not each.namespaced], ids=lambda each: each.kind)
+def test_kinds_without_a_namespace_get_none(resource: Resource[Any]) -> None:
+    """What the API serves outside namespaces is read without one, so that file and cluster name the same object."""
+    value = {"apiVersion": resource.api_version, "kind": resource.kind, "metadata": {"name": "x"}}
+    found = catalogue([Manifest("file", value)])
+    assert [each.metadata.namespace for each in found.of(resource.shape)] in ([""], [])
+    assert (resource.group, resource.kind) in CLUSTER_WIDE

@@ -7,69 +7,47 @@ from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from fairlead.kube import resources
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.manifests.bystanders import is_bystander
 from fairlead.kube.manifests.complete import KEEPERS, complete
 from fairlead.kube.manifests.foreign import adapted
 from fairlead.kube.manifests.load import Manifest
-from fairlead.kube.objects import karmada, longhorn, node, pod, policy, storage, volcano, workloads
+from fairlead.kube.objects import workloads
+from fairlead.kube.resources import Resource
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.text.mistakes import mistake
 
 T = TypeVar("T")
 
+_UNPLANNED: tuple[Resource[Any], ...] = (
+    resources.CONFIG_MAPS,
+    resources.SECRETS,
+    resources.LEASES,
+    resources.EVENTS,
+    resources.NATIVE_POD_GROUPS,
+    resources.CUSTOM_RESOURCES,
+    resources.MUTATING_WEBHOOKS,
+    resources.VALIDATING_WEBHOOKS,
+    resources.TIER_LEDGERS,
+)
+"""What the live components read or write and a plan does not."""
+
 KINDS: dict[tuple[str, str], type[Any]] = {
-    ("", "Node"): node.Node,
-    ("", "Pod"): pod.Pod,
-    ("", "Namespace"): policy.Namespace,
-    ("", "ResourceQuota"): policy.ResourceQuota,
-    ("", "LimitRange"): policy.LimitRange,
-    ("", "PersistentVolumeClaim"): storage.PersistentVolumeClaim,
-    ("", "PersistentVolume"): storage.PersistentVolume,
-    ("storage.k8s.io", "StorageClass"): storage.StorageClass,
-    ("storage.k8s.io", "CSINode"): storage.CsiNode,
-    ("storage.k8s.io", "CSIDriver"): storage.CsiDriver,
-    ("storage.k8s.io", "CSIStorageCapacity"): storage.CsiStorageCapacity,
-    ("storage.k8s.io", "VolumeAttachment"): storage.VolumeAttachment,
-    ("scheduling.k8s.io", "PriorityClass"): policy.PriorityClass,
-    ("policy", "PodDisruptionBudget"): policy.PodDisruptionBudget,
-    ("apps", "Deployment"): workloads.Deployment,
-    ("apps", "ReplicaSet"): workloads.ReplicaSet,
-    ("apps", "StatefulSet"): workloads.StatefulSet,
-    ("apps", "DaemonSet"): workloads.DaemonSet,
-    ("batch", "Job"): workloads.BatchJob,
+    **{(each.group, each.kind): each.shape for each in resources.ALL if each not in _UNPLANNED},
     ("autoscaling", "HorizontalPodAutoscaler"): workloads.HorizontalPodAutoscaler,
     ("fairlead.io", "PodRole"): workloads.RoleController,
     ("kueue.x-k8s.io", "LocalQueue"): workloads.LocalQueue,
-    ("scheduling.volcano.sh", "Queue"): volcano.VolcanoQueue,
-    ("scheduling.volcano.sh", "PodGroup"): volcano.PodGroup,
-    ("cluster.karmada.io", "Cluster"): karmada.KarmadaCluster,
-    ("policy.karmada.io", "PropagationPolicy"): karmada.PropagationPolicy,
-    ("policy.karmada.io", "ClusterPropagationPolicy"): karmada.PropagationPolicy,
-    ("work.karmada.io", "ResourceBinding"): karmada.ResourceBinding,
-    ("work.karmada.io", "ClusterResourceBinding"): karmada.ResourceBinding,
-    ("longhorn.io", "Node"): longhorn.LonghornNode,
-    ("longhorn.io", "Volume"): longhorn.LonghornVolume,
-    ("longhorn.io", "Replica"): longhorn.LonghornReplica,
-    ("longhorn.io", "Setting"): longhorn.LonghornSetting,
 }
 """Kinds that a plan reads. The versions of a group that are known differ in nothing that a plan reads."""
 
 CLUSTER_WIDE = frozenset(
     {
-        ("", "Node"),
-        ("", "Namespace"),
-        ("", "PersistentVolume"),
-        ("storage.k8s.io", "StorageClass"),
-        ("scheduling.k8s.io", "PriorityClass"),
+        *((each.group, each.kind) for each in resources.ALL if not each.namespaced),
         ("kueue.x-k8s.io", "ClusterQueue"),
         ("kueue.x-k8s.io", "Cohort"),
         ("kueue.x-k8s.io", "ResourceFlavor"),
-        ("scheduling.volcano.sh", "Queue"),
-        ("cluster.karmada.io", "Cluster"),
-        ("policy.karmada.io", "ClusterPropagationPolicy"),
-        ("work.karmada.io", "ClusterResourceBinding"),
     }
 )
 """Kinds whose objects are in no namespace."""
