@@ -6,7 +6,6 @@ from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
 from fairlead.kube.objects import karmada, longhorn, volcano
-from fairlead.kube.objects.coordination import Event, Lease
 from fairlead.kube.objects.meta import Bare, ObjectReference, Raw
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
@@ -150,8 +149,8 @@ STORAGE: tuple[Resource[Any], ...] = (
 )  # fmt: skip
 """What decides where a pod with claims may run."""
 
-LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Lease)
-EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Event)
+LEASES = Resource("coordination.k8s.io", "v1", "leases", "Lease", Bare)
+EVENTS = Resource("events.k8s.io", "v1", "events", "Event", Bare)
 
 CUSTOM_RESOURCES = Resource(
     "apiextensions.k8s.io", "v1", "customresourcedefinitions", "CustomResourceDefinition", Bare, namespaced=False

@@ -62,7 +62,6 @@ class TaintSpec(ApiShape, frozen=True):
     key: str = ""
     value: str = ""
     effect: str = ""
-    time_added: str | None = None
 
 
 class TolerationSpec(ApiShape, frozen=True):

@@ -7,7 +7,6 @@ from fairlead.kube.objects.meta import (
     ApiShape,
     Condition,
     LabelSelectorSpec,
-    LocalReference,
     ObjectMeta,
     Quantities,
     Quantity,
@@ -89,7 +88,6 @@ class PropagationPolicySpec(ApiShape, frozen=True):
 
     resource_selectors: tuple[ResourceSelector, ...] = ()
     placement: Raw = field(default_factory=dict)
-    scheduler_name: str = ""
     priority: int = 0
 
 
@@ -119,7 +117,6 @@ class BoundResource(ApiShape, frozen=True):
     namespace: str = ""
     name: str = ""
     uid: str = ""
-    resource_version: str = ""
 
 
 class NodeClaim(ApiShape, frozen=True):
@@ -137,9 +134,6 @@ class ReplicaRequirements(ApiShape, frozen=True):
 
 class GracefulEvictionTask(ApiShape, frozen=True):
     from_cluster: str = ""
-    replicas: int | None = None
-    reason: str = ""
-    producer: str = ""
 
 
 class AffinityGroups(ApiShape, frozen=True):
@@ -219,7 +213,6 @@ class ClusterSpec(ApiShape, frozen=True):
     zone: str = ""
     zones: tuple[str, ...] = ()
     taints: tuple[TaintSpec, ...] = ()
-    secret_ref: LocalReference | None = None
     resource_models: tuple[ResourceModel, ...] = ()
 
 

@@ -29,7 +29,6 @@ class DiskStatus(ApiShape, frozen=True):
 
 
 class LonghornNodeSpec(ApiShape, frozen=True):
-    name: str = ""
     allow_scheduling: bool = False
     eviction_requested: bool = False
     tags: tuple[str, ...] = ()
@@ -69,17 +68,14 @@ class LonghornVolumeSpec(ApiShape, frozen=True):
     replica_soft_anti_affinity: str = ""
     replica_zone_soft_anti_affinity: str = ""
     replica_disk_soft_anti_affinity: str = ""
-    replica_auto_balance: str = ""
     topology_requirement: tuple[VolumeTopologyTerm, ...] = ()
 
 
 class LonghornVolumeStatus(ApiShape, frozen=True):
-    state: str = ""
     robustness: str = ""
     actual_size: int = 0
     last_degraded_at: str = ""
     current_node_id: str = field(name="currentNodeID", default="")
-    conditions: tuple[Condition, ...] = ()
 
 
 class LonghornVolume(ApiShape, frozen=True):

@@ -25,7 +25,6 @@ class OwnerReference(ApiShape, frozen=True):
 
 class ObjectMeta(ApiShape, frozen=True):
     name: str = ""
-    generate_name: str = ""
     namespace: str = ""
     uid: str = ""
     resource_version: str = ""
@@ -35,7 +34,6 @@ class ObjectMeta(ApiShape, frozen=True):
     labels: dict[str, str] = msgspec.field(default_factory=dict)
     annotations: dict[str, str] = msgspec.field(default_factory=dict)
     owner_references: tuple[OwnerReference, ...] = ()
-    finalizers: tuple[str, ...] = ()
 
     @property
     def controller(self) -> OwnerReference | None:
@@ -83,8 +81,3 @@ class ObjectReference(ApiShape, frozen=True):
     name: str = ""
     uid: str = ""
     resource_version: str = ""
-    field_path: str = ""
-
-
-class LocalReference(ApiShape, frozen=True):
-    name: str = ""

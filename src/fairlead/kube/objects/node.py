@@ -9,27 +9,12 @@ from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta, Quantiti
 class NodeSpec(ApiShape, frozen=True):
     unschedulable: bool = False
     taints: tuple[TaintSpec, ...] = ()
-    provider_id: str = field(name="providerID", default="")
-
-
-class NodeImage(ApiShape, frozen=True):
-    names: tuple[str, ...] = ()
-    size_bytes: int = 0
-
-
-class NodeSystem(ApiShape, frozen=True):
-    architecture: str = ""
-    operating_system: str = ""
-    kubelet_version: str = ""
 
 
 class NodeStatus(ApiShape, frozen=True):
     capacity: Quantities = field(default_factory=dict)
     allocatable: Quantities = field(default_factory=dict)
     conditions: tuple[Condition, ...] = ()
-    images: tuple[NodeImage, ...] = ()
-    node_info: NodeSystem = NodeSystem()
-    volumes_in_use: tuple[str, ...] = ()
     declared_features: tuple[str, ...] = ()
 
 

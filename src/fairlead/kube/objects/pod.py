@@ -22,7 +22,6 @@ class Resources(ApiShape, frozen=True):
 
 
 class ContainerPort(ApiShape, frozen=True):
-    name: str = ""
     container_port: int = 0
     host_port: int = 0
     host_ip: str = field(name="hostIP", default="")
@@ -37,7 +36,6 @@ class Container(ApiShape, frozen=True):
     """`restart_policy` is set only on init containers; Always makes one a sidecar that keeps its request."""
 
     name: str = ""
-    image: str = ""
     resources: Resources = Resources()
     ports: tuple[ContainerPort, ...] = ()
     restart_policy: str = ""
@@ -46,15 +44,10 @@ class Container(ApiShape, frozen=True):
 
 class ClaimVolume(ApiShape, frozen=True):
     claim_name: str = ""
-    read_only: bool = False
 
 
 class EphemeralVolume(ApiShape, frozen=True):
     volume_claim_template: ClaimTemplate = ClaimTemplate()
-
-
-class InlineCsi(ApiShape, frozen=True):
-    driver: str = ""
 
 
 class PodVolume(ApiShape, frozen=True):
@@ -63,7 +56,6 @@ class PodVolume(ApiShape, frozen=True):
     name: str = ""
     persistent_volume_claim: ClaimVolume | None = None
     ephemeral: EphemeralVolume | None = None
-    csi: InlineCsi | None = None
     gce_persistent_disk: GceDisk | None = None
     aws_elastic_block_store: AwsDisk | None = None
     azure_disk: AzureDisk | None = None
@@ -75,8 +67,6 @@ class PodVolume(ApiShape, frozen=True):
 
 class PodResourceClaim(ApiShape, frozen=True):
     name: str = ""
-    resource_claim_name: str = ""
-    resource_claim_template_name: str = ""
 
 
 class SchedulingGate(ApiShape, frozen=True):
@@ -109,25 +99,19 @@ class PodSpec(ApiShape, frozen=True):
     scheduling_group: SchedulingGroup | None = None
     host_network: bool = False
     host_users: bool | None = None
-    runtime_class_name: str = ""
-    restart_policy: str = ""
-    termination_grace_period_seconds: int | None = None
 
 
 class ContainerStatus(ApiShape, frozen=True):
     """`resources` and `allocated_resources` differ from the spec while a resize in place is under way."""
 
     name: str = ""
-    ready: bool = False
     resources: Resources | None = None
     allocated_resources: Quantities = field(default_factory=dict)
 
 
 class PodStatus(ApiShape, frozen=True):
     phase: str = ""
-    reason: str = ""
     conditions: tuple[Condition, ...] = ()
-    start_time: str | None = None
     nominated_node_name: str = ""
     resources: Resources | None = None
     allocated_resources: Quantities = field(default_factory=dict)

@@ -4,16 +4,11 @@ from typing import Any
 
 from msgspec import field
 
-from fairlead.kube.objects.meta import ApiShape, Condition, LabelSelectorSpec, ObjectMeta, Quantities
-
-
-class NamespaceStatus(ApiShape, frozen=True):
-    phase: str = ""
+from fairlead.kube.objects.meta import ApiShape, LabelSelectorSpec, ObjectMeta, Quantities
 
 
 class Namespace(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
-    status: NamespaceStatus = NamespaceStatus()
 
 
 class ResourceQuotaSpec(ApiShape, frozen=True):
@@ -22,15 +17,9 @@ class ResourceQuotaSpec(ApiShape, frozen=True):
     scope_selector: dict[str, Any] | None = None
 
 
-class ResourceQuotaStatus(ApiShape, frozen=True):
-    hard: Quantities = field(default_factory=dict)
-    used: Quantities = field(default_factory=dict)
-
-
 class ResourceQuota(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ResourceQuotaSpec = ResourceQuotaSpec()
-    status: ResourceQuotaStatus = ResourceQuotaStatus()
 
 
 class LimitRangeItem(ApiShape, frozen=True):
@@ -55,17 +44,11 @@ class PodDisruptionBudgetSpec(ApiShape, frozen=True):
     min_available: int | str | None = None
     max_unavailable: int | str | None = None
     selector: LabelSelectorSpec | None = None
-    unhealthy_pod_eviction_policy: str = ""
 
 
 class PodDisruptionBudgetStatus(ApiShape, frozen=True):
     observed_generation: int = 0
     disruptions_allowed: int = 0
-    current_healthy: int = 0
-    desired_healthy: int = 0
-    expected_pods: int = 0
-    disrupted_pods: dict[str, str] = field(default_factory=dict)
-    conditions: tuple[Condition, ...] = ()
 
 
 class PodDisruptionBudget(ApiShape, frozen=True):

@@ -11,13 +11,11 @@ from fairlead.kube.objects.meta import (
     ObjectReference,
     Quantities,
     Quantity,
-    Raw,
 )
 
 
 class VolumeRequest(ApiShape, frozen=True):
     requests: Quantities = field(default_factory=dict)
-    limits: Quantities = field(default_factory=dict)
 
 
 class PersistentVolumeClaimSpec(ApiShape, frozen=True):
@@ -34,7 +32,6 @@ class PersistentVolumeClaimSpec(ApiShape, frozen=True):
 
 class PersistentVolumeClaimStatus(ApiShape, frozen=True):
     phase: str = ""
-    capacity: Quantities = field(default_factory=dict)
 
 
 class PersistentVolumeClaim(ApiShape, frozen=True):
@@ -66,7 +63,6 @@ class PersistentVolumeSpec(ApiShape, frozen=True):
     node_affinity: VolumeNodeAffinity | None = None
     storage_class_name: str = ""
     volume_mode: str = "Filesystem"
-    persistent_volume_reclaim_policy: str = ""
     volume_attributes_class_name: str = ""
     csi: CsiSource | None = None
     gce_persistent_disk: GceDisk | None = None
@@ -74,7 +70,6 @@ class PersistentVolumeSpec(ApiShape, frozen=True):
     azure_disk: AzureDisk | None = None
     cinder: CinderDisk | None = None
     portworx_volume: PortworxDisk | None = None
-    local: Raw | None = None
 
 
 class PersistentVolumeStatus(ApiShape, frozen=True):
@@ -97,12 +92,12 @@ class TopologyTerm(ApiShape, frozen=True):
 
 
 class StorageClass(ApiShape, frozen=True):
+    """`parameters` are kept for support bundles; nothing is decided by them."""
+
     metadata: ObjectMeta = ObjectMeta()
     provisioner: str = ""
     parameters: dict[str, str] = field(default_factory=dict)
     volume_binding_mode: str = "Immediate"
-    reclaim_policy: str = "Delete"
-    allow_volume_expansion: bool = False
     allowed_topologies: tuple[TopologyTerm, ...] = ()
 
 
@@ -114,7 +109,6 @@ class CsiNodeAllocatable(ApiShape, frozen=True):
 
 class CsiNodeDriver(ApiShape, frozen=True):
     name: str = ""
-    node_id: str = field(name="nodeID", default="")
     topology_keys: tuple[str, ...] = ()
     allocatable: CsiNodeAllocatable | None = None
 
@@ -137,7 +131,6 @@ class CsiStorageCapacity(ApiShape, frozen=True):
 
 
 class CsiDriverSpec(ApiShape, frozen=True):
-    attach_required: bool = True
     storage_capacity: bool = False
 
 

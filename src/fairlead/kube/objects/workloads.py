@@ -1,6 +1,6 @@
 """Controllers of pods: Deployments, ReplicaSets, StatefulSets, DaemonSets, Jobs."""
 
-from fairlead.kube.objects.meta import ApiShape, Condition, LabelSelectorSpec, ObjectMeta
+from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta
 from fairlead.kube.objects.pod import PodTemplate
 from fairlead.kube.objects.storage import ClaimTemplate
 
@@ -8,22 +8,9 @@ Bound = int | str
 """A number of pods, or a percentage as text (`25%`)."""
 
 
-class RollingUpdate(ApiShape, frozen=True):
-    max_surge: Bound | None = None
-    max_unavailable: Bound | None = None
-
-
-class Rollout(ApiShape, frozen=True):
-    """How pods are replaced: the `strategy` of a Deployment, the `updateStrategy` of a StatefulSet."""
-
-    type: str = ""
-    rolling_update: RollingUpdate | None = None
-
-
 class ReplicaStatus(ApiShape, frozen=True):
     observed_generation: int = 0
     replicas: int = 0
-    ready_replicas: int = 0
     updated_replicas: int = 0
     available_replicas: int = 0
     conditions: tuple[Condition, ...] = ()
@@ -33,28 +20,22 @@ class DeploymentSpec(ApiShape, frozen=True):
     """`replicas` is absent only before defaulting; it then means 1."""
 
     replicas: int | None = None
-    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
-    strategy: Rollout = Rollout()
-    paused: bool = False
 
 
 class Deployment(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: DeploymentSpec = DeploymentSpec()
-    status: ReplicaStatus = ReplicaStatus()
 
 
 class ReplicaSetSpec(ApiShape, frozen=True):
     replicas: int | None = None
-    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
 
 
 class ReplicaSet(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: ReplicaSetSpec = ReplicaSetSpec()
-    status: ReplicaStatus = ReplicaStatus()
 
 
 class Marked(ApiShape, frozen=True):
@@ -78,23 +59,17 @@ class Ordinals(ApiShape, frozen=True):
 
 class StatefulSetSpec(ApiShape, frozen=True):
     replicas: int | None = None
-    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
     ordinals: Ordinals = Ordinals()
-    pod_management_policy: str = "OrderedReady"
-    update_strategy: Rollout = Rollout()
-    service_name: str = ""
     volume_claim_templates: tuple[ClaimTemplate, ...] = ()
 
 
 class StatefulSet(ApiShape, frozen=True):
     metadata: ObjectMeta = ObjectMeta()
     spec: StatefulSetSpec = StatefulSetSpec()
-    status: ReplicaStatus = ReplicaStatus()
 
 
 class DaemonSetSpec(ApiShape, frozen=True):
-    selector: LabelSelectorSpec | None = None
     template: PodTemplate = PodTemplate()
 
 
@@ -107,16 +82,11 @@ class JobSpec(ApiShape, frozen=True):
     parallelism: int | None = None
     completions: int | None = None
     suspend: bool = False
-    completion_mode: str = ""
     template: PodTemplate = PodTemplate()
 
 
 class JobStatus(ApiShape, frozen=True):
-    active: int = 0
-    ready: int = 0
     succeeded: int = 0
-    failed: int = 0
-    conditions: tuple[Condition, ...] = ()
 
 
 class BatchJob(ApiShape, frozen=True):
@@ -142,7 +112,6 @@ class RoleController(ApiShape, frozen=True):
 
 
 class ScaleTarget(ApiShape, frozen=True):
-    api_version: str = ""
     kind: str = ""
     name: str = ""
 
