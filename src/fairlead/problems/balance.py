@@ -10,6 +10,7 @@ from fairlead.levels.disk.balance import Balance, Charge, balance
 from fairlead.levels.disk.rebalance import Goal, Rebalance, rebalance
 from fairlead.model.amounts import Quantity, amount
 from fairlead.model.balancing import BalancePolicy, DiskRule
+from fairlead.model.columns import distinct
 from fairlead.model.decision import decision_record
 from fairlead.model.disks import DiskTable
 from fairlead.model.errors import InputError
@@ -218,13 +219,10 @@ def _volumes(problem: BalanceProblem) -> list[StorageVolume]:
         return [_volume(problem, "", problem.size, None, "$", default)]
     if problem.size is not None:
         raise InputError("$.size", "is given beside `volumes`; expected one of the two")
+    distinct([part.name for part in problem.volumes], "$.volumes")
     volumes = []
-    seen: set[str] = set()
     for row, part in enumerate(problem.volumes):
         path = f"$.volumes[{row}]"
-        if part.name in seen:
-            raise InputError(f"{path}.name", f"{part.name!r} is there twice; expected distinct names")
-        seen.add(part.name)
         hard = part.anti_affinity or problem.anti_affinity
         own = None
         if part.anti_affinity or part.soft_anti_affinity:

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlead.levels.queue.decay import decayed
 from fairlead.model.amounts import amounts, plain_names
+from fairlead.model.columns import distinct
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state, weight_of
@@ -42,10 +43,9 @@ def _room(problem: ShareProblem) -> tuple[dict[str, int], dict[str, dict[str, in
         if problem.total is None:
             raise InputError("$.total", "is missing; expected the amounts there are, or nodes")
         return amounts(problem.total, "$.total"), None
+    distinct([node.name for node in problem.nodes], "$.nodes")
     free: dict[str, dict[str, int]] = {}
     for row, node in enumerate(problem.nodes):
-        if node.name in free:
-            raise InputError(f"$.nodes[{row}].name", f"{node.name!r} is there twice; expected distinct names")
         free[node.name] = amounts(node.allocatable, f"$.nodes[{row}].allocatable")
         for name, used in amounts(node.used, f"$.nodes[{row}].used").items():
             free[node.name][name] = free[node.name].get(name, 0) - used

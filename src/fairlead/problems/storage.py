@@ -6,6 +6,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from fairlead.model.amounts import Quantity, amount
+from fairlead.model.columns import distinct
 from fairlead.model.disks import UNKNOWN, Closed, Disk, DiskTable, disk_table
 from fairlead.model.errors import InputError
 
@@ -51,18 +52,12 @@ def table(nodes: Sequence[NodePart], *, by_maximum: bool, ratios: bool) -> DiskT
     """The disks of all nodes. `by_maximum`: usable is maximum − reserved − scheduled, not available − …; `ratios`:
     every disk must tell its total."""
     disks = []
-    seen: set[str] = set()
+    distinct([node.name for node in nodes], "$.nodes")
     for node_row, node in enumerate(nodes):
-        path = f"$.nodes[{node_row}]"
-        if node.name in seen:
-            raise InputError(f"{path}.name", f"{node.name!r} is there twice; expected distinct names")
-        seen.add(node.name)
-        names: set[str] = set()
+        path = f"$.nodes[{node_row}].disks"
+        distinct([part.name for part in node.disks], path)
         for row, part in enumerate(node.disks):
-            place = f"{path}.disks[{row}]"
-            if part.name in names:
-                raise InputError(f"{place}.name", f"{part.name!r} is there twice; expected distinct names")
-            names.add(part.name)
+            place = f"{path}[{row}]"
             disks.append(_disk(node, part, place, by_maximum=by_maximum))
             if ratios and part.total is None and part.maximum is None:
                 raise InputError(
