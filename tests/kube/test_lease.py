@@ -304,7 +304,7 @@ def test_never_two_leaders_whatever_happens(steps: list[tuple[str, int, float]])
             # A lead begins only in `on_won`, so looking at all of them there misses nothing.
             worst = []
             for each in group:
-                each.elector._on_won = lambda each=each: (  # type: ignore[misc]
+                each.elector.on_won = lambda each=each: (  # type: ignore[misc]
                     each.told.append(("won", 0.0)),
                     worst.append(sum(other.leading for other in group)),
                 )

@@ -164,12 +164,12 @@ def test_volume_is_asked_for_and_given_up_after_a_while() -> None:
         binder.begin(waiting, place, outcome.volumes)
         await asyncio.sleep(0)
         now[0] = 5.0 + CALL_SECONDS
-        assert binder._pulse.stuck() == []
+        assert binder.pulse.stuck() == []
         now[0] += 1.0
-        assert binder._pulse.stuck() == ["volumes"]
+        assert binder.pulse.stuck() == ["volumes"]
         assert made.storage.demand(waiting).open[0].node == place
         await asyncio.sleep(6)
-        assert binder._pulse.stuck() == []
+        assert binder.pulse.stuck() == []
 
     run(story())
     written = api.find(PERSISTENT_VOLUME_CLAIMS, "data", namespace="shop")

@@ -20,7 +20,7 @@ import socket
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
@@ -71,6 +71,7 @@ def own_identity() -> str:
     return f"{socket.gethostname()}_{os.getpid()}_{uuid.uuid4().hex[:12]}"
 
 
+@dataclass(slots=True, eq=False)
 class Elector:
     """A candidate for one lease. `run()` takes part until cancelled, and then gives the lease back.
 
@@ -80,82 +81,70 @@ class Elector:
     `identity` must be unique: two processes with the same one would both believe.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        namespace: str,
-        name: str,
-        identity: str,
-        terms: Terms = TERMS,
-        on_won: Callable[[], None] = lambda: None,
-        on_lost: Callable[[], None] = lambda: None,
-        clock: Callable[[], float] = steady_clock,
-        now: Callable[[], float] = time.time,
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-        jitter: Jitter = default_jitter,
-        fit: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self.identity = identity
-        self.fence = Fence(clock)
-        self.holder = ""
-        self._client = client
-        self._namespace = namespace
-        self._name = name
-        self._terms = terms
-        self._on_won = on_won
-        self._on_lost = on_lost
-        self._clock = clock
-        self._now = now
-        self._sleep = sleep
-        self._jitter = jitter
-        self._fit = fit
-        self._seen: Raw | None = None
-        self._seen_at = 0.0
-        self._until: float | None = None
+    client: Client
+    _: KW_ONLY
+    namespace: str
+    name: str
+    identity: str
+    terms: Terms = TERMS
+    on_won: Callable[[], None] = lambda: None
+    on_lost: Callable[[], None] = lambda: None
+    clock: Callable[[], float] = steady_clock
+    now: Callable[[], float] = time.time
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
+    jitter: Jitter = default_jitter
+    fit: Callable[[], bool] = lambda: True
+    fence: Fence = field(init=False)
+    holder: str = field(default="", init=False)
+    _seen: Raw | None = field(default=None, init=False)
+    _seen_at: float = field(default=0.0, init=False)
+    _until: float | None = field(default=None, init=False)
+
+    def __post_init__(self) -> None:
+        self.fence = Fence(self.clock)
 
     @property
     def leading(self) -> bool:
-        return self._until is not None and self._clock() < self._until
+        return self._until is not None and self.clock() < self._until
 
     async def run(self) -> None:
         """Take part until cancelled."""
         try:
             while True:
                 await self._turn()
-                await self._sleep(self._pause())
+                await self.sleep(self._pause())
         finally:
             await self._release()
 
     def _pause(self) -> float:
         """Until the next turn: at the latest when our lead ends, or when the lease of another has run out."""
-        pause = self._terms.renew * (0.9 + 0.2 * self._jitter())
+        pause = self.terms.renew * (0.9 + 0.2 * self.jitter())
         ends = self._until if self._until is not None else self._runs_out()
-        return max(0.0, min(pause, ends - self._clock())) if ends > self._clock() else pause
+        return max(0.0, min(pause, ends - self.clock())) if ends > self.clock() else pause
 
     def _runs_out(self) -> float:
         """When the lease that was last seen may be taken, by our clock."""
-        lasts = (self._seen or {}).get("spec", {}).get("leaseDurationSeconds") or self._terms.lease
+        lasts = (self._seen or {}).get("spec", {}).get("leaseDurationSeconds") or self.terms.lease
         return self._seen_at + float(lasts)
 
     async def _turn(self) -> None:
         """One look at the lease, and one write if it is ours or free. Never longer than until we must stop."""
-        if not self._fit():
+        if not self.fit():
             await self._release()
             return
         try:
             async with asyncio.timeout(self._bound()):
                 await self._try()
         except TimeoutError:
-            log.warning("lease %s: no answer in time", self._name)
+            log.warning("lease %s: no answer in time", self.name)
         except KubeError as error:
-            log.warning("lease %s: %s", self._name, error)
+            log.warning("lease %s: %s", self.name, error)
         if self._until is not None and not self.leading:
             self._step_down("it could not be renewed in time")
 
     def _bound(self) -> float:
-        left = self._terms.request if self._until is None else self._until - self._clock()
-        return max(0.0, min(self._terms.request, left))
+        left = self.terms.request if self._until is None else self._until - self.clock()
+        return max(0.0, min(self.terms.request, left))
 
     async def _try(self) -> None:
         if self._seen is None or self._until is None:
@@ -176,7 +165,7 @@ class Elector:
 
     async def _look(self) -> None:
         try:
-            found: Raw | None = await self._client.get(LEASES.raw, self._name, namespace=self._namespace)
+            found: Raw | None = await self.client.get(LEASES.raw, self.name, namespace=self.namespace)
         except ApiError as error:
             if not error.not_found:
                 raise
@@ -186,54 +175,54 @@ class Elector:
     def _observe(self, found: Raw | None) -> None:
         """Remember the lease; a version that was not seen before starts its duration anew on our clock."""
         if found is None or self._seen is None or _version(found) != _version(self._seen):
-            self._seen_at = self._clock()
+            self._seen_at = self.clock()
         self._seen = found
         self.holder = (found or {}).get("spec", {}).get("holderIdentity") or ""
 
     def _may_take(self) -> bool:
         if self.holder in ("", self.identity):
             return True
-        return self._clock() >= self._runs_out()
+        return self.clock() >= self._runs_out()
 
     async def _write(self) -> None:
         """Take or renew the lease, as it was last seen. Success counts from before the request was sent."""
-        sent = self._clock()
+        sent = self.clock()
         body = self._claim(self._seen)
         if self._seen is None:
-            stored = await self._client.create(LEASES.raw, body, namespace=self._namespace)
+            stored = await self.client.create(LEASES.raw, body, namespace=self.namespace)
         else:
             stored = await self._put(body)
         self._observe(stored)
         won = self._until is None
         if won:
             self.fence.begin()
-        self._until = sent + self._terms.deadline
-        self.fence.extend(self._until, sent + self._terms.writes)
+        self._until = sent + self.terms.deadline
+        self.fence.extend(self._until, sent + self.terms.writes)
         if won and self.leading:
-            log.info("lease %s: %s leads", self._name, self.identity)
-            self._on_won()
+            log.info("lease %s: %s leads", self.name, self.identity)
+            self.on_won()
 
     async def _put(self, body: Raw) -> Raw:
-        return await self._client.replace(LEASES.raw, self._name, body, namespace=self._namespace)
+        return await self.client.replace(LEASES.raw, self.name, body, namespace=self.namespace)
 
     def _claim(self, seen: Raw | None) -> Raw:
-        stamp = timestamps.micro(self._now())
-        body: Raw = copy.deepcopy(seen) if seen else {"metadata": {"name": self._name, "namespace": self._namespace}}
+        stamp = timestamps.micro(self.now())
+        body: Raw = copy.deepcopy(seen) if seen else {"metadata": {"name": self.name, "namespace": self.namespace}}
         spec = body.setdefault("spec", {})
         if self.holder != self.identity:
             spec["leaseTransitions"] = (spec.get("leaseTransitions") or 0) + (1 if seen else 0)
             spec["acquireTime"] = stamp
-        spec |= {"holderIdentity": self.identity, "leaseDurationSeconds": self._terms.lease, "renewTime": stamp}
+        spec |= {"holderIdentity": self.identity, "leaseDurationSeconds": self.terms.lease, "renewTime": stamp}
         return body
 
     def _step_down(self, why: str) -> None:
-        log.warning("lease %s: %s leads no more: %s", self._name, self.identity, why)
+        log.warning("lease %s: %s leads no more: %s", self.name, self.identity, why)
         self._stop()
 
     def _stop(self) -> None:
         self._until = None
         self.fence.close()
-        self._on_lost()
+        self.on_lost()
 
     async def _release(self) -> None:
         """Stop leading, then tell the others at once. If that fails they wait for the lease to run out.
@@ -244,17 +233,17 @@ class Elector:
             return
         self._stop()
         if not self.fence.quiet:
-            log.warning("lease %s: not given back early, a write has not been answered", self._name)
+            log.warning("lease %s: not given back early, a write has not been answered", self.name)
             return
         body = copy.deepcopy(self._seen or {})
         body.setdefault("spec", {}).update(
-            holderIdentity="", leaseDurationSeconds=1, renewTime=timestamps.micro(self._now())
+            holderIdentity="", leaseDurationSeconds=1, renewTime=timestamps.micro(self.now())
         )
         try:
-            async with asyncio.timeout(self._terms.request):
+            async with asyncio.timeout(self.terms.request):
                 await self._put(body)
         except (KubeError, TimeoutError) as error:
-            log.warning("lease %s: could not be given back: %s", self._name, error)
+            log.warning("lease %s: could not be given back: %s", self.name, error)
 
 
 def _version(lease: Raw) -> str:

@@ -5,6 +5,7 @@ pods some moments later. Bound before that, they would be single pods and half a
 """
 
 from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairlead.kube.changes import Change
@@ -24,26 +25,19 @@ UNSEEN = 1.0
 KINDS: dict[str, Resource[Any]] = {REPLICA_SETS.kind: REPLICA_SETS, STATEFUL_SETS.kind: STATEFUL_SETS}
 
 
+@dataclass(slots=True, eq=False, kw_only=True)
 class Announcements:
     """By owner how many of its pods start together. `served` tells which kinds the server has, `synced` whether owners
     are known; `on_change` is called when an owner that pods wait for came or changed. `clock` never goes back."""
 
-    def __init__(
-        self,
-        *,
-        served: Callable[[Resource[Any]], bool],
-        synced: Callable[[], bool],
-        on_change: Callable[[], None],
-        clock: Callable[[], float],
-    ) -> None:
-        self._served = served
-        self._synced = synced
-        self._on_change = on_change
-        self._clock = clock
-        self._owners: dict[str, int] = {}
-        """By uid the announced minimum, 0 for none."""
-        self._since: dict[str, tuple[str, float]] = {}
-        """By uid of a pod that waits for its group: its owner, and when it was first seen to."""
+    served: Callable[[Resource[Any]], bool]
+    synced: Callable[[], bool]
+    on_change: Callable[[], None]
+    clock: Callable[[], float]
+    _owners: dict[str, int] = field(default_factory=dict, init=False)
+    """By uid the announced minimum, 0 for none."""
+    _since: dict[str, tuple[str, float]] = field(default_factory=dict, init=False)
+    """By uid of a pod that waits for its group: its owner, and when it was first seen to."""
 
     def watched(self) -> Iterator[tuple[Resource[Any], Callable[[Change[Announcer]], None]]]:
         """The kinds to follow, with their sink."""
@@ -53,12 +47,12 @@ class Announcements:
     def awaits(self, pod: PodRecord) -> bool:
         """Whether the pod has to wait for a group that its owner announces, or for its owner to be known."""
         fields, owner = pod.queue_fields, pod.owner
-        if fields.group or fields.native or owner is None or owner.kind not in KINDS or not self._served(POD_GROUPS):
+        if fields.group or fields.native or owner is None or owner.kind not in KINDS or not self.served(POD_GROUPS):
             return False
         known = self._owners.get(owner.uid)
         if known is None:
-            _, since = self._since.setdefault(pod.metadata.uid, (owner.uid, self._clock()))
-            return self._synced() and self._clock() - since < UNSEEN
+            _, since = self._since.setdefault(pod.metadata.uid, (owner.uid, self.clock()))
+            return self.synced() and self.clock() - since < UNSEEN
         return known > 1
 
     def why(self, pod: PodRecord) -> Finding:
@@ -71,8 +65,8 @@ class Announcements:
 
     def why_late(self, pod: PodRecord) -> Finding | None:
         """Why a pod still waits for its group; None within the time in which it may well come."""
-        _, since = self._since.setdefault(pod.metadata.uid, (pod.owner.uid if pod.owner else "", self._clock()))
-        return self.why(pod) if self._clock() - since >= QUIET else None
+        _, since = self._since.setdefault(pod.metadata.uid, (pod.owner.uid if pod.owner else "", self.clock()))
+        return self.why(pod) if self.clock() - since >= QUIET else None
 
     def forget(self, uid: str) -> None:
         """The pod waits for no group any more."""
@@ -80,7 +74,7 @@ class Announcements:
 
     def next_due(self) -> float | None:
         """When the next pod that waits should be looked at although nothing happened."""
-        now = self._clock()
+        now = self.clock()
         times = (since + (QUIET if owner in self._owners else UNSEEN) for owner, since in self._since.values())
         return min((time for time in times if time > now), default=None)
 
@@ -92,7 +86,7 @@ class Announcements:
             return
         self._owners[uid] = minimum(found)
         if before != self._owners[uid] and any(owner == uid for owner, _ in self._since.values()):
-            self._on_change()
+            self.on_change()
 
 
 def minimum(owner: Announcer) -> int:

@@ -1,6 +1,7 @@
 """What evictions write on pods: who is nominated where, who is about to go, and Events that tell both sides."""
 
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import structlog
@@ -23,25 +24,19 @@ REASON = "PreemptionByScheduler"
 log = structlog.get_logger("evictor")
 
 
+@dataclass(slots=True, eq=False)
 class PodStatusWriter:
     """Writes to `status` of pods, by uid; what cannot be written is logged and left, for it decides nothing.
 
     `find` gives the pod of a key as the cache has it.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        recorder: Recorder | None,
-        find: Callable[[PodKey], PodRecord | None],
-        wall: Callable[[], float],
-    ) -> None:
-        self._client = client
-        self._recorder = recorder
-        self._find = find
-        self._wall = wall
-        self.nominated: dict[PodKey, str] = {}
-        """Where pods were nominated to, as far as it was not taken back."""
+    client: Client
+    recorder: Recorder | None
+    find: Callable[[PodKey], PodRecord | None]
+    wall: Callable[[], float]
+    nominated: dict[PodKey, str] = field(default_factory=dict, init=False)
+    """Where pods were nominated to, as far as it was not taken back."""
 
     async def nominate(self, places: Mapping[PodKey, str]) -> None:
         """Say at the pods which nodes are being cleared for them."""
@@ -52,7 +47,7 @@ class PodStatusWriter:
         await self._all((key, None) for key in places if key in self.nominated or self._shows(key))
 
     def _shows(self, key: PodKey) -> bool:
-        pod = self._find(key)
+        pod = self.find(key)
         return pod is not None and bool(pod.nominated)
 
     async def _all(self, places: Iterable[tuple[PodKey, str | None]]) -> None:
@@ -60,7 +55,7 @@ class PodStatusWriter:
 
     async def _nominate(self, place: tuple[PodKey, str | None]) -> None:
         key, node = place
-        pod = self._find(key)
+        pod = self.find(key)
         if node is None:
             self.nominated.pop(key, None)
         else:
@@ -78,9 +73,9 @@ class PodStatusWriter:
 
     def evicted(self, wanted: EvictionOrder) -> None:
         """Tell the pod that it is on its way out."""
-        if self._recorder is not None:
+        if self.recorder is not None:
             sake = f" to make room for {wanted.beneficiary}" if wanted.beneficiary else ": its gang cannot be completed"
-            self._recorder.record(
+            self.recorder.record(
                 reference(wanted.pod),
                 reason=EVENTS[wanted.action],
                 action="Evicting",
@@ -89,9 +84,9 @@ class PodStatusWriter:
 
     def refused(self, places: Iterable[PodKey], why: str) -> None:
         """Tell the pods that were to get the room; the first of them stands for all."""
-        pod = next(filter(None, map(self._find, places)), None)
-        if self._recorder is not None and pod is not None:
-            self._recorder.record(
+        pod = next(filter(None, map(self.find, places)), None)
+        if self.recorder is not None and pod is not None:
+            self.recorder.record(
                 reference(pod),
                 reason="EvictionRefused",
                 action="Evicting",
@@ -105,14 +100,14 @@ class PodStatusWriter:
             "status": status,
             "reason": REASON,
             "message": message,
-            "lastTransitionTime": timestamps.whole(self._wall()),
+            "lastTransitionTime": timestamps.whole(self.wall()),
         }
         await self._patch(pod, {"conditions": [condition]})
 
     async def _patch(self, pod: PodRecord, status: Mapping[str, Any]) -> None:
         meta = pod.metadata
         try:
-            await self._client.patch(
+            await self.client.patch(
                 PODS,
                 meta.name,
                 {"metadata": {"uid": meta.uid}, "status": status},

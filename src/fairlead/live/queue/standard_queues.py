@@ -1,6 +1,7 @@
 """The queues `root` and `default`, created where Queues are served and nobody made them (docs/decisions/0248)."""
 
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import structlog
@@ -25,6 +26,7 @@ REST = 60.0
 log = structlog.get_logger("queue")
 
 
+@dataclass(slots=True, eq=False)
 class StandardQueues:
     """Without them Volcano's controllers retry forever and its Jobs have no status. `StatusLoop` writes their status.
 
@@ -32,42 +34,33 @@ class StandardQueues:
     may create them; time is that of `clock`.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        queues: Callable[[], Mapping[Key, VolcanoQueue] | None],
-        *,
-        clock: Callable[[], float],
-        acts: Callable[[], bool],
-        period: float,
-        pulse: Pulse,
-    ) -> None:
-        self._client = client
-        self._queues = queues
-        self._clock = clock
-        self._acts = acts
-        self._period = period
-        self._pulse = pulse
-        self._rests: dict[str, float] = {}
+    client: Client
+    queues: Callable[[], Mapping[Key, VolcanoQueue] | None]
+    _: KW_ONLY
+    clock: Callable[[], float]
+    acts: Callable[[], bool]
+    period: float
+    pulse: Pulse
+    _rests: dict[str, float] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
         """Look for them until cancelled."""
-        await every(self._period, self.round, name="standard queues", pulse=self._pulse)
+        await every(self.period, self.round, name="standard queues", pulse=self.pulse)
 
     async def round(self) -> None:
         """Create those that are missing."""
-        queues = self._queues()
-        if queues is None or not self._acts():
+        queues = self.queues()
+        if queues is None or not self.acts():
             return
         for name, spec in STANDARD.items():
-            if ("", name) not in queues and self._clock() >= self._rests.get(name, 0.0):
+            if ("", name) not in queues and self.clock() >= self._rests.get(name, 0.0):
                 # The watch may be late, and a queue that cannot be read is there all the same.
-                self._rests[name] = self._clock() + REST
+                self._rests[name] = self.clock() + REST
                 await self._create(name, spec)
 
     async def _create(self, name: str, spec: dict[str, Any]) -> None:
         try:
-            await self._client.create(QUEUES.raw, {"metadata": {"name": name}, "spec": spec})
+            await self.client.create(QUEUES.raw, {"metadata": {"name": name}, "spec": spec})
         except ApiError as error:
             if not error.already_exists:
                 log.warning("queue not created", queue=name, why=str(error))

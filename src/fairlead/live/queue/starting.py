@@ -58,31 +58,24 @@ GiveBack = Callable[[LiveJob, Sequence[Place]], None]
 """Told of members that are not started after all: their places are free again."""
 
 
+@dataclass(slots=True, eq=False)
 class Assembly:
     """Waits until the members of a gang have their volumes, then starts them together.
 
     A gang that loses a member goes on while it is enough; else all its members are given back.
     """
 
-    def __init__(
-        self,
-        job_cache: JobCache,
-        intents: Intents,
-        volumes: Volumes,
-        give_back: GiveBack,
-        pod_of: Callable[[PodKey], PodRecord | None],
-    ) -> None:
-        self._job_cache = job_cache
-        self._intents = intents
-        self._volumes = volumes
-        self._give_back = give_back
-        self._pod_of = pod_of
-        self._by_uid: dict[Uid, Gang] = {}
+    job_cache: JobCache
+    intents: Intents
+    volumes: Volumes
+    give_back: GiveBack
+    pod_of: Callable[[PodKey], PodRecord | None]
+    _by_uid: dict[Uid, Gang] = field(default_factory=dict, init=False)
 
     @contextmanager
     def collect(self) -> Iterator["Starting"]:
         """Collect the gangs of what is placed in the block; at its end each is started, or given back."""
-        starting = Starting(self._job_cache, self)
+        starting = Starting(self.job_cache, self)
         try:
             yield starting
         finally:
@@ -102,7 +95,7 @@ class Assembly:
             self._by_uid[pod.metadata.uid] = gang
         for pod, node in list(gang.places):
             if pod.metadata.uid in gang.choices:
-                self._volumes.begin(pod, node, gang.choices[pod.metadata.uid])
+                self.volumes.begin(pod, node, gang.choices[pod.metadata.uid])
         self._go(gang)
 
     def ready(self, pod: PodRecord) -> bool:
@@ -135,22 +128,22 @@ class Assembly:
         if gang.choices:
             return
         self._forget(gang)
-        job, open_ = gang.job, self._job_cache.intents.get(gang.job.key)
+        job, open_ = gang.job, self.job_cache.intents.get(gang.job.key)
         begun = {key: node for key, node in open_.places.items() if self._open(key)} if open_ else {}
         record = begun | {pod.key: node for pod, node in gang.places}
-        self._intents.begin(Begin(job=job, uid=self._job_cache.uid(job), places=tuple(gang.places), record=record))
+        self.intents.begin(Begin(job=job, uid=self.job_cache.uid(job), places=tuple(gang.places), record=record))
 
     def _open(self, key: PodKey) -> bool:
         """Whether a pod that an earlier intent names is still to be bound."""
-        pod = self._pod_of(key)
+        pod = self.pod_of(key)
         return pod is not None and pod.waits
 
     def _end(self, gang: Gang) -> None:
         self._forget(gang)
         for pod, _ in gang.places:
             if pod.metadata.uid in gang.choices:
-                self._volumes.give_up(pod)
-        self._give_back(gang.job, gang.places)
+                self.volumes.give_up(pod)
+        self.give_back(gang.job, gang.places)
 
     def _forget(self, gang: Gang) -> None:
         for pod, _ in gang.places:

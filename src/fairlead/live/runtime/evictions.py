@@ -8,7 +8,7 @@ passes the budget, and after `stop` is set nobody can spend: a writer who has no
 import asyncio
 import uuid
 from collections.abc import Awaitable, Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass
 from enum import StrEnum
 
 from fairlead.kube import timestamps
@@ -51,6 +51,7 @@ class Spending:
         return f"{timestamps.micro(self.at)} {self.count} {self.token}"
 
 
+@dataclass(slots=True, eq=False)
 class Evictions:
     """At most `per_minute` in any 60 seconds, by whatever process names the same switch.
 
@@ -58,24 +59,14 @@ class Evictions:
     count, so machines whose clocks differ by more than that have a budget each.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        namespace: str,
-        switch: str,
-        allowed: bool,
-        per_minute: int,
-        clock: Callable[[], float],
-        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    ) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._switch = switch
-        self._allowed = allowed
-        self._per_minute = per_minute
-        self._clock = clock
-        self._sleep = sleep
+    client: Client
+    _: KW_ONLY
+    namespace: str
+    switch: str
+    allowed: bool
+    per_minute: int
+    clock: Callable[[], float]
+    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep
 
     async def evict(self, namespace: str, name: str, uid: str) -> Refusal | None:
         """Evict one pod; None if the API server agreed, else why not. What was refused does not count."""
@@ -89,14 +80,14 @@ class Evictions:
 
     async def spend(self, count: int) -> Spending | Refusal:
         """Pay for so many evictions together, or for none of them."""
-        if not self._allowed:
+        if not self.allowed:
             return Refusal.OFF
-        if count > self._per_minute:
+        if count > self.per_minute:
             return Refusal.TOO_MANY
-        spending = Spending(uuid.uuid4().hex[:12], self._clock(), count)
+        spending = Spending(uuid.uuid4().hex[:12], self.clock(), count)
 
         def added(lines: Mapping[str, Spending]) -> dict[str, Spending] | Refusal:
-            if sum(each.count for each in lines.values()) + count > self._per_minute:
+            if sum(each.count for each in lines.values()) + count > self.per_minute:
                 return Refusal.BUDGET
             return {**lines, spending.token: spending}
 
@@ -127,7 +118,7 @@ class Evictions:
 
     async def _ask(self, namespace: str, name: str, uid: str, *, dry_run: bool) -> Refusal | None:
         try:
-            await self._client.evict(namespace, name, uid=uid, dry_run=dry_run)
+            await self.client.evict(namespace, name, uid=uid, dry_run=dry_run)
         except ApiError as error:
             if error.too_many:
                 return Refusal.PROTECTED
@@ -149,13 +140,13 @@ class Evictions:
                 return after
             if await self._write(found, "\n".join(each.line() for each in after.values())):
                 return None
-            await self._sleep(BACKOFF.wait(attempt, default_jitter))
+            await self.sleep(BACKOFF.wait(attempt, default_jitter))
         return Refusal.BUSY
 
     async def _read(self) -> Raw | None:
         """The ConfigMap as it is at this moment; none means that nobody has spent or stopped anything."""
         try:
-            return await self._client.get(CONFIG_MAPS.raw, self._switch, namespace=self._namespace)
+            return await self.client.get(CONFIG_MAPS.raw, self.switch, namespace=self.namespace)
         except ApiError as error:
             if not error.not_found:
                 raise
@@ -165,11 +156,11 @@ class Evictions:
         """Whether it is written; False after a conflict: it changed since it was read."""
         try:
             if found is None:
-                body: Raw = {"metadata": {"name": self._switch}, "data": {RECENT: recent}}
-                await self._client.create(CONFIG_MAPS.raw, body, namespace=self._namespace)
+                body: Raw = {"metadata": {"name": self.switch}, "data": {RECENT: recent}}
+                await self.client.create(CONFIG_MAPS.raw, body, namespace=self.namespace)
             else:
                 wanted = found | {"data": (found.get("data") or {}) | {RECENT: recent}}
-                await self._client.replace(CONFIG_MAPS.raw, self._switch, wanted, namespace=self._namespace)
+                await self.client.replace(CONFIG_MAPS.raw, self.switch, wanted, namespace=self.namespace)
         except ApiError as error:
             if error.conflict or error.already_exists or error.not_found:
                 return False
@@ -178,7 +169,7 @@ class Evictions:
 
     def _recent(self, found: Raw | None) -> dict[str, Spending]:
         """The spendings of the last minute by token; a line that cannot be read is nobody's."""
-        now, lines = self._clock(), {}
+        now, lines = self.clock(), {}
         for line in ((found or {}).get("data") or {}).get(RECENT, "").splitlines():
             parts = line.split()
             if len(parts) != 3 or not parts[1].isdigit():

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Generic, TypeVar
 
 import structlog
@@ -40,29 +41,22 @@ async def written(write: Awaitable[R], refusals: Counter) -> tuple[R | None, Kub
         return None, error
 
 
+@dataclass(slots=True, eq=False)
 class Outbox(Generic[T]):
     """`send` is called for each thing put in, for at most `in_flight` at once; it must see to its own failures.
 
     `given_up` is told of each thing that will not be sent. `name` is what a call that never ends is called.
     """
 
-    def __init__(
-        self,
-        send: Callable[[T], Awaitable[None]],
-        *,
-        in_flight: int,
-        name: str,
-        pulse: Pulse,
-        given_up: Callable[[T], None] = lambda what: None,
-    ) -> None:
-        self._send = send
-        self._in_flight = in_flight
-        self._name = name
-        self._pulse = pulse
-        self._given_up = given_up
-        self._queue: asyncio.Queue[T] = asyncio.Queue()
-        self._under_way = 0
-        self._quiet = asyncio.Event()
+    send: Callable[[T], Awaitable[None]]
+    _: KW_ONLY
+    in_flight: int
+    name: str
+    pulse: Pulse
+    given_up: Callable[[T], None] = lambda what: None
+    _queue: asyncio.Queue[T] = field(default_factory=asyncio.Queue, init=False)
+    _under_way: int = field(default=0, init=False)
+    _quiet: asyncio.Event = field(default_factory=asyncio.Event, init=False)
 
     def put(self, what: T) -> None:
         """Send this as soon as there is a place in flight."""
@@ -77,12 +71,12 @@ class Outbox(Generic[T]):
         """Give up what has not begun."""
         things = [self._queue.get_nowait() for _ in range(self._queue.qsize())]
         for what in things:
-            self._given_up(what)
+            self.given_up(what)
 
     async def run(self) -> None:
         """Send until cancelled."""
         async with asyncio.TaskGroup() as group:
-            for _ in range(self._in_flight):
+            for _ in range(self.in_flight):
                 group.create_task(self._work())
 
     async def drain(self, within: float = DRAIN_SECONDS) -> None:
@@ -97,15 +91,15 @@ class Outbox(Generic[T]):
                     self._quiet.clear()
                     await self._quiet.wait()
         except TimeoutError:
-            log.warning("not waited for any longer", what=self._name, under_way=self._under_way, seconds=within)
+            log.warning("not waited for any longer", what=self.name, under_way=self._under_way, seconds=within)
 
     async def _work(self) -> None:
         while True:
             what = await self._queue.get()
             self._under_way += 1
             try:
-                with self._pulse.under_way(self._name):
-                    await self._send(what)
+                with self.pulse.under_way(self.name):
+                    await self.send(what)
             finally:
                 self._under_way -= 1
                 if not self._under_way:

@@ -12,6 +12,7 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, field
 from math import inf
 
 import structlog
@@ -38,41 +39,32 @@ REST, LONGEST_REST = 3.0, 1.0
 log = structlog.get_logger("scheduler")
 
 
+@dataclass(slots=True, eq=False)
 class Cycle:
     """`wake` asks for another cycle."""
 
-    def __init__(
-        self,
-        stores: Stores,
-        events: Events,
-        measures: SchedulerMetrics,
-        options: Options,
-        *,
-        wake: Callable[[], None],
-        monotonic: Callable[[], float],
-        wall: Callable[[], float],
-    ) -> None:
-        self._stores = stores
-        self._events = events
-        self._measures = measures
-        self._options = options
-        self._wake = wake
-        self._now = monotonic
-        self._wall = wall
-        self.on_turn: Callable[[QueueTurn], None] = lambda turn: None
-        """Told of every turn of the queue level, after its grants were acted on."""
-        self.rest = 0.0
-        """Seconds to leave to others before the next cycle."""
+    stores: Stores
+    events: Events
+    measures: SchedulerMetrics
+    options: Options
+    _: KW_ONLY
+    wake: Callable[[], None]
+    monotonic: Callable[[], float]
+    wall: Callable[[], float]
+    on_turn: Callable[[QueueTurn], None] = field(default=lambda turn: None, init=False)
+    """Told of every turn of the queue level, after its grants were acted on."""
+    rest: float = field(default=0.0, init=False)
+    """Seconds to leave to others before the next cycle."""
 
     async def run(self) -> list[PodSetOutcome]:
         """The phases of the module's docstring; what became of every group that was looked at."""
-        began, self.rest = self._now(), 0.0
-        self._stores.spans.cycle()
+        began, self.rest = self.monotonic(), 0.0
+        self.stores.spans.cycle()
         # 1. events: gangs that an earlier leader recorded are followed from here on
-        self._stores.gangs.check()
+        self.stores.gangs.check()
         # 2. due
         waiting = self._ours(began)
-        due = self._stores.pending.due(waiting, began)
+        due = self.stores.pending.due(waiting, began)
         # 3. group
         contested = self._contested(due)
         groups = [] if contested else grouped(due)
@@ -80,40 +72,40 @@ class Cycle:
         outcomes, short = await self._place(groups)
         shared = contested or short
         if shared:
-            outcomes += self._share(self._stores.pending.due(waiting, inf))
-            self.rest = min(REST * (self._now() - began), LONGEST_REST)
-        self._measures.cycles.inc()
-        self._measures.seconds.labels("decide").observe(self._now() - began)
-        self._stores.spans.over(outcomes, shared=shared)
+            outcomes += self._share(self.stores.pending.due(waiting, inf))
+            self.rest = min(REST * (self.monotonic() - began), LONGEST_REST)
+        self.measures.cycles.inc()
+        self.measures.seconds.labels("decide").observe(self.monotonic() - began)
+        self.stores.spans.over(outcomes, shared=shared)
         return outcomes
 
     def _ours(self, now: float) -> list[PodRecord]:
         """The waiting pods that this scheduler places. One that it cannot place for a field of its spec is told so."""
         found = []
-        for pod in self._stores.pending.rested(self._stores.cache.waiting.values(), now):
-            if pod.scheduler != self._options.name:
+        for pod in self.stores.pending.rested(self.stores.cache.waiting.values(), now):
+            if pod.scheduler != self.options.name:
                 continue
             if pod.broken:
-                self._stores.parking.tell(pod, pod.broken)
+                self.stores.parking.tell(pod, pod.broken)
             elif not self._awaits_group(pod):
                 found.append(pod)
         return found
 
     def _awaits_group(self, pod: PodRecord) -> bool:
         """Whether the pod waits for the group that its owner announces; it is told when that takes long."""
-        announced = self._stores.jobs.announced
+        announced = self.stores.jobs.announced
         if not announced.awaits(pod):
             announced.forget(pod.metadata.uid)
             return False
         why = announced.why_late(pod)
         if why is not None:
-            self._stores.parking.tell(pod, f"{why.code}: {why.sentence}")
+            self.stores.parking.tell(pod, f"{why.code}: {why.sentence}")
         return True
 
     def _contested(self, due: Sequence[PodRecord]) -> bool:
         """Whether the queue level has to decide: a gang is overdue, or more than room decides about the due pods."""
-        promises, pending = self._stores.promises, self._stores.pending
-        if promises.overdue(self._now()):
+        promises, pending = self.stores.promises, self.stores.pending
+        if promises.overdue(self.monotonic()):
             return True
         calm = pending.next_due() is None and promises.calm(due, parked=bool(len(pending)))
         return bool(due) and not calm
@@ -121,27 +113,27 @@ class Cycle:
     async def _place(self, groups: Sequence[PodSet]) -> tuple[list[PodSetOutcome], bool]:
         """Place and commit batch after batch; True where one does not fit as a whole, which ends it."""
         outcomes: list[PodSetOutcome] = []
-        with self._stores.assembly.collect() as starting:
+        with self.stores.assembly.collect() as starting:
             for batch in batches(groups):
-                self._stores.spans.deciding()
+                self.stores.spans.deciding()
                 decided = self._decide(batch)
                 if not batch[0].alone and any(outcome.waiting and outcome.defect is None for outcome in decided):
                     return outcomes, True
-                breath = self._now()
+                breath = self.monotonic()
                 for outcome in decided:
                     self._commit(outcome, starting)
-                    if self._now() - breath > BREATH:
+                    if self.monotonic() - breath > BREATH:
                         await asyncio.sleep(0)
-                        breath = self._now()
+                        breath = self.monotonic()
                 outcomes += decided
         return outcomes, False
 
     def _share(self, awake: Sequence[PodRecord]) -> list[PodSetOutcome]:
         """One turn of the queue level, applied here and nowhere else: reservation, grants, intents; then `on_turn`."""
-        stores, acts = self._stores, not self._options.shadow
+        stores, acts = self.stores, not self.options.shadow
         stores.spans.deciding()
         turn, outcomes = take_turn(
-            stores.promises, self.site(), {stores.jobs.job_of(pod) for pod in awake}, self._wall()
+            stores.promises, self.site(), {stores.jobs.job_of(pod) for pod in awake}, self.wall()
         )
         stores.promises.took_turn(turn)
         if acts:
@@ -156,32 +148,32 @@ class Cycle:
         if acts:
             if turn.void or any(stores.cache.assumed.get(pod.key) != node for pod, node in places):
                 # Others may have been refused for room that was not taken.
-                self._events.happened(Wake.POD_LEFT)
-            stores.gangs.expire(self._now() - self._options.gang_seconds, turn.released)
+                self.events.happened(Wake.POD_LEFT)
+            stores.gangs.expire(self.monotonic() - self.options.gang_seconds, turn.released)
         self.on_turn(turn)
         return outcomes
 
     def _settled(self, place: Place) -> PodSetOutcome:
         """The volumes and cores of a pod on the node that the turn chose; another node where they are taken by now."""
-        cache, (pod, node) = self._stores.cache, place
+        cache, (pod, node) = self.stores.cache, place
         return settle(cache.view(), pod, node, cache.storage.demand) or self._decide(grouped([pod]))[0]
 
     def site(self) -> TurnSite:
         """The nodes as a turn sees them."""
-        cache, strategy = self._stores.cache, self._options.strategy
+        cache, strategy = self.stores.cache, self.options.strategy
         return TurnSite(view=cache.view(), per_node=cache.per_node, demand=cache.storage.demand, strategy=strategy)
 
     def _decide(self, batch: list[PodSet]) -> list[PodSetOutcome]:
-        cache = self._stores.cache
-        return decide(cache.view(), batch, cache.per_node, cache.storage.demand, self._options.strategy)
+        cache = self.stores.cache
+        return decide(cache.view(), batch, cache.per_node, cache.storage.demand, self.options.strategy)
 
     def _commit(self, outcome: PodSetOutcome, starting: Starting) -> None:
         """Phases 5 to 7 for one group; one that fails is set aside, and the others go on."""
         first = reference(outcome.group.pods[0])
-        with self._stores.aside.around(first, WRITING):
-            self._stores.notifier.decided(outcome)
-            self._stores.spans.decided(outcome)
-            self._stores.aside.tell(first, outcome.defect, DECIDING)
+        with self.stores.aside.around(first, WRITING):
+            self.stores.notifier.decided(outcome)
+            self.stores.spans.decided(outcome)
+            self.stores.aside.tell(first, outcome.defect, DECIDING)
             gang = False
             for place in outcome.placed:
                 if self._goes(place):
@@ -189,30 +181,30 @@ class Cycle:
                     gang = self._record(place, outcome, starting)
                     # 6. bind; a gang is bound when all of it is collected
                     if not gang:
-                        self._stores.delivery.begin(*place, outcome.volumes)
+                        self.stores.delivery.begin(*place, outcome.volumes)
             # 7. park and tell
             if outcome.waiting:
-                self._stores.parking.park(outcome)
+                self.stores.parking.park(outcome)
             elif outcome.placed and not gang:
-                self._stores.pending.settled(outcome)
+                self.stores.pending.settled(outcome)
 
     def _goes(self, place: Place) -> bool:
         """Whether the pod is to be bound now: pod and node may have gone while others were recorded."""
         pod, node = place
-        self._stores.parking.drop(pod.metadata.uid)
-        if self._options.shadow:
+        self.stores.parking.drop(pod.metadata.uid)
+        if self.options.shadow:
             log.info("would bind", pod="/".join(pod.key), node=node)
             return False
-        if not self._stores.cache.knows(node):
-            self._wake()  # the pod is decided anew
+        if not self.stores.cache.knows(node):
+            self.wake()  # the pod is decided anew
             return False
-        return self._stores.still_waits(pod)
+        return self.stores.still_waits(pod)
 
     def _record(self, place: Place, outcome: PodSetOutcome, starting: Starting) -> bool:
         """Count the pod on its node; True where it starts with its gang, which has to be asked before it counts."""
         pod, node = place
         gang = starting.takes(pod, node, outcome.volumes)
-        self._stores.cache.assume(pod.key, node)
-        self._stores.jobs.see(pod, node)
-        self._stores.spans.placed(pod, node)
+        self.stores.cache.assume(pod.key, node)
+        self.stores.jobs.see(pod, node)
+        self.stores.spans.placed(pod, node)
         return gang

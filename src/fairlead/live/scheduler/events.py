@@ -5,6 +5,7 @@ and ask for a cycle where a waiting group may be helped.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 
 import structlog
 
@@ -22,90 +23,82 @@ from fairlead.live.scheduler.stores import Stores
 log = structlog.get_logger("scheduler")
 
 
+@dataclass(slots=True, eq=False)
 class Events:
     """Feeds the stores. `name` is that of the scheduler, `wake` asks for a cycle, `synced` tells of the first lists."""
 
-    def __init__(
-        self,
-        stores: Stores,
-        measures: SchedulerMetrics,
-        *,
-        name: str,
-        wake: Callable[[], None],
-        synced: Callable[[], bool],
-        monotonic: Callable[[], float],
-    ) -> None:
-        self._stores = stores
-        self._measures = measures
-        self._name = name
-        self._wake = wake
-        self._synced = synced
-        self._now = monotonic
+    stores: Stores
+    measures: SchedulerMetrics
+    _: KW_ONLY
+    name: str
+    wake: Callable[[], None]
+    synced: Callable[[], bool]
+    monotonic: Callable[[], float]
 
     def on_pod(self, change: Change[PodRecord]) -> None:
         """A pod came, changed or went."""
-        event, pod = self._stores.on_pod(change), change.object
+        event, pod = self.stores.on_pod(change), change.object
         if event.deleted:
-            self._stores.aside.tell(reference(pod), None, DECIDING)
-            self._stores.spans.pods.gone(pod.metadata.uid)
+            self.stores.aside.tell(reference(pod), None, DECIDING)
+            self.stores.spans.pods.gone(pod.metadata.uid)
             return
         if pod.broken and pod.holds_room:
             check_held(pod)
-        ours = pod.waits and not event.assumed and pod.scheduler == self._name
-        if ours and self._stores.pending.changed(pod):
-            self._stores.spans.pods.came(pod.metadata.uid)
-            self._wake()
+        ours = pod.waits and not event.assumed and pod.scheduler == self.name
+        if ours and self.stores.pending.changed(pod):
+            self.stores.spans.pods.came(pod.metadata.uid)
+            self.wake()
 
     def on_node(self, change: Change[Node]) -> None:
         """A node came, changed or went; binds to one that is gone are given up."""
-        self._stores.cache.on_node(change)
+        self.stores.cache.on_node(change)
         if change.kind == "deleted":
-            for pod in self._stores.delivery.node_gone(change.object.metadata.name):
+            for pod in self.stores.delivery.node_gone(change.object.metadata.name):
                 self.refused(pod, "its node is gone")
 
     def happened(self, what: Wake, about: About = None) -> None:
         """Something happened that may help groups that wait: those are woken."""
         if what is Wake.VOLUME:
-            self._stores.delivery.volumes.news()
+            self.stores.delivery.volumes.news()
         elif what is Wake.BUDGET:
-            self._stores.jobs.rules_changed()
-        elif what is Wake.QUEUE and self._synced():
-            self._stores.gangs.check()
-        if self._stores.pending.wake(what, about):
-            self._wake()
+            self.stores.jobs.rules_changed()
+        elif what is Wake.QUEUE and self.synced():
+            self.stores.gangs.check()
+        if self.stores.pending.wake(what, about):
+            self.wake()
 
     def ready(self, pod: PodRecord, node: str) -> None:
         """The volumes of the pod are there."""
-        if not self._stores.assembly.ready(pod):
-            self._stores.delivery.binder.bind(pod, node)
+        if not self.stores.assembly.ready(pod):
+            self.stores.delivery.binder.bind(pod, node)
 
     def bound(self, pod: PodRecord, node: str) -> None:
         """The server took the bind."""
-        self._measures.bound.inc()
-        self._stores.spans.pods.written(pod.metadata.uid)
-        self._stores.notifier.bound(pod, node)
+        self.measures.bound.inc()
+        self.stores.spans.pods.written(pod.metadata.uid)
+        self.stores.notifier.bound(pod, node)
 
     def refused(self, pod: PodRecord, why: str) -> None:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
-        stores = self._stores
-        self._measures.failed.inc()
+        stores = self.stores
+        self.measures.failed.inc()
         stores.spans.pods.written(pod.metadata.uid, why)
         log.warning("not bound", pod="/".join(pod.key), why=why)
         if stores.delivery.binder.sends(pod) or not stores.forget(pod):
             return  # its bind is under way, or it is gone and its room with it
-        stores.pending.rest(pod, self._now())
+        stores.pending.rest(pod, self.monotonic())
         stores.assembly.failed(pod)
         self.happened(Wake.POD_LEFT)
         if pod.claims:
             # A volume that was kept for it may serve others.
             self.happened(Wake.VOLUME)
-        self._wake()
+        self.wake()
 
     def given_back(self, job: LiveJob, places: Sequence[Place]) -> None:
         """Members of a gang that does not start: they wait again."""
         for pod, _ in places:
-            self._stores.forget(pod)
-            self._stores.spans.pods.written(pod.metadata.uid, "its gang does not start")
-        for outcome in unstarted(job, [pod for pod, _ in places if self._stores.still_waits(pod)]):
-            self._stores.parking.park(outcome)
+            self.stores.forget(pod)
+            self.stores.spans.pods.written(pod.metadata.uid, "its gang does not start")
+        for outcome in unstarted(job, [pod for pod, _ in places if self.stores.still_waits(pod)]):
+            self.stores.parking.park(outcome)
         self.happened(Wake.POD_LEFT)

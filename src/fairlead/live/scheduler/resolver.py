@@ -10,6 +10,7 @@ Their room stays taken until the server tells, by a GET or by a newer word of th
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass, field
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
@@ -28,27 +29,20 @@ AT_ONCE = 8
 """GETs in flight: after an outage thousands may have to be asked about."""
 
 
+@dataclass(slots=True, eq=False)
 class Resolver:
     """`wanted` tells whether a bind is still waited for: the watch may tell first. `bind` sends it again.
 
     `on_bound` and `on_refused` are told what became of it.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        wanted: Callable[[PodRecord, str], bool],
-        bind: Callable[[PodRecord, str, int], None],
-        on_bound: Callable[[PodRecord, str], None],
-        on_refused: Callable[[PodRecord, str], None],
-    ) -> None:
-        self._client = client
-        self._wanted = wanted
-        self._bind = bind
-        self._on_bound = on_bound
-        self._on_refused = on_refused
-        self._tasks: dict[Uid, asyncio.Task[None]] = {}
-        self._turns = asyncio.Semaphore(AT_ONCE)
+    client: Client
+    wanted: Callable[[PodRecord, str], bool]
+    bind: Callable[[PodRecord, str, int], None]
+    on_bound: Callable[[PodRecord, str], None]
+    on_refused: Callable[[PodRecord, str], None]
+    _tasks: dict[Uid, asyncio.Task[None]] = field(default_factory=dict, init=False)
+    _turns: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(AT_ONCE), init=False)
 
     def __len__(self) -> int:
         return len(self._tasks)
@@ -85,9 +79,9 @@ class Resolver:
         since, asked = clock(), 0
         while True:
             asked += 1
-            await asyncio.sleep(BACKOFF.wait(asked + unanswered - 1, self._client.jitter))
+            await asyncio.sleep(BACKOFF.wait(asked + unanswered - 1, self.client.jitter))
             async with self._turns:
-                if not self._wanted(pod, node):
+                if not self.wanted(pod, node):
                     return
                 settled = clock() - since >= SETTLED
                 try:
@@ -100,7 +94,7 @@ class Resolver:
     async def _read(self, pod: PodRecord) -> Pod | None:
         """The pod as stored now; None where it is gone, or another one has its name."""
         try:
-            found = await self._client.get(PODS, pod.metadata.name, namespace=pod.metadata.namespace)
+            found = await self.client.get(PODS, pod.metadata.name, namespace=pod.metadata.namespace)
         except ApiError as error:
             if not error.not_found:
                 raise
@@ -109,19 +103,19 @@ class Resolver:
 
     def _settled(self, pod: PodRecord, node: str, found: Pod | None, *, settled: bool, again: int) -> bool:
         """Act on what the server says; False where it has to be asked again."""
-        if not self._wanted(pod, node):
+        if not self.wanted(pod, node):
             return True
         if found is None:
-            self._on_refused(pod, "the pod is gone")
+            self.on_refused(pod, "the pod is gone")
         elif found.spec.node_name == node:
             # Its room stays taken: the watch will show it there.
-            self._on_bound(pod, node)
+            self.on_bound(pod, node)
         elif found.spec.node_name:
-            self._on_refused(pod, f"the pod is on {found.spec.node_name}")
+            self.on_refused(pod, f"the pod is on {found.spec.node_name}")
         elif again:
-            self._bind(pod, node, again)
+            self.bind(pod, node, again)
         elif settled:
-            self._on_refused(pod, "the server did not act upon the bind")
+            self.on_refused(pod, "the server did not act upon the bind")
         else:
             return False
         return True

@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 
 from fairlead.kube.client import Client
 from fairlead.kube.codec.volumes import volume_terms
@@ -26,30 +27,21 @@ class GivenUpError(Exception):
     """The volumes will not come this way."""
 
 
+@dataclass(slots=True, eq=False)
 class VolumeBinder:
     """`on_ready` is called when all claims of a pod are bound, `on_failed` when that will not happen."""
 
-    def __init__(
-        self,
-        client: Client,
-        storage: ClaimCache,
-        labels_of: Callable[[str], Mapping[str, str]],
-        on_ready: Callable[[PodRecord, str], None],
-        on_failed: Callable[[PodRecord, str], None],
-        *,
-        pulse: Pulse,
-        patience: float = PATIENCE,
-    ) -> None:
-        self._client = client
-        self._storage = storage
-        self._labels_of = labels_of
-        self._on_ready = on_ready
-        self._on_failed = on_failed
-        self._patience = patience
-        self._pulse = pulse
-        self._news = asyncio.Event()
-        self._tasks: dict[Uid, tuple[PodRecord, Choices, asyncio.Task[None]]] = {}
-        """By uid of the pod."""
+    client: Client
+    storage: ClaimCache
+    labels_of: Callable[[str], Mapping[str, str]]
+    on_ready: Callable[[PodRecord, str], None]
+    on_failed: Callable[[PodRecord, str], None]
+    _: KW_ONLY
+    pulse: Pulse
+    patience: float = PATIENCE
+    _news: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _tasks: dict[Uid, tuple[PodRecord, Choices, asyncio.Task[None]]] = field(default_factory=dict, init=False)
+    """By uid of the pod."""
 
     def news(self) -> None:
         """Something about claims or volumes changed."""
@@ -59,7 +51,7 @@ class VolumeBinder:
     def begin(self, pod: PodRecord, node: str, choices: Choices) -> None:
         """Promise the claims to the node and see to their volumes."""
         for claim, volume in choices.items():
-            self._storage.promise(pod, claim, node, volume)
+            self.storage.promise(pod, claim, node, volume)
         uid, task = pod.metadata.uid, asyncio.create_task(self._see_to(pod, node, choices))
         self._tasks[uid] = pod, choices, task
         task.add_done_callback(lambda task: self._ended(uid, task))
@@ -76,11 +68,11 @@ class VolumeBinder:
         """Every wait ends: this instance leads no longer."""
         for pod, _, _ in list(self._tasks.values()):
             self.give_up(pod)
-            self._on_failed(pod, "its volumes were not there before this instance stopped leading")
+            self.on_failed(pod, "its volumes were not there before this instance stopped leading")
 
     def _release(self, pod: PodRecord, choices: Choices) -> None:
         for claim in choices:
-            self._storage.release(pod, claim)
+            self.storage.release(pod, claim)
 
     def _ended(self, uid: Uid, task: asyncio.Task[None]) -> None:
         if uid in self._tasks and self._tasks[uid][2] is task:
@@ -97,13 +89,13 @@ class VolumeBinder:
             await asyncio.gather(*tasks, return_exceptions=True)
 
     async def _see_to(self, pod: PodRecord, node: str, choices: Choices) -> None:
-        with self._pulse.under_way("volumes", self._patience + CALL_SECONDS):
+        with self.pulse.under_way("volumes", self.patience + CALL_SECONDS):
             await self._bring(pod, node, choices)
 
     async def _bring(self, pod: PodRecord, node: str, choices: Choices) -> None:
         failure, namespace = "", pod.metadata.namespace
         try:
-            async with asyncio.timeout(self._patience):
+            async with asyncio.timeout(self.patience):
                 meant = {claim: self._claim(namespace, claim).metadata.uid for claim in choices}
                 for claim, volume in choices.items():
                     await self._ask(self._claim(namespace, claim, meant[claim]), node, volume)
@@ -111,16 +103,16 @@ class VolumeBinder:
         except (KubeError, GivenUpError) as error:
             failure = str(error)
         except TimeoutError:
-            failure = f"volumes were not bound within {self._patience:g} s"
+            failure = f"volumes were not bound within {self.patience:g} s"
         self._release(pod, choices)
         if failure:
-            self._on_failed(pod, failure)
+            self.on_failed(pod, failure)
         else:
-            self._on_ready(pod, node)
+            self.on_ready(pod, node)
 
     def _claim(self, namespace: str, name: str, uid: str = "") -> PersistentVolumeClaim:
         """The claim as it is known now; another one of the same name is not the one that was decided for."""
-        claim = self._storage.claims.get((namespace, name))
+        claim = self.storage.claims.get((namespace, name))
         if claim is None or claim.metadata.uid != (uid or claim.metadata.uid):
             raise GivenUpError(f"claim {name} is gone")
         return claim
@@ -133,9 +125,9 @@ class VolumeBinder:
             if meta.annotations.get(SELECTED_NODE) != node:
                 same = {"uid": meta.uid, "resourceVersion": meta.resource_version}
                 change = {"metadata": {**same, "annotations": {SELECTED_NODE: node}}}
-                await self._client.patch(PERSISTENT_VOLUME_CLAIMS, name, change, namespace=namespace)
+                await self.client.patch(PERSISTENT_VOLUME_CLAIMS, name, change, namespace=namespace)
             return
-        volume = self._storage.volumes.get(("", chosen))
+        volume = self.storage.volumes.get(("", chosen))
         if volume is None:
             raise GivenUpError(f"volume {chosen} is gone")
         same = {"uid": volume.metadata.uid, "resourceVersion": volume.metadata.resource_version}
@@ -151,7 +143,7 @@ class VolumeBinder:
             "metadata": {**same, "annotations": {BOUND_BY_CONTROLLER: "yes"}},
             "spec": {"claimRef": reference},
         }
-        await self._client.patch(PERSISTENT_VOLUMES, chosen, change)
+        await self.client.patch(PERSISTENT_VOLUMES, chosen, change)
 
     async def _bound(self, namespace: str, node: str, meant: Mapping[str, str]) -> None:
         """Until every claim has its volume, and each can be reached from the node. `meant` are their uids by name."""
@@ -165,10 +157,10 @@ class VolumeBinder:
             await news.wait()
 
     def _settled(self, claim: PersistentVolumeClaim, node: str, seen: set[str]) -> bool:
-        name, volume = claim.metadata.name, self._storage.volume(claim)
+        name, volume = claim.metadata.name, self.storage.volume(claim)
         if volume is not None:
             terms = volume_terms(volume)
-            if terms is not None and not any(_matches(term, self._labels_of(node), node) for term in terms):
+            if terms is not None and not any(_matches(term, self.labels_of(node), node) for term in terms):
                 raise GivenUpError(f"volume {volume.metadata.name} cannot be reached from {node}")
             return True
         if claim.metadata.annotations.get(SELECTED_NODE) == node:
