@@ -102,18 +102,9 @@ async def test_create_says_the_kind_that_the_caller_left_out() -> None:
     """Custom resources are refused without version and kind, so the client adds them."""
     api = FakeApi()
     await client(api).create(QUEUES, {"metadata": {"name": "gold"}})
-    await client(api).patch(QUEUES, "silver", {"metadata": {"name": "silver"}}, kind="apply")
-    for name in ("gold", "silver"):
-        found = api.find(QUEUES, name)
-        assert found is not None
-        assert (found["apiVersion"], found["kind"]) == ("scheduling.volcano.sh/v1beta1", "Queue")
-
-
-async def test_create_dry_run_stores_nothing() -> None:
-    """Dry runs answer as if, and leave no trace."""
-    api = FakeApi()
-    await client(api).create(CONFIG_MAPS, config_map("ledger"), namespace="shop", dry_run=True)
-    assert api.find(CONFIG_MAPS, "ledger", namespace="shop") is None
+    found = api.find(QUEUES, "gold")
+    assert found is not None
+    assert (found["apiVersion"], found["kind"]) == ("scheduling.volcano.sh/v1beta1", "Queue")
 
 
 async def test_replace_with_old_version_conflicts() -> None:
@@ -137,13 +128,12 @@ PATCHES = {
     "merge sets and removes": PatchCase("merge", {"data": {"a": None, "b": "2"}}, {"b": "2"}),
     "json adds": PatchCase("json", [{"op": "add", "path": "/data/x~1y", "value": "3"}], {"a": "1", "x/y": "3"}),
     "strategic merges": PatchCase("strategic", {"data": {"b": "2"}}, {"a": "1", "b": "2"}),
-    "apply merges": PatchCase("apply", {"data": {"b": "2"}}, {"a": "1", "b": "2"}),
 }
 
 
 @pytest.mark.parametrize("case", PATCHES)
 async def test_patch_changes_what_it_says(case: str) -> None:
-    """The four kinds of patch, each with its own content type."""
+    """The three kinds of patch, each with its own content type."""
     api = FakeApi()
     api.put(CONFIG_MAPS, config_map("ledger", a="1"))
     what = PATCHES[case]
@@ -163,24 +153,12 @@ class Asked(FakeApi):
         return await super().request(method, path, **more)
 
 
-async def test_only_an_apply_patch_takes_fields_by_force() -> None:
-    """`force` belongs to apply, and only where it is asked for; every patch says which manager owns its fields."""
+async def test_a_patch_says_only_what_changes_and_who_owns_it() -> None:
+    """Version and kind are not repeated; every patch says which manager owns its fields."""
     api = Asked()
     api.put(CONFIG_MAPS, config_map("ledger", a="1"))
-    change = {"data": {"b": "2"}}
-    for kind, force in (("apply", True), ("apply", False), ("merge", True)):
-        await client(api).patch(CONFIG_MAPS, "ledger", change, kind=kind, namespace="shop", force=force)  # type: ignore[arg-type]
-    mine = {"fieldManager": "fairlead"}
-    assert [query for query, _ in api.asked] == [mine | {"force": "true"}, mine, mine]
-
-
-async def test_an_apply_patch_says_its_kind_and_a_merge_patch_only_what_changes() -> None:
-    """The server refuses an apply without version and kind; a merge patch need not repeat them."""
-    api = Asked()
-    api.put(CONFIG_MAPS, config_map("ledger", a="1"))
-    for kind in ("apply", "merge"):
-        await client(api).patch(CONFIG_MAPS, "ledger", {"data": {}}, kind=kind, namespace="shop")  # type: ignore[arg-type]
-    assert [body for _, body in api.asked] == [{"apiVersion": "v1", "kind": "ConfigMap", "data": {}}, {"data": {}}]
+    await client(api).patch(CONFIG_MAPS, "ledger", {"data": {}}, namespace="shop")
+    assert api.asked == [({"fieldManager": "fairlead"}, {"data": {}})]
 
 
 async def test_patch_status_leaves_the_rest_alone() -> None:
@@ -201,24 +179,15 @@ async def test_pod_group_status_is_part_of_the_object() -> None:
     assert got.status.phase == "Inqueue"
 
 
-async def test_delete_of_another_object_with_the_same_name_conflicts() -> None:
-    """The uid says which object is meant."""
+async def test_delete_of_another_version_conflicts() -> None:
+    """The version says which state of the object is meant."""
     api = shop("web-0")
+    stored = await client(api).get(PODS, "web-0", namespace="shop")
     with pytest.raises(ApiError) as caught:
-        await client(api).delete(PODS, "web-0", namespace="shop", uid="another")
+        await client(api).delete(PODS, "web-0", namespace="shop", resource_version="another")
     assert caught.value.conflict
-    uid = uid_of(api, "web-0")
-    await client(api).delete(PODS, "web-0", namespace="shop", uid=uid)
+    await client(api).delete(PODS, "web-0", namespace="shop", resource_version=stored.metadata.resource_version)
     assert api.find(PODS, "web-0", namespace="shop") is None
-
-
-async def test_delete_whose_answer_is_lost_counts_as_deleted() -> None:
-    """With a uid the call is repeated; not finding the object any more is then the wanted end."""
-    api = shop("web-0")
-    uid = uid_of(api, "web-0")
-    api.cut(method="DELETE", after=True)
-    await client(api).delete(PODS, "web-0", namespace="shop", uid=uid)
-    assert [method for method, _ in api.calls] == ["DELETE", "DELETE"]
 
 
 async def test_bind_sets_node_and_annotations() -> None:

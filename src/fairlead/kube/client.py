@@ -27,12 +27,11 @@ T = TypeVar("T")
 PAGE = 500
 TIMEOUT = 30.0
 
-PatchKind = Literal["json", "merge", "strategic", "apply"]
+PatchKind = Literal["json", "merge", "strategic"]
 PATCH_TYPES: Mapping[PatchKind, str] = {
     "json": "application/json-patch+json",
     "merge": "application/merge-patch+json",
     "strategic": "application/strategic-merge-patch+json",
-    "apply": "application/apply-patch+yaml",
 }
 GZIP = {"Accept-Encoding": "gzip"}
 
@@ -147,34 +146,20 @@ class Client:
             return await self.page(resource, **scope, limit=0)
 
     async def create(
-        self,
-        resource: Resource[T],
-        body: Body,
-        *,
-        namespace: str = "",
-        name: str = "",
-        subresource: str = "",
-        dry_run: bool = False,
+        self, resource: Resource[T], body: Body, *, namespace: str = "", name: str = "", subresource: str = ""
     ) -> T:
         """A new object; `name` only together with `subresource`. Not tried again once it may have been stored."""
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
         whole = encode(body) if subresource else encode_object(resource, body)
-        answer = await self.call("POST", path, query=_dry(dry_run), body=whole)
+        answer = await self.call("POST", path, body=whole)
         return decode(answer.body, resource.shape, f"POST {path}")
 
     async def replace(
-        self,
-        resource: Resource[T],
-        name: str,
-        body: Body,
-        *,
-        namespace: str = "",
-        subresource: str = "",
-        dry_run: bool = False,
+        self, resource: Resource[T], name: str, body: Body, *, namespace: str = "", subresource: str = ""
     ) -> T:
         """The whole object anew; with `metadata.resourceVersion` in it a conflict is raised if it changed."""
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        answer = await self.call("PUT", path, query=_dry(dry_run), body=encode_object(resource, body))
+        answer = await self.call("PUT", path, body=encode_object(resource, body))
         return decode(answer.body, resource.shape, f"PUT {path}")
 
     async def patch(
@@ -186,64 +171,33 @@ class Client:
         kind: PatchKind = "merge",
         namespace: str = "",
         subresource: str = "",
-        manager: str = "fairlead",
-        force: bool = False,
-        dry_run: bool = False,
     ) -> T:
         """Change parts of an object. A JSON patch is a list of operations (`fairlead.kube.patches`).
 
-        Merge, strategic and apply patches say what shall be, so they may be repeated; JSON patches may not.
+        Merge and strategic patches say what shall be, so they may be repeated; JSON patches may not.
         Behind a fence they name the object they mean, by uid or version.
         """
         if self.fence is not None and isinstance(patch, Mapping) and not _names_its_object(patch):
             raise ValueError(f"a patch of elected work names the uid or the version of its object: {resource.label}")
-        query = _dry(dry_run) | {"fieldManager": manager}
-        if kind == "apply" and force:
-            query["force"] = "true"
         path = resource.path(namespace=namespace, name=name, subresource=subresource)
         answer = await self.call(
             "PATCH",
             path,
-            query=query,
-            body=encode_object(resource, patch) if isinstance(patch, Mapping) and kind == "apply" else encode(patch),
+            query={"fieldManager": "fairlead"},
+            body=encode(patch),
             headers={"Content-Type": PATCH_TYPES[kind]},
             repeatable=kind != "json",
         )
         return decode(answer.body, resource.shape, f"PATCH {path}")
 
     async def delete(
-        self,
-        resource: Resource[Any],
-        name: str,
-        *,
-        namespace: str = "",
-        uid: str = "",
-        resource_version: str = "",
-        propagation: str = "",
-        grace_seconds: int | None = None,
-        dry_run: bool = False,
+        self, resource: Resource[Any], name: str, *, namespace: str = "", resource_version: str = ""
     ) -> None:
-        """Delete one object; a conflict is raised if it is not the one meant by `uid` and `resource_version`.
-
-        With a uid the call is repeated where no answer came, and an object gone by then counts as deleted.
-        """
+        """Delete one object; a conflict is raised if it is not the one meant by `resource_version`."""
         options: Raw = {"apiVersion": "v1", "kind": "DeleteOptions"}
-        conditions = _filled(uid=uid, resourceVersion=resource_version)
-        if conditions:
-            options["preconditions"] = conditions
-        if propagation:
-            options["propagationPolicy"] = propagation
-        if grace_seconds is not None:
-            options["gracePeriodSeconds"] = grace_seconds
-        path = resource.path(namespace=namespace, name=name)
-        tries = Tries()
-        try:
-            await self.call(
-                "DELETE", path, query=_dry(dry_run), body=encode(options), repeatable=bool(uid), tries=tries
-            )
-        except ApiError as error:
-            if not (error.not_found and tries.unanswered):
-                raise
+        if resource_version:
+            options["preconditions"] = {"resourceVersion": resource_version}
+        await self.call("DELETE", resource.path(namespace=namespace, name=name), body=encode(options))
 
     async def bind(
         self, namespace: str, pod: str, node: str, *, uid: str, annotations: Mapping[str, str] | None = None
@@ -284,22 +238,18 @@ class Client:
         except KubeError as error:
             raise error if _code(error) == 404 else unknown from error
 
-    async def evict(
-        self, namespace: str, pod: str, *, uid: str, grace_seconds: int | None = None, dry_run: bool = False
-    ) -> None:
+    async def evict(self, namespace: str, pod: str, *, uid: str, dry_run: bool = False) -> None:
         """Ask for the pod with this uid to be removed. `too_many` is raised where a disruption budget says no."""
-        options: Raw = {"preconditions": {"uid": uid}}
-        if grace_seconds is not None:
-            options["gracePeriodSeconds"] = grace_seconds
         body = {
             "apiVersion": "policy/v1",
             "kind": "Eviction",
             "metadata": {"name": pod, "namespace": namespace},
-            "deleteOptions": options,
+            "deleteOptions": {"preconditions": {"uid": uid}},
         }
         path = PODS.path(namespace=namespace, name=pod, subresource="eviction")
         # Not repeated: 429 is the answer of a budget here, and the caller holds the count of evictions.
-        await self.call("POST", path, query=_dry(dry_run), body=encode(body), retry=Retry(attempts=1))
+        query = {"dryRun": "All"} if dry_run else None
+        await self.call("POST", path, query=query, body=encode(body), retry=Retry(attempts=1))
 
     async def served(self, resource: Resource[Any]) -> bool:
         """Whether the server has this resource now (a custom one may come later).
@@ -337,7 +287,6 @@ class Client:
         query: Query | None = None,
         body: bytes | None = None,
         headers: Mapping[str, str] | None = None,
-        within: float | None = None,
         repeatable: bool = False,
         retry: Retry | None = None,
         tries: "Tries | None" = None,
@@ -350,9 +299,7 @@ class Client:
             send = Passing(self.transport, self.fence).request
         while True:
             try:
-                answer = await send(
-                    method, path, query=query, body=body, headers=headers, within=within or self.timeout
-                )
+                answer = await send(method, path, query=query, body=body, headers=headers, within=self.timeout)
                 if 200 <= answer.status < 300:
                     return answer
                 raise errors.from_answer(answer.status, answer.body, retry_after=answer.headers.get("retry-after"))
@@ -394,7 +341,3 @@ def _code(error: KubeError) -> int:
 
 def _filled(**values: str) -> dict[str, str]:
     return {key: value for key, value in values.items() if value}
-
-
-def _dry(dry_run: bool) -> dict[str, str]:
-    return {"dryRun": "All"} if dry_run else {}
