@@ -78,7 +78,7 @@ class Followed:
             self.pods.pop(name, None)
         else:
             self.pods[name] = pod
-            if pod["spec"].get("nodeName"):
+            if pod.get("spec", {}).get("nodeName"):
                 self.places[pod["metadata"]["uid"]].add(pod["spec"]["nodeName"])
         if (before and state_of(before)) != (pod and state_of(pod)):
             self.since = time.monotonic()
@@ -86,7 +86,7 @@ class Followed:
 
 def state_of(pod: dict[str, Any]) -> str:
     """Bound, told why it waits, or open."""
-    if pod["spec"].get("nodeName"):
+    if pod.get("spec", {}).get("nodeName"):
         return "bound"
     told = any(each["type"] == "PodScheduled" for each in pod.get("status", {}).get("conditions", ()))
     return "told" if told else "open"

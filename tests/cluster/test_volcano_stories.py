@@ -1,12 +1,14 @@
 """The recorded stories of Volcano's controllers, played on a real API server with the scheduler's gate kept.
 
-What vc-scheduler wrote in each story is told in its test; intended differences are in `DIFFERENCES`.
+What is written in each story is compared with what vc-scheduler wrote, field by field (`volcano_writes.py`); intended
+differences and their reasons are in tests/peers/data/volcano_writes.json.
 """
 
 import json
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +21,9 @@ from tests.cluster.played.host import Crew
 from tests.cluster.played.volcano_groups import MIN_MEMBER, GroupController
 from tests.cluster.played.volcano_jobs import JobController, PlayedJob, Task
 from tests.cluster.test_fairness import Running, running
+from tests.cluster.volcano_writes import Writes, differs, job_of, of_story, settled, wanted, written
 
 NODES = 10
-DIFFERENCES = {
-    "conditions": "a group that waits says why (Unschedulable), and that is False, not True, once it is Scheduled; "
-    "vc-scheduler writes no condition before pods exist and leaves Unschedulable True beside Scheduled",
-    "running": "counts pods that are bound; vc-scheduler those that the kubelet reports",
-    "queue": "status has the number of groups in each phase; vc-scheduler writes none",
-    "intent": "the annotation fairlead.io/intent comes before the first bind of a gang and goes after the last",
-    "unknown": "a running group that lost its PodGroup keeps counting in the queue; vc-scheduler drops its pods",
-}
-"""What Fairlead writes otherwise than vc-scheduler, on purpose."""
 
 
 @pytest.fixture(scope="module")
@@ -47,36 +41,42 @@ def stage(api: Api, kubeconfig: Path, tmp_path_factory: pytest.TempPathFactory) 
 
 
 class Play:
-    """A namespace with both controllers at work, and every phase that its groups went through."""
+    """A namespace with both controllers at work, and everything that is written there."""
 
-    def __init__(self, api: Api, namespace: str, jobs: JobController) -> None:
+    def __init__(self, api: Api, namespace: str, jobs: JobController, writes: Writes, queue: str) -> None:
         self.api = api
         self.namespace = namespace
         self.jobs = jobs
-        self.phases: dict[str, list[str]] = {}
-        self.intents: set[str] = set()
-        self._over = threading.Event()
-        self._version = api.get(volcano.groups_path(namespace), limit=1)["metadata"]["resourceVersion"]
-        self._thread = threading.Thread(target=self._follow, daemon=True)
-        self._thread.start()
+        self.writes = writes
+        self.queue = queue
 
-    def _follow(self) -> None:
-        with suppress(ApiError, OSError):
-            path = volcano.groups_path(self.namespace)
-            for event in self.api.watch(path, seconds=120, resourceVersion=self._version):
-                if self._over.is_set():
-                    return
-                meta, status = event["object"]["metadata"], event["object"].get("status", {})
-                seen = self.phases.setdefault(meta["name"].partition("-")[0], [])
-                phase = "gone" if event["type"] == "DELETED" else status.get("phase", "")
-                if seen[-1:] != [phase]:
-                    seen.append(phase)
-                if volcano.INTENT in meta.get("annotations", {}):
-                    self.intents.add(meta["name"])
+    def end(self, job: str) -> None:
+        """The Job ends; what is written of it from then on does not count."""
+        self.over(job)
+        self.jobs.end(job)
 
-    def close(self) -> None:
-        """Nothing more is followed."""
-        self._over.set()
+    def over(self, job: str) -> None:
+        """What is written of it from now on does not count."""
+        found = self.api.get(volcano.groups_path(self.namespace), limit=1)
+        self.writes.over.setdefault(job, int(found["metadata"]["resourceVersion"]))
+
+    def counted(self, story: str) -> None:
+        """Wait until the queue has said of each Job of the story that it holds as much as in the recording."""
+        for job in self.writes.courses():
+            most = of_story(story)[job].get("most")
+            if most is not None:
+                self.until(f"{job} counts", lambda most=most: most in self.writes.held(self.queue))  # type: ignore[misc]
+
+    def annotations(self, group: str) -> set[str]:
+        """Those that the PodGroup ever had."""
+        metas = [found["metadata"] for _, _, found in list(self.writes.seen)]
+        return {name for meta in metas if meta["name"] == group for name in meta.get("annotations", {})}
+
+    def lives(self, job: str) -> list[str]:
+        """The phases of all PodGroups that the Job had, one after another."""
+        found = [each for _, kind, each in sorted(self.writes.seen, key=itemgetter(0)) if kind == "PodGroup"]
+        phases = [each.get("status", {}).get("phase", "") for each in found if job_of(each["metadata"]["name"]) == job]
+        return [phase for phase, _ in groupby(phases)]
 
     def bound(self, job: str = "") -> int:
         """Pods with a node, of one Job or of all."""
@@ -105,17 +105,22 @@ class Play:
 
 
 @contextmanager
-def play(api: Api, namespace: str, *, restart_before_group: bool = False) -> Iterator[Play]:
-    """Both controllers, for the time of the block."""
+def play(
+    api: Api, namespace: str, story: str, *, queue: str = "default", restart_before_group: bool = False
+) -> Iterator[Play]:
+    """Both controllers, for the time of the block; then what was written is compared with the recorded story."""
     jobs = JobController(api, namespace, restart_before_group=restart_before_group)
-    made = Play(api, namespace, jobs)
-    with Crew(jobs.sync, GroupController(api, namespace).sync):
-        try:
-            yield made
-        finally:
-            made.close()
-            for name in list(jobs.jobs):
-                jobs.end(name)
+    with written(api, namespace) as writes:
+        made = Play(api, namespace, jobs, writes, queue)
+        with Crew(jobs.sync, GroupController(api, namespace).sync):
+            try:
+                yield made
+                made.counted(story)
+            finally:
+                for name in list(jobs.jobs):
+                    made.end(name)
+    recorded, found = of_story(story), writes.courses()
+    assert {job: settled(recorded[job], found[job]) for job in found} == {job: wanted(recorded[job]) for job in found}
 
 
 def conditions(status: dict[str, Any]) -> dict[str, tuple[str, str]]:
@@ -140,6 +145,9 @@ def test_queues_root_and_default_are_there(api: Api, stage: Running) -> None:
     # An earlier test on this server may have left its own figures there, until they are written anew.
     api.wait("the status of the queue", lambda: status().get("allocated") == {"cpu": "0", "memory": "0"})
     assert status()["state"] == "Open"
+    counts = {phase.lower() for phase in ("Pending", "Inqueue", "Running", "Unknown", "Completed")}
+    assert sorted(status().keys() - counts) == differs("fields of the status of the Queue default")
+    assert sorted(found["default"]["spec"]) == differs("fields of the spec of the Queue default")
 
 
 def _queues(api: Api) -> dict[str, Any]:
@@ -148,21 +156,22 @@ def _queues(api: Api) -> dict[str, Any]:
 
 def test_job_of_two_tasks_starts_and_ends(api: Api, stage: Running, namespace: str) -> None:
     """(b) "", Inqueue, pods, Scheduled, Running with 3; on completion the PodGroup is gone."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "b") as story:
         job = PlayedJob(name="b", tasks={"m": Task(replicas=1), "w": Task(replicas=2)})
         story.jobs.submit(job)
         story.reaches("b", "Running")
         story.until("three counted", lambda: story.status("b").get("running") == 3)
         assert conditions(story.status("b"))["Scheduled"] == READY
-        assert story.intents == {job.group}
-        story.jobs.end("b")
+        counts = differs("groups that run, in the status of their queue")
+        story.until("queue counts groups", lambda: _queues(api)["default"]["status"].get("running") == counts)
+        assert sorted(story.annotations(job.group)) == differs("annotations of a PodGroup while its gang starts")
+        story.end("b")
         story.until("all gone", lambda: not story.pods())
-    assert [phase for phase in story.phases["b"] if phase != "gone"] == ["", "Inqueue", "Running"]
 
 
 def test_job_that_does_not_fit_is_not_let_in(api: Api, stage: Running, namespace: str) -> None:
     """(c) Pending, no pods, for what does not fit now and for what never will; after room Inqueue, pods, Running."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "c") as story:
         story.jobs.submit(PlayedJob(name="big", tasks={"t": Task(replicas=10, cpu=3)}))
         story.reaches("big", "Running")
         story.jobs.submit(PlayedJob(name="wait", tasks={"t": Task(replicas=5, cpu=3)}))
@@ -171,17 +180,15 @@ def test_job_that_does_not_fit_is_not_let_in(api: Api, stage: Running, namespace
         story.reaches("huge", "Pending")
         assert story.pods() == 10
         assert conditions(story.status("huge"))["Unschedulable"][0] == "True"
-        story.jobs.end("big")
+        story.end("big")
         story.reaches("wait", "Running")
         assert story.bound("wait") == 5
         assert story.status("huge")["phase"] == "Pending"
-    assert [phase for phase in story.phases["wait"] if phase != "gone"] == ["", "Pending", "Inqueue", "Running"]
-    assert "Inqueue" not in story.phases["huge"]
 
 
 def test_job_that_fits_in_sum_and_on_no_node_waits_with_its_pods(api: Api, stage: Running, namespace: str) -> None:
     """(c2) Let in, pods exist; Unschedulable on the group and on each pod; after room it runs."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "c2") as story:
         story.jobs.submit(PlayedJob(name="thin", tasks={"t": Task(replicas=10)}))
         story.reaches("thin", "Running")
         story.jobs.submit(PlayedJob(name="wide", tasks={"t": Task(replicas=5, cpu=4)}))
@@ -193,7 +200,7 @@ def test_job_that_fits_in_sum_and_on_no_node_waits_with_its_pods(api: Api, stage
         assert story.bound("wide") == 0
         waits = api.items(f"/api/v1/namespaces/{namespace}/pods", labelSelector="volcano.sh/job-name=wide")
         story.until("pods are told", lambda: all(unscheduled(api, namespace, each) for each in waits))
-        story.jobs.end("thin")
+        story.end("thin")
         story.reaches("wide", "Running")
         assert conditions(story.status("wide"))["Scheduled"] == READY
 
@@ -210,7 +217,7 @@ def unscheduled(api: Api, namespace: str, pod: dict[str, Any]) -> bool:
 def test_job_in_a_closed_queue_is_never_let_in_first(api: Api, stage: Running, namespace: str) -> None:
     """(d) Closed: Pending, no pods. Opened: Inqueue, pods, Running."""
     name = f"shut-{namespace[:20]}".rstrip("-")
-    with volcano.queues(api, **{name: {"weight": 1}}), play(api, namespace) as story:
+    with volcano.queues(api, **{name: {"weight": 1}}), play(api, namespace, "d", queue=name) as story:
         api.patch(f"{volcano.QUEUES}/{name}/status", {"status": {"state": "Closed"}})
         story.jobs.submit(PlayedJob(name="d", queue=name, tasks={"t": Task(replicas=2)}))
         story.reaches("d", "Pending")
@@ -219,8 +226,7 @@ def test_job_in_a_closed_queue_is_never_let_in_first(api: Api, stage: Running, n
         story.reaches("d", "Running")
         held = {"cpu": "2", "memory": "2Gi", "pods": "2"}
         story.until("queue counts", lambda: api.get(f"{volcano.QUEUES}/{name}")["status"]["allocated"] == held)
-        story.jobs.end("d")
-    assert [phase for phase in story.phases["d"] if phase not in ("", "gone")] == ["Pending", "Inqueue", "Running"]
+        story.end("d")
 
 
 def test_deployment_that_announces_a_group_starts_whole(api: Api, stage: Running, namespace: str) -> None:
@@ -236,7 +242,7 @@ def test_deployment_that_announces_a_group_starts_whole(api: Api, stage: Running
     }
     path = f"/apis/apps/v1/namespaces/{namespace}/deployments"
     halves: list[int] = []
-    with play(api, namespace) as story:
+    with play(api, namespace, "e") as story:
         api.create(path, {"apiVersion": "apps/v1", "kind": "Deployment", **deployment})
 
         def whole() -> bool:
@@ -252,6 +258,9 @@ def test_deployment_that_announces_a_group_starts_whole(api: Api, stage: Running
         story.until("eight bound", lambda: story.bound() == 8)
         (group,) = api.items(volcano.groups_path(namespace))
         assert group["spec"]["minMember"] == 6
+        counted = f"{volcano.groups_path(namespace)}/{group['metadata']['name']}"
+        story.until("eight counted", lambda: api.get(counted).get("status", {}).get("running") == 8)
+        story.over("e")
         api.delete(f"{path}/e")
         story.until("all gone", lambda: not story.pods())
     assert halves
@@ -260,7 +269,7 @@ def test_deployment_that_announces_a_group_starts_whole(api: Api, stage: Running
 
 def test_job_that_is_scaled_grows_and_shrinks(api: Api, stage: Running, namespace: str) -> None:
     """(f) 3, 5, 2: the PodGroup's spec first, then pods; running follows."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "f") as story:
         story.jobs.submit(PlayedJob(name="f", tasks={"t": Task(replicas=3)}))
         story.reaches("f", "Running")
         for size in (5, 2):
@@ -272,7 +281,7 @@ def test_job_that_is_scaled_grows_and_shrinks(api: Api, stage: Running, namespac
 
 def test_job_that_is_aborted_and_resumed_starts_again(api: Api, stage: Running, namespace: str) -> None:
     """(g) Pods and PodGroup go; a PodGroup of the same name is made anew, let in, and runs."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "g") as story:
         job = PlayedJob(name="g", tasks={"t": Task(replicas=3)})
         story.jobs.submit(job)
         story.reaches("g", "Running")
@@ -280,16 +289,14 @@ def test_job_that_is_aborted_and_resumed_starts_again(api: Api, stage: Running, 
         story.until("aborted", lambda: not story.pods())
         story.jobs.submit(job)
         story.reaches("g", "Running")
-    runs = story.phases["g"]
-    assert runs.count("Running") == 2
-    assert runs.count("Inqueue") == 2
+    assert story.lives("g") == ["", "Inqueue", "Running", "", "Inqueue", "Running"]
 
 
 @pytest.mark.parametrize("least", [None, 2], ids=["h", "h2"])
 def test_tasks_that_depend_on_others(api: Api, stage: Running, namespace: str, least: int | None) -> None:
     """(h) Without the tasks' minAvailable all pods at once; (h2) with it the second task follows the first."""
     tasks = {"ps": Task(replicas=2, least=least), "wk": Task(replicas=2, least=least, after=("ps",))}
-    with play(api, namespace) as story:
+    with play(api, namespace, "h" if least is None else "h2") as story:
         story.jobs.submit(PlayedJob(name="dep", tasks=tasks, least=2))
         story.until("four bound", lambda: story.bound("dep") == 4)
         story.reaches("dep", "Running")
@@ -300,7 +307,7 @@ def test_gang_that_waits_for_pods_that_wait_for_it_says_how_many_exist(
 ) -> None:
     """(h2) minAvailable 4 of which two depend on the others never starts, with either scheduler."""
     tasks = {"ps": Task(replicas=2, least=2), "wk": Task(replicas=2, least=2, after=("ps",))}
-    with play(api, namespace) as story:
+    with play(api, namespace, "h2") as story:
         story.jobs.submit(PlayedJob(name="depall", tasks=tasks, least=4))
         words = "2 pods exist, 4 start together"
         story.until("it is told", lambda: words in json.dumps(story.status("depall")))
@@ -309,27 +316,28 @@ def test_gang_that_waits_for_pods_that_wait_for_it_says_how_many_exist(
 
 def test_elastic_job_starts_with_what_fits(api: Api, stage: Running, namespace: str) -> None:
     """(i) 3 of 5 bound, Scheduled, the others wait; with room they are bound."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "i") as story:
         story.jobs.submit(PlayedJob(name="fill", tasks={"t": Task(replicas=7, cpu=4)}))
         story.reaches("fill", "Running")
         story.jobs.submit(PlayedJob(name="el", tasks={"t": Task(replicas=5, cpu=4)}, least=2))
         story.until("three of el", lambda: story.bound("el") == 3)
         story.reaches("el", "Running")
         assert conditions(story.status("el"))["Scheduled"] == READY
-        story.jobs.end("fill")
+        story.end("fill")
         story.until("five of el", lambda: story.bound("el") == 5)
 
 
 def test_job_whose_pod_group_is_deleted_runs_on(api: Api, stage: Running, namespace: str) -> None:
     """(j) Nobody makes the group again; the pods stay and go on counting in the queue."""
-    with play(api, namespace) as story:
+    with play(api, namespace, "j") as story:
         story.jobs.submit(PlayedJob(name="j", tasks={"t": Task(replicas=2)}))
         story.reaches("j", "Running")
         story.until("queue counts", lambda: _held(api) == "2")
+        story.over("j")
         api.delete(f"{volcano.groups_path(namespace)}/{story.jobs.jobs['j'].group}")
         story.until("group is gone", lambda: not api.items(volcano.groups_path(namespace)))
         assert story.bound("j") == 2
-        assert _held(api) == "2"
+        assert _held(api) == differs("cpu of the queue after the PodGroup of two running pods is gone")
 
 
 def _held(api: Api) -> str:
@@ -339,7 +347,7 @@ def _held(api: Api) -> str:
 @pytest.mark.parametrize("pods_first", [True, False], ids=["pods before their group", "group before its pods"])
 def test_job_whose_pod_is_evicted_restarts_whole(api: Api, stage: Running, namespace: str, pods_first: bool) -> None:
     """(k) The other pods are deleted, all come again, before or after the PodGroup of the same name: never half."""
-    with play(api, namespace, restart_before_group=pods_first) as story:
+    with play(api, namespace, "k", restart_before_group=pods_first) as story:
         story.jobs.submit(PlayedJob(name="k", tasks={"t": Task(replicas=3)}))
         story.reaches("k", "Running")
         path = f"/api/v1/namespaces/{namespace}/pods/k-t-1"

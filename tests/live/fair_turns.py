@@ -24,10 +24,11 @@ from tests.fake import FakeApi
 RECORDS = Records()
 
 
-def body(name: str, *, node: str = "", app: str = "a", cpu: str = "1") -> dict[str, Any]:
+def body(name: str, *, node: str = "", app: str = "a", cpu: str = "1", made: str = "") -> dict[str, Any]:
     """A pod of namespace ml as the server stores it."""
+    meta = {"name": name, "namespace": "ml", "uid": f"uid-{name}", "labels": {"app": app}}
     return {
-        "metadata": {"name": name, "namespace": "ml", "uid": f"uid-{name}", "labels": {"app": app}},
+        "metadata": {**meta, "creationTimestamp": made or None},
         "spec": {
             "schedulerName": "fairlead",
             "nodeName": node,
@@ -127,10 +128,17 @@ def sharing(gains: Mapping[str, tuple[int, int]]) -> Sharing:
 
 
 def live_job(
-    *, waiting: int = 0, running: int = 0, min_member: int = 1, queue: str = "q", name: str = "train", **more: Any
+    *,
+    waiting: int = 0,
+    running: int = 0,
+    min_member: int = 1,
+    queue: str = "q",
+    name: str = "train",
+    made: str = "",
+    **more: Any,
 ) -> LiveJob:
-    """The job of a PodGroup in namespace ml."""
-    waits = tuple(record(body(f"{name}-w{number}")) for number in range(waiting))
+    """The job of a PodGroup in namespace ml; its waiting pods were `made` then."""
+    waits = tuple(record(body(f"{name}-w{number}", made=made)) for number in range(waiting))
     runs: tuple[Place, ...] = tuple((record(body(f"{name}-r{number}", node="n1")), "n1") for number in range(running))
     pods = [*waits, *(pod for pod, _ in runs)]
     roles = (LiveRole(key=pod_set_key(pods[0]), task="", waiting=waits, running=runs),) if pods else ()

@@ -10,6 +10,7 @@ import msgspec
 import pytest
 from prometheus_client import CollectorRegistry
 
+from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
@@ -18,6 +19,7 @@ from fairlead.live.cluster.identity import JobSource
 from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
 from fairlead.live.queue import status_loop
 from fairlead.live.queue.evictor import Evictor
+from fairlead.live.queue.gangs import GATHERING
 from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
@@ -33,11 +35,13 @@ from tests.live.fair_turns import Place4, live_job
 
 NOW = "2026-01-01T00:00:00Z"
 FULL = because(reasons.NODES_FULL, fits=1, count=4, detail="3 InsufficientRoom")
+FEW = because(reasons.GANG_ABOVE_REPLICAS, job="train", minimum=4, replicas=3)
 CLOSED = because(reasons.QUEUE_CLOSED, queue="q")
 
 PHASES: dict[str, tuple[LiveJob, Finding | None, str]] = {
     "it waits for room": (live_job(waiting=4, min_member=4), FULL, "Inqueue"),
     "it has no pods yet": (live_job(min_member=4), None, "Inqueue"),
+    "members are missing": (live_job(waiting=3, min_member=4), FEW, "Inqueue"),
     "its queue is closed": (live_job(waiting=4, min_member=4), CLOSED, "Pending"),
     "its gang runs": (live_job(running=4, min_member=4), None, "Running"),
     "more wait above the gang": (live_job(waiting=2, running=4, min_member=4), FULL, "Running"),
@@ -76,10 +80,18 @@ def test_a_gang_that_waits_says_so_with_known_words() -> None:
 
 def test_a_gang_with_too_few_pods_says_so() -> None:
     """Reason NotEnoughTasks."""
-    patch = group_patch(_group(), live_job(waiting=3, min_member=4), None, NOW)
+    patch = group_patch(_group(), live_job(waiting=3, min_member=4), FEW, NOW)
     assert patch is not None
     assert patch["status"]["conditions"][0]["reason"] == "NotEnoughTasks"
     assert patch["status"]["conditions"][0]["message"] == "3 pods exist, 4 start together"
+
+
+@pytest.mark.parametrize("waiting", [0, 3, 4])
+def test_of_a_gang_whose_turn_has_not_come_nothing_is_said(waiting: int) -> None:
+    """It was let in, and no turn has refused it: no condition, whatever pods there are."""
+    patch = group_patch(_group(), live_job(waiting=waiting, min_member=4), None, NOW)
+    assert patch is not None
+    assert patch["status"] == {"phase": "Inqueue"}
 
 
 def test_a_gang_that_starts_turns_its_conditions_round() -> None:
@@ -200,6 +212,7 @@ class Office(Place4):
         self.looks = 0
         self.leaving = 0
         self.seconds_a_look = self._spent = 0.0
+        self.least = 1
         clock = asyncio.get_running_loop().time
         client = Client(self.api)
         measures = self.measures = QueueMetrics(CollectorRegistry())
@@ -251,8 +264,9 @@ class Office(Place4):
     def _look(self) -> QueueTurn:
         self.looks += 1
         self._spent += self.seconds_a_look
+        ask = {"request": {"cpu": 9}}
         jobs = [
-            {"name": job.key, "namespace": "ml", "queue": "q", "replicas": 1, "request": {"cpu": 9}}
+            {"name": job.key, "namespace": "ml", "queue": "q", "replicas": 1, "minMember": self.least, **ask}
             for job in self.jobs.values()
         ]
         problem = {"total": {"cpu": 8}, "queues": [{"name": "q"}], "jobs": jobs}
@@ -328,6 +342,30 @@ def test_status_is_written_once_and_again_when_something_changes() -> None:
         looks = office.looks
         await office.status_loop.round()
         assert office.looks == looks
+
+    run(story())
+
+
+def test_of_members_that_are_missing_nothing_is_said_before_they_are_late() -> None:
+    """Pods come one after another: five seconds after the last, and without another change, the group says so."""
+
+    async def story() -> None:
+        started = timestamps.whole(asyncio.get_running_loop().time())
+        office = Office({"train": live_job(waiting=3, min_member=4, made=started)})
+        office.least = 2
+        office.api.put(POD_GROUPS, {"metadata": {"name": "train", "namespace": "ml"}, "spec": {"queue": "q"}})
+
+        def said() -> list[str]:
+            found = office.api.find(POD_GROUPS, "train", namespace="ml")
+            assert found is not None
+            assert found["status"]["phase"] == "Inqueue"
+            return [each["reason"] for each in found["status"].get("conditions", [])]
+
+        await office.status_loop.round()
+        assert said() == []
+        await asyncio.sleep(GATHERING + 1)
+        await office.status_loop.round()
+        assert said() == ["NotEnoughTasks"]
 
     run(story())
 

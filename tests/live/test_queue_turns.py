@@ -510,7 +510,7 @@ def test_members_of_a_gang_may_still_be_coming_for_five_seconds(seconds: float, 
     world.pods(2, "a", group="g")
     _, outcomes = world.turn()
     (outcome,) = outcomes
-    assert gathers(outcome, NOW + seconds) is want
+    assert gathers(outcome.finding, outcome.waiting, NOW + seconds) is want
 
 
 def test_a_gang_that_only_lacks_room_is_not_waited_for() -> None:
@@ -519,7 +519,7 @@ def test_a_gang_that_only_lacks_room_is_not_waited_for() -> None:
     world.group("g", 3)
     world.pods(3, "a", group="g")
     _, outcomes = world.turn()
-    assert not any(gathers(outcome, NOW) for outcome in outcomes)
+    assert not any(gathers(outcome.finding, outcome.waiting, NOW) for outcome in outcomes)
 
 
 def test_pods_of_a_node_that_is_not_known_yet_count_once_it_is() -> None:

@@ -61,7 +61,7 @@ def test_device_is_reclaimed_for_a_queue_that_has_all_its_cpu() -> None:
 PROTECTED: dict[str, tuple[dict[str, Any], str]] = {
     "priority": ({"priority": 5}, "their priority is higher"),
     "budget": ({"budget": 0}, "disruption budgets allow no more"),
-    "mark": ({"preemptable": False}, "they are marked as not preemptable"),
+    "mark": ({"preemptable": False}, "they are marked as not preemptable, or have not run for their cooldown time"),
     "system": ({"system": True}, "they belong to the system"),
 }
 

@@ -112,7 +112,7 @@ STAYS: dict[str, tuple[dict[str, Any], str]] = {
     ),
     "their marks": (
         {"queues": PAIR, "jobs": [{**HELD[0], "preemptable": False}, HELD[1]]},
-        "they are marked as not preemptable",
+        "they are marked as not preemptable, or have not run for their cooldown time",
     ),
     "their queue": (
         {"queues": [{"name": "a"}, {"name": "b", "reclaimable": False}], "jobs": HELD},

@@ -91,11 +91,12 @@ def share(
     cursor: frozenset[str] = frozenset()
     if policy.preempt:
         table = running if running is not None else running_of(jobs)
+        held = findings | why.held_room(findings, blocks)
         preemption = Preemption(state, fits, table, policy.patience, policy.budget, policy.elastic)
         started = preemption.run(blocks, tried)
         cursor = preemption.cursor
         evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
-        findings |= WhyNoVictims(preemption).findings(findings, started)
+        findings |= WhyNoVictims(preemption).findings(held, started)
         findings = {job: found for job, found in findings.items() if job not in started or state.members.pending(job)}
         findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(

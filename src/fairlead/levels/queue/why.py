@@ -43,6 +43,16 @@ class Why:
         """For every blocked job the stage that stops it."""
         return {job: self._blocked(job, block) for job, block in blocks.items()}
 
+    def held_room(self, found: Mapping[int, Finding], blocks: Mapping[int, Block]) -> dict[int, Finding]:
+        """For gangs that find a part of their room and whose queues may hold the rest too: who has it."""
+        short = {job: blocks[job] for job, each in found.items() if each.reason is reasons.GANG_SHORTFALL}
+        asked = {
+            job: self._share(job, block.step, block.lack, self._details(block.step, block.lack))
+            for job, block in short.items()
+            if block.lack is not None
+        }
+        return {job: each for job, each in asked.items() if each.reason is reasons.ROOM_HELD}
+
     def _blocked(self, job: int, block: Block) -> Finding:
         if block.lack is None:
             role = block.step.roles[0][0]

@@ -7,23 +7,23 @@ from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.cluster.cache import PodEvent
 from fairlead.live.cluster.identity import JobKey, PodKey, group_of_job
-from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import LiveJob, Place, Promise
 from fairlead.live.queue.contested_turn import bare
 from fairlead.live.queue.intents import RESOURCES, End, Intents
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.pod_groups import moment
+from fairlead.model.reasons import Finding
 
 GATHERING = 5.0
 """Seconds for which the pods of a gang may still be coming, before they are told that some are missing."""
 
 
-def gathers(outcome: PodSetOutcome, now: float) -> bool:
+def gathers(finding: Finding | None, waiting: Iterable[PodRecord], now: float) -> bool:
     """Whether the pods wait for others of their gang that may well be on their way; `now` is of the wall clock."""
-    if outcome.finding is None or outcome.finding.reason is not GANG_ABOVE_REPLICAS:
+    if finding is None or finding.reason is not GANG_ABOVE_REPLICAS:
         return False
-    return now - max(moment(pod.created) for pod in outcome.waiting) < GATHERING
+    return now - max(moment(pod.created) for pod in waiting) < GATHERING
 
 
 class Gangs:

@@ -14,6 +14,7 @@ import msgspec
 from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.objects.meta import Condition
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
+from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.model.amounts import CPU, MEMORY, quantities
 from fairlead.model.reasons import Cure, Finding
@@ -38,8 +39,14 @@ def phase(job: LiveJob, finding: Finding | None) -> str:
         return RUNNING
     if running:
         return UNKNOWN
-    shut = finding is not None and finding.reason.cure is Cure.EDIT
-    return PENDING if shut or job.held_back else INQUEUE
+    return PENDING if job.held_back or _shut(finding) else INQUEUE
+
+
+def _shut(finding: Finding | None) -> bool:
+    """Whether pods need not be created before an edit; members that are missing come only while the group is let in."""
+    if finding is None or finding.reason is GANG_ABOVE_REPLICAS:
+        return False
+    return finding.reason.cure is Cure.EDIT
 
 
 def group_patch(
@@ -61,8 +68,8 @@ def group_patch(
     changed = {key: value for key, value in wanted.items() if getattr(status, key) != value}
     scheduled, reason, message = _standing(job, finding, now_in)
     known = {each.type for each in status.conditions}
-    # A group that was let in a moment ago has no pods yet: nothing is wrong with that.
-    awaited = now_in == INQUEUE and not job.waiting
+    # A group that was let in a moment ago has no pods yet, or its turn has not come: nothing is wrong with that.
+    awaited = now_in == INQUEUE and (not job.waiting or finding is None)
     ours = [
         Condition(type=kind, status=str(holds), reason=reason, message=message)
         for kind, holds in ((SCHEDULED, scheduled), (UNSCHEDULABLE, not scheduled))

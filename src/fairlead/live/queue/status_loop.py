@@ -19,6 +19,7 @@ from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
 from fairlead.live.queue import status
 from fairlead.live.queue.evictor import Evictor, Holds
+from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
@@ -115,6 +116,8 @@ class StatusLoop:
         self._turn: QueueTurn | None = None
         self._asking: Asking = {}
         self._found: dict[str, Finding] = {}
+        self._gathering = False
+        """Whether members of some gang may still be on their way, of which nothing is said before they are late."""
 
     def took_turn(self, turn: QueueTurn) -> None:
         """Remember what the turn found: it asked the nodes, which a look does not."""
@@ -128,7 +131,7 @@ class StatusLoop:
         """One look at everything."""
         self._evictor.rested()
         await self._keep_promises()
-        if self._sight.generation() != self._seen and self._now() >= self._next_look:
+        if (self._sight.generation() != self._seen or self._gathering) and self._now() >= self._next_look:
             self._look()
         elif not self._unwritten:
             return
@@ -188,6 +191,7 @@ class StatusLoop:
     async def _write(self, turn: QueueTurn) -> None:
         """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
         self._round += 1
+        self._gathering = False
         jobs = self._by_group(turn, JobSource.GROUP)
         jobs |= {(job.namespace, job.name): (job, finding) for job, finding in self._asking.values()}
         # What is new since the last look is written after the next one.
@@ -224,10 +228,19 @@ class StatusLoop:
         """The jobs of PodGroups by namespace and name, with what stops them."""
         rows = zip(turn.jobs, turn.sharing.jobs, strict=True)
         return {
-            (job.namespace, job.name): (job, row.finding or self._found.get(job.key) if job.waiting else None)
+            (job.namespace, job.name): (job, self._told(job, row.finding or self._found.get(job.key)))
             for job, row in rows
             if job.source is source
         }
+
+    def _told(self, job: LiveJob, finding: Finding | None) -> Finding | None:
+        """What is said of a job that waits."""
+        waiting = [pod for role in job.roles for pod in role.waiting]
+        if not waiting:
+            return None
+        early = gathers(finding, waiting, self._wall())
+        self._gathering |= early
+        return None if early else finding
 
     def _group_writes(self, groups: Iterable[Standing]) -> Iterator[Write]:
         now = timestamps.whole(self._wall())

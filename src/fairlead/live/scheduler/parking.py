@@ -37,7 +37,7 @@ class Parking:
     def park(self, outcome: PodSetOutcome) -> None:
         """Park the group, and tell its waiting pods why; a gang whose pods may still be coming is tried again soon."""
         now = self._now()
-        if gathers(outcome, self._wall()):
+        if gathers(outcome.finding, outcome.waiting, self._wall()):
             self._pending.park(outcome, now, again=GATHERING)
             return
         self._pending.park(outcome, now)
