@@ -50,8 +50,8 @@ def gangs(api: Api, table: Table, names: Mapping[str, str]) -> list[int]:
 
 @pytest.mark.parametrize(
     ("which", "one_by_one"),
-    [("default weights", True), ("weighted queues and namespaces", False)],
-    ids=["4 4 6 2, each after the one before", "3 1 10 2, one after another"],
+    [("default weights", True), ("weighted queues and namespaces", True), ("weighted queues and namespaces", False)],
+    ids=["4 4 6 2, each after the one before", "3 1 10 2, each after the one before", "3 1 10 2, one after another"],
 )
 def test_namespace_tables_come_out_exactly_as_jobs_arrive(
     api: Api, kubeconfig: Path, namespace: str, kwok_nodes: Nodes, tmp_path: Path, which: str, one_by_one: bool

@@ -111,7 +111,7 @@ def make_gang(api: Api, namespace: str, name: str, pods: int, least: int | None 
 def bound(api: Api, namespace: str) -> Counter[str]:
     """Bound pods that have not ended, by group."""
     return Counter(
-        pod["metadata"]["annotations"].get(GROUP, "")
+        pod["metadata"].get("annotations", {}).get(GROUP, "")
         for pod in api.items(f"/api/v1/namespaces/{namespace}/pods")
         if pod["spec"].get("nodeName") and pod["status"].get("phase") not in ("Succeeded", "Failed")
     )

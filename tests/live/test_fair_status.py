@@ -16,6 +16,7 @@ from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue import reasons
 from fairlead.live.cluster.identity import JobSource
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
 from fairlead.live.queue import status_loop
 from fairlead.live.queue.evictor import Evictor
@@ -31,7 +32,7 @@ from fairlead.model.reasons import Finding, because
 from fairlead.problems import share
 from fairlead.text.documents import strict
 from tests.kube.virtual import run
-from tests.live.fair_turns import Place4, live_job
+from tests.live.fair_turns import Place4, body, live_job, record
 
 NOW = "2026-01-01T00:00:00Z"
 FULL = because(reasons.NODES_FULL, fits=1, count=4, detail="3 InsufficientRoom")
@@ -366,6 +367,30 @@ def test_of_members_that_are_missing_nothing_is_said_before_they_are_late() -> N
         await asyncio.sleep(GATHERING + 1)
         await office.status_loop.round()
         assert said() == ["NotEnoughTasks"]
+
+    run(story())
+
+
+def _cooling(name: str, seconds: int, since: str) -> PodRecord:
+    made = body(name, node="n1")
+    made["metadata"]["annotations"] = {"volcano.sh/cooldown-time": f"{seconds}s"}
+    made["status"] = {"conditions": [{"type": "PodScheduled", "status": "True", "lastTransitionTime": since}]}
+    return record(made)
+
+
+def test_those_who_wait_are_looked_at_again_when_a_pod_has_cooled_down() -> None:
+    """Once for each moment, and not before; no other event tells of it."""
+
+    async def story() -> None:
+        since = timestamps.whole(asyncio.get_running_loop().time())
+        job = live_job(running=2)
+        (role,) = job.roles
+        cooling = tuple((_cooling(f"c{seconds}", seconds, since), "n1") for seconds in (10, 20))
+        office = Office({"train": replace(job, roles=(replace(role, running=cooling),))})
+        for pause, nudges in ((0, 0), (9, 0), (2, 1), (2, 1), (8, 2), (50, 2)):
+            await asyncio.sleep(pause)
+            await office.status_loop.round()
+            assert office.nudges == nudges
 
     run(story())
 

@@ -116,6 +116,7 @@ class StatusLoop:
         self._turn: QueueTurn | None = None
         self._asking: Asking = {}
         self._found: dict[str, Finding] = {}
+        self._cools_until: float | None = None
         self._gathering = False
         """Whether members of some gang may still be on their way, of which nothing is said before they are late."""
 
@@ -131,12 +132,25 @@ class StatusLoop:
         """One look at everything."""
         self._evictor.rested()
         await self._keep_promises()
+        self._wake_after_cooldown()
         if (self._sight.generation() != self._seen or self._gathering) and self._now() >= self._next_look:
             self._look()
         elif not self._unwritten:
             return
         if self._writes and self._turn is not None:
             await self._write(self._turn)
+
+    def _wake_after_cooldown(self) -> None:
+        """Look again at those who wait once a pod may be evicted that could not before: nothing else tells of that."""
+        if self._cools_until is not None and self._wall() >= self._cools_until:
+            self._cools_until = self._next_cool()
+            self._nudge()
+
+    def _next_cool(self) -> float | None:
+        """When the next running pod may be evicted by its cooldown time."""
+        jobs, now = self._turn.jobs if self._turn is not None else (), self._wall()
+        pods = (pod.queue_fields.cools_until for job in jobs for role in job.roles for pod, _ in role.running)
+        return min((until for until in pods if until > now), default=None)
 
     async def _keep_promises(self) -> None:
         """End the promises whose pods wait no longer, and those whose room did not come in time."""
@@ -183,6 +197,7 @@ class StatusLoop:
         start = self._now()
         self._seen = self._sight.generation()
         self._turn, self._asking = self._sight.look(), self._sight.gate()
+        self._cools_until = self._next_cool()
         self._measures.show(self._turn.sharing)
         if self._tells_evictions and self._turn.sharing.unplaced:
             self._evictor.would(self._sight.would())
