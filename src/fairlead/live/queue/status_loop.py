@@ -243,12 +243,12 @@ class StatusLoop:
         """The jobs of PodGroups by namespace and name, with what stops them."""
         rows = zip(turn.jobs, turn.sharing.jobs, strict=True)
         return {
-            (job.namespace, job.name): (job, self._told(job, row.finding or self._found.get(job.key)))
+            (job.namespace, job.name): (job, self._finding_of(job, row.finding or self._found.get(job.key)))
             for job, row in rows
             if job.source is source
         }
 
-    def _told(self, job: LiveJob, finding: Finding | None) -> Finding | None:
+    def _finding_of(self, job: LiveJob, finding: Finding | None) -> Finding | None:
         """What is said of a job that waits."""
         waiting = [pod for role in job.roles for pod in role.waiting]
         if not waiting:
