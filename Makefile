@@ -76,8 +76,8 @@ proof-fleet: setup ## three member clusters in trouble, MINUTES=60: nothing is d
 mutants: setup ## does a test fail when one operator changes? N=100 SEED=0, PAGE=1 writes docs/proof/
 	@$(BIN)/python -m tools.mutants --number $(or $(N),100) --seed $(or $(SEED),0) $(if $(UNDER),--under $(UNDER)) $(if $(PAGE),--page)
 
-fuzz: setup ## mangled inputs for everything that reads from outside; N=10000 SEED=, PAGE=1 adds to docs/proof/
-	@$(BIN)/python -m tests.campaign fuzz --number $(or $(N),10000) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page)
+fuzz: setup ## mangled inputs for everything that reads from outside; N=10000 SEED= ONLY=, PAGE=1 adds to docs/proof/
+	@$(BIN)/python -m tests.campaign fuzz --number $(or $(N),10000) $(if $(SEED),--seed $(SEED)) $(if $(ONLY),--only $(ONLY)) $(if $(PAGE),--page)
 
 soak: setup ## all components on a real control plane through random faults; MINUTES=10 SEED=, PAGE=1 adds to docs/proof/
 	@$(BIN)/python -m tests.campaign soak --minutes $(or $(MINUTES),10) $(if $(SEED),--seed $(SEED)) $(if $(PAGE),--page)

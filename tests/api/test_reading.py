@@ -109,6 +109,8 @@ def test_kinds_that_do_not_count_are_counted() -> None:
     ("source", "said"),
     [
         ("no-such-file.yaml", "no such file"),
+        ("a\0b", "is no path; expected one without a null byte"),
+        ("9" * 5000, "file name too long"),
         (7, "a value of type int; expected a path, a text or objects"),
         ([7], "is not a Kubernetes object"),
         ([{1, 2}], "a value of type set; expected values that json has"),
@@ -146,6 +148,19 @@ def test_bad_problem_is_an_input_error(verb: str, problem: Any) -> None:
     assert raised.value.message
 
 
+def test_directory_that_changes_while_it_is_read_is_an_input_error(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A file that is listed and gone a moment later is named; what else was given is read."""
+
+    def listed(folder: Path, pattern: str) -> list[Path]:
+        raise FileNotFoundError(2, "No such file or directory", str(folder / "gone"))
+
+    monkeypatch.setattr(Path, "rglob", listed)
+    (error,) = fairlead.read(NODE, str(tmp_path)).errors
+    assert (error.path, error.message) == (str(tmp_path / "gone"), "no such file or directory")
+
+
 def test_config_is_a_file_or_a_mapping(tmp_path: Path) -> None:
     """The same settings either way; a mistake in them has its place."""
     config = {"apiVersion": "fairlead.io/v1alpha1", "kind": "Configuration", "scheduler": {"strategy": "global-greedy"}}
@@ -155,6 +170,10 @@ def test_config_is_a_file_or_a_mapping(tmp_path: Path) -> None:
     assert records[0] == records[1] == records[2] != fairlead.plan(EXAMPLES / "shop").to_dict()
     with pytest.raises(fairlead.InputError, match="stratgy"):
         fairlead.read(NODE, config={**config, "scheduler": {"stratgy": "x"}})
+    with pytest.raises(fairlead.InputError, match="is no path"):
+        fairlead.read(NODE, config="a\0b")
+    with pytest.raises(fairlead.InputError, match="a value of type float; expected a file or a mapping"):
+        fairlead.read(NODE, config=1.5)  # type: ignore[arg-type]
     with pytest.raises(fairlead.InputError, match="goes to `read`"):
         fairlead.plan(fairlead.read(NODE), config=config)
 
@@ -168,3 +187,10 @@ def test_what_if_without_a_change_is_refused() -> None:
         fairlead.what_if(cluster, scale_hpa="most")
     with pytest.raises(fairlead.InputError, match="there is no node"):
         fairlead.what_if(cluster, drain="n9")
+
+
+@pytest.mark.parametrize("number", [-1, 100_001, 2**63])
+def test_more_nodes_than_any_cluster_has_are_refused(number: int) -> None:
+    """At once, and not when the memory is full."""
+    with pytest.raises(fairlead.InputError, match=f"{number} nodes; expected at most 100000"):
+        fairlead.what_if(fairlead.read(NODE, WEB), add_nodes=number, like="n1")

@@ -5,7 +5,7 @@ import sys
 import time
 
 from tests.campaign import counts
-from tests.campaign.fuzzing import Fuzzed, fuzz, replay
+from tests.campaign.fuzzing import SHARES, Fuzzed, fuzz, replay
 
 
 def main() -> int:
@@ -14,6 +14,7 @@ def main() -> int:
     parts = parser.add_subparsers(dest="part", required=True)
     fuzzing = parts.add_parser("fuzz", help="mangled inputs for all that reads from outside")
     fuzzing.add_argument("--number", type=int, default=10_000, help="how many inputs")
+    fuzzing.add_argument("--only", choices=sorted(SHARES), default="", help="one target instead of all")
     soaking = parts.add_parser("soak", help="all components on a real control plane through random faults")
     soaking.add_argument("--minutes", type=float, default=10.0)
     for part in (fuzzing, soaking):
@@ -27,7 +28,7 @@ def main() -> int:
         return 0
     if given.part == "soak":
         return _soak(given.minutes, given.seed, page=given.page)
-    return _fuzz(given.number, given.seed, page=given.page)
+    return _fuzz(given.number, given.seed, given.only, page=given.page)
 
 
 def _soak(minutes: float, seed: int, *, page: bool) -> int:
@@ -52,9 +53,9 @@ def _soak(minutes: float, seed: int, *, page: bool) -> int:
     return int(bool(found.found))
 
 
-def _fuzz(number: int, seed: int, *, page: bool) -> int:
+def _fuzz(number: int, seed: int, only: str, *, page: bool) -> int:
     print(f"fuzz: {number:,} inputs, seed {seed}", flush=True)
-    found = fuzz(number, seed, _Progress(number))
+    found = fuzz(number, seed, _Progress(number), only)
     for target, ends in found.ends.items():
         print(f"  {target}: " + ", ".join(f"{end} {count:,}" for end, count in sorted(ends.items())))
     print(f"{found.inputs:,} inputs in {found.seconds:.0f} s, {len(found.defects)} defects")

@@ -269,3 +269,11 @@ def test_places_hold_in_whatever_order_replicas_come(
     if places is not None:
         assert all(placed[:places])
         assert not any(placed[places:])
+
+
+def test_a_queue_that_deserves_nothing_has_its_turns_in_leaps_too() -> None:
+    """It begins where the others have what they deserve: 1 + 739/1000 of it stands beside 174/100 and 87/50."""
+    queues = [Q(deserved=(0, 0)), Q(deserved=(100, 100)), Q(deserved=(200, 50), weight=2)]
+    jobs = [J(queue=queue, replicas=900, request=(1, 1), minimum=0) for queue in range(3)]
+    world = tables((1000, 1000), queues, [1], jobs)
+    assert admitted(world) == admitted(world, NEVER) == [739, 174, 87]

@@ -7,6 +7,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any
 
+from fairlead.kube.manifests.load import NO_PATH
 from fairlead.model.errors import InputError
 
 PathLike = str | os.PathLike[str]
@@ -35,10 +36,14 @@ def file_bytes(path: PathLike) -> bytes:
         raise InputError(str(path), "is a directory; expected a file") from None
     except OSError as error:
         raise InputError(str(path), (error.strerror or str(error)).lower()) from None
+    except ValueError:
+        raise InputError(repr(path), NO_PATH) from None
 
 
 def text_of(source: PathLike | Mapping[str, Any], place: str) -> tuple[bytes, str]:
     """A file or a mapping as text, and its name in messages."""
     if isinstance(source, Mapping):
         return json.dumps(plain(source, place)).encode(), place
+    if not isinstance(source, str | os.PathLike):
+        raise InputError(place, f"a value of type {type(source).__name__}; expected a file or a mapping")
     return file_bytes(source), str(source)

@@ -24,6 +24,8 @@ SHORT = {
     "region": "topology.kubernetes.io/region",
 }
 """Labels that may be named by one word."""
+MOST_ADDED = 100_000
+"""Nodes added at once: twenty times as many as a cluster of Kubernetes may have."""
 
 
 def drained(snapshot: Snapshot, node: str) -> Snapshot:
@@ -80,8 +82,8 @@ def nodes_of(snapshot: Snapshot, label: str, value: str) -> frozenset[str]:
 
 def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
     """`count` more nodes like the one named, empty."""
-    if count < 0:
-        raise InputError("--add-nodes", f"{count} is negative; expected a number of nodes")
+    if not 0 <= count <= MOST_ADDED:
+        raise InputError("--add-nodes", f"{count} nodes; expected at most {MOST_ADDED}")
     found = False
     sites = []
     for site in snapshot.sites:

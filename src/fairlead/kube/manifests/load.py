@@ -19,6 +19,7 @@ from fairlead.text.documents import MOST_BYTES, documents, standard_input
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "standard input"
 NO_TEXTS: Mapping[str, bytes] = MappingProxyType({})
+NO_PATH = "is no path; expected one without a null byte"
 LARGE = 2**20
 """Bytes of one text from which on reading it is a step that nobody can look into."""
 SOURCES = {
@@ -104,6 +105,9 @@ def _read(name: str, warn: Callable[[str], None], raw: bytes | None) -> Iterator
     except OSError as error:
         yield InputError(name, (error.strerror or str(error)).lower())
         return
+    except ValueError:
+        yield InputError(repr(name), NO_PATH)
+        return
     name = STDIN if name == "-" else name
     if len(raw) > MUCH_YAML and raw.lstrip()[:1] not in (b"{", b"["):
         warn(f"{name}: {len(raw) >> 20} MiB of YAML takes its parser a while; JSON is read ten times as fast")
@@ -157,9 +161,14 @@ def _files(source: str, errors: list[InputError]) -> list[tuple[str, int]]:
     if source == "-":
         return [(STDIN, 0)]
     path = Path(source)
-    if not path.is_dir():
-        return [(source, path.stat().st_size if path.is_file() else 0)]
-    files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+    try:
+        if not path.is_dir():
+            return [(source, path.stat().st_size if path.is_file() else 0)]
+        files = sorted(each for each in path.rglob("*") if each.suffix in SUFFIXES and each.is_file())
+        sizes = [(str(file), file.stat().st_size) for file in files]
+    except OSError as error:
+        errors.append(InputError(str(error.filename or source), (error.strerror or str(error)).lower()))
+        return []
     if not files:
         errors.append(InputError(source, "has no .yaml, .yml or .json file"))
-    return [(str(file), file.stat().st_size) for file in files]
+    return sizes
