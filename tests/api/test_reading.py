@@ -189,6 +189,13 @@ def test_what_if_without_a_change_is_refused() -> None:
         fairlead.what_if(cluster, drain="n9")
 
 
+@pytest.mark.parametrize("policy", ["nowhere", "9" * 5000, "a\0b"])
+def test_policy_that_is_no_file_is_refused(policy: str) -> None:
+    """Whatever a file system says to such a name."""
+    with pytest.raises(fairlead.InputError, match="is neither a file nor one of"):
+        fairlead.simulate(EXAMPLES / "spot-wave" / "scenario.yaml", policies=policy)
+
+
 @pytest.mark.parametrize("number", [-1, 100_001, 2**63])
 def test_more_nodes_than_any_cluster_has_are_refused(number: int) -> None:
     """At once, and not when the memory is full."""

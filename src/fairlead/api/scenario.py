@@ -1,5 +1,6 @@
 """A scenario and its policies, read: from files as `fairlead simulate` takes them, or from mappings."""
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -81,7 +82,7 @@ def _policy(given: Scenario, read: Callable[[str], bytes]) -> SimPolicy:
         known = named(str(given))
         if known is not None:
             return known
-        if not Path(given).exists():
+        if not os.path.exists(given):  # which says no, and does not raise, where a name cannot be one
             raise InputError("--policy", f"{str(given)!r} is neither a file nor one of {', '.join(STRATEGIES)}")
         (value, place), name = _document(str(given), read), Path(given).stem
     try:
