@@ -34,6 +34,12 @@ def test_a_job_has_its_cluster_inside(tmp_path: Path) -> None:
     assert record["notCounted"] == {"RayJob.ray.io: the pod that submits the job": 1}
 
 
+def test_suspended_cluster_has_no_pods(tmp_path: Path) -> None:
+    """Neither head nor workers take room."""
+    ray = made("ray.io/v1", "RayCluster", {**cluster(), "suspend": True})
+    assert counts(answer(tmp_path, ray)) == {"lab/train-gpu": (0, 0), "lab/train-head": (0, 0)}
+
+
 def test_generated_names_tell_objects_of_foreign_kinds_apart(tmp_path: Path) -> None:
     """Two clusters with one prefix are two gangs, each with its own number."""
     ray = made("ray.io/v1", "RayCluster", cluster())

@@ -19,6 +19,7 @@ from fairlead.kube.manifests.pared import APPLIED, harmless, pared, suspect
 from fairlead.kube.manifests.support import support_bundle
 from fairlead.kube.resources import (
     CONFIG_MAPS,
+    EVENTS,
     LONGHORN_SETTINGS,
     PODS,
     SECRETS,
@@ -109,6 +110,18 @@ async def test_bundle_has_what_a_report_needs(api: Proxied) -> None:
     assert b"kind: Configuration" in files["configuration.json"]
     names = {each["metadata"]["name"] for each in json.loads(files["snapshot.json"])["items"]}
     assert names == {"fleet-1", "web-1", "fast", "backup-target"}
+
+
+async def test_events_are_those_of_the_namespace_and_those_we_wrote(api: Proxied) -> None:
+    """Of another namespace only what the components say."""
+    for name, namespace, by in (
+        ("a", "fairlead-system", "kubelet"),
+        ("b", "shop", "fairlead"),
+        ("c", "shop", "kubelet"),
+    ):
+        api.put(EVENTS, {"metadata": {"name": name, "namespace": namespace}, "reportingController": by})
+    files, _ = await bundle_of(api)
+    assert [each["metadata"]["name"] for each in json.loads(files["events.json"])] == ["a", "b"]
 
 
 async def test_nothing_secret_is_in_it(api: Proxied) -> None:

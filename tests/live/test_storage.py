@@ -432,7 +432,10 @@ def test_replicas_with_a_backing_image_are_left_to_longhorn() -> None:
 
 
 def test_bad_objects_are_reported_while_the_rest_goes_on() -> None:
-    """A size that is no number, a vanished volume or disk, a disk of no capacity, a setting that cannot be read."""
+    """A size that is no number, a vanished volume or disk, a disk of no capacity, a setting without meaning or text.
+
+    The last cannot be read at all and counts beside those that can.
+    """
     broken, gone = volume("broken", 5), volume("gone", 5)
     broken["spec"]["size"] = "many"
     lost = volume("lost", 5)
@@ -441,6 +444,7 @@ def test_bad_objects_are_reported_while_the_rest_goes_on() -> None:
     objects = [
         *[broken, replica(broken, 1), replica(gone, 1), lost, replica(lost, 1, "n1/x"), empty],
         setting("replica-soft-anti-affinity", "perhaps"),
+        {**setting("replica-auto-balance", ""), "value": 7},
     ]
 
     async def act(api: FakeApi) -> None:
@@ -453,7 +457,7 @@ def test_bad_objects_are_reported_while_the_rest_goes_on() -> None:
             "Setting replica-soft-anti-affinity",
             "Volume broken: spec.size",
         ]
-        assert stage.keeper.measures.errors._value.get() == 3
+        assert stage.keeper.measures.errors._value.get() == 3 + 1
         assert stage.patches() == 1
         await stage.stop()
 

@@ -148,6 +148,9 @@ RESIZES = {
     ),
     "a fragment grows where it is": Case(free={"0": 100, "1": 50}, cores={"1": 30}, pieces=60, want={"1": 60}),
     "a fragment that cannot grow moves": Case(free={"0": 100, "1": 20}, cores={"1": 30}, pieces=60, want={"0": 60}),
+    "a fragment moves to a core that has exactly that much": Case(
+        free={"0": 60, "1": 20}, cores={"1": 30}, pieces=60, want={"0": 60}
+    ),
     "a fragment that may open no other core": Case(
         free={"0": 100, "1": 20}, cores={"1": 30}, pieces=60, max_share=1, want=None
     ),

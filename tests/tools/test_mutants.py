@@ -82,7 +82,7 @@ SMALL = {
     "tests/test_small.py": (
         "from fairlead.kernel.small import larger\n\n\ndef test_larger() -> None:\n    assert larger(3, 2) == 3\n"
     ),
-    "pyproject.toml": "[tool.pytest.ini_options]\nmarkers = ['cluster', 'proof']\n",
+    "pyproject.toml": "[tool.pytest.ini_options]\nmarkers = ['cluster', 'proof', 'install']\n",
 }
 """A package with one function and one test: it notices a turned comparison and no moved boundary."""
 

@@ -13,8 +13,8 @@ from threading import Lock
 
 from tools.mutants import plugin
 
-PURE = "not cluster and not proof"
-OTHERS = ("tests/cluster/", "tests/tools/", "tests/page/")
+PURE = "not cluster and not proof and not install"
+OTHERS = ("tests/cluster/", "tests/install/", "tests/tools/", "tests/page/")
 """Folders of tests that need servers or a browser, or run nothing of the source."""
 NOTHING_CHOSEN = 5
 LATE = 256

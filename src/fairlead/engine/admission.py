@@ -61,6 +61,8 @@ def _quotas(site: Site) -> dict[str, list[_Left]]:
         return found
     for workload in (*site.workloads, *(each.workload for each in site.daemons)):
         column = site.present.get(workload.key)
-        for left in found.get(workload.namespace, ()) if column is not None else ():
-            left.take(dict(workload.shape.request), 0 if column is None else int(column.sum()))
+        if column is None:
+            continue
+        for left in found.get(workload.namespace, ()):
+            left.take(dict(workload.shape.request), int(column.sum()))
     return found

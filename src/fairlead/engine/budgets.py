@@ -63,7 +63,7 @@ def _selects(budget: Budget, namespace: str, labels: dict[str, str]) -> bool:
 
 def steps_record(found: tuple[Disruption, ...]) -> dict[str, Any]:
     """The budgets as plain values; `steps` is that of the slowest, None where one of them stops it."""
-    steps = [each.steps for each in found]
+    steps = [each.steps for each in found if each.steps is not None]
     rows = [
         {
             "budget": f"{each.budget.namespace}/{each.budget.name}",
@@ -73,4 +73,4 @@ def steps_record(found: tuple[Disruption, ...]) -> dict[str, Any]:
         }
         for each in found
     ]
-    return {"budgets": rows, "steps": None if None in steps else max((each or 0 for each in steps), default=1)}
+    return {"budgets": rows, "steps": max(steps, default=1) if len(steps) == len(found) else None}
