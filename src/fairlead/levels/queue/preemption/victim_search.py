@@ -216,15 +216,10 @@ class VictimSearch:
 
     def _everything(self, place: int) -> list[int]:
         """What is taken so far and all that could follow; more than may be taken together, at times."""
-        wholes = {item.job for item, count in zip(self.items, self.taken, strict=True) if item.whole and count}
-        rest = [0 if item.job in wholes else item.most for item in self.items[place:]]
-        for offset, item in enumerate(self.items[place:]):
-            if item.whole and rest[offset]:
-                rest[offset] = 1
-        taken = [*self.taken[:place], *rest]
-        later = {item.job for item, count in zip(self.items, taken, strict=True) if item.whole and count}
+        taken = [*self.taken[:place], *(item.most for item in self.items[place:])]
+        wholes = {item.job for item, count in zip(self.items, taken, strict=True) if item.whole and count}
         return [
-            0 if not item.whole and item.job in later else count for item, count in zip(self.items, taken, strict=True)
+            0 if not item.whole and item.job in wholes else count for item, count in zip(self.items, taken, strict=True)
         ]
 
     def _valid(self) -> bool:
