@@ -165,3 +165,9 @@ def test_rule_4_prior_floors_use_prior_replicas_not_the_sum() -> None:
     prior = prior_of(dict(zip(MEMBERS, (2, 1, 1, 1), strict=True)), replicas=6)
     seen = outcomes(6, FOUR, prior=prior)
     assert set(seen) == {(2, 2, 1, 1), (2, 1, 2, 1), (2, 1, 1, 2)}
+
+
+def test_cluster_that_joins_gets_its_floor_and_nothing_that_is_not_left() -> None:
+    """1 and 2 stay as they are and one replica is new: the third cluster has its floor of 1, and there is no draw."""
+    prior = prior_of(dict(zip(MEMBERS[:2], (1, 2), strict=True)))
+    assert set(outcomes(4, ones(MEMBERS[:3]), prior=prior)) == {(1, 2, 1)}

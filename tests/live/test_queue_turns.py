@@ -1,7 +1,9 @@
 """Turns of the queue level on a cluster in memory: shares, gangs, promises, evictions, words for those who wait."""
 
+from dataclasses import replace
 from typing import Any
 
+import msgspec
 import pytest
 
 from fairlead.kube.resources import POD_GROUPS, QUEUES
@@ -491,6 +493,22 @@ def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:
     assert sorted([*first, *second]) == [0, 1]
     fits.give(0, first)
     assert fits.take(0, 1) == first
+
+
+@pytest.mark.parametrize(
+    ("named", "default", "want"),
+    [
+        ("", "communism", {0: 2, 1: 2}),
+        ("", "global-greedy", {1: 4}),
+        ("global-greedy", "communism", {1: 4}),
+        ("communism", "global-greedy", {0: 2, 1: 2}),
+    ],
+)
+def test_strategy_inside_a_gang_is_the_workloads_or_the_default(named: str, default: str, want: dict[int, int]) -> None:
+    """Four pods on a small and a large node: replicas are levelled, or use is."""
+    world = World(4, 16)
+    pod = msgspec.structs.replace(world.pod("p", owner="web"), strategy=named)
+    assert node_fits(replace(site_of(world), strategy=default), [pod]).take(0, 4) == want
 
 
 def test_room_that_is_asked_for_and_not_taken_leaves_no_trace() -> None:

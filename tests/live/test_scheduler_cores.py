@@ -16,7 +16,7 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
-from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.cluster.records import PodRecord, Records, cores_of
 from fairlead.live.scheduler.binder import Binder
 from fairlead.live.scheduler.decide import batches, decide
 from tests.fake import FakeApi
@@ -214,3 +214,12 @@ def test_no_piece_is_promised_twice(story: list[tuple[str, int, str]]) -> None:
         assert all(pieces <= 100 for pieces in used.values())
     fresh = [pod(name, **{**more, "notes": dict(more.get("notes", {}))}) for name, more in stored.items()]
     assert made.differences([node("n1"), node("n2", 6, "0=0-2;1=3-5")], fresh) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "want"),
+    [("", ()), ("1=50,0=100", (("0", 100), ("1", 50))), ("0=0", (("0", 0),)), ("0=-1", ()), ("0=x", ()), ("=5", ())],
+)
+def test_annotation_of_cores_is_read_whole_or_not_at_all(text: str, want: tuple[tuple[str, int], ...]) -> None:
+    """A core without a name, or with pieces that are no number of pieces, says nothing about the others either."""
+    assert cores_of(text) == want

@@ -364,6 +364,26 @@ def test_moves_worth_making_are_told_once_and_reported() -> None:
     play(act, low, node("n2", d=100), body, sitting)
 
 
+def test_advice_is_not_made_anew_before_it_is_due() -> None:
+    """A change soon after the last advice waits for its time; then it is looked at."""
+    body = volume("a", 30)
+    body["status"] = {"robustness": "healthy"}
+    sitting = replica(body, 1, "n1/d")
+
+    async def act(api: FakeApi) -> None:
+        stage = Stage(api, advise_seconds=600)
+        await stage.quiet()
+        assert stage.report()["moves"] == []
+        put(api, counted(node("n1", d=60), [sitting]))
+        await stage.quiet()
+        assert stage.report()["moves"] == []
+        await stage.quiet(600)
+        assert [each["replica"] for each in stage.report()["moves"]] == ["a-r1"]
+        await stage.stop()
+
+    play(act, counted(node("n1", d=100), [sitting]), node("n2", d=100), body, sitting)
+
+
 def test_only_the_leader_writes_and_speaks() -> None:
     """A follower reports; once it leads, it acts."""
     leading = [False]

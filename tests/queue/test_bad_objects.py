@@ -43,11 +43,12 @@ def test_job_in_a_bad_queue_waits_with_its_reason_and_the_rest_goes_on(code: str
         assert answer["queues"]["bad"]["reason"] == told
 
 
-@pytest.mark.parametrize("weight", [65536, 10**30, -1])
-def test_queue_weight_has_a_range(weight: int) -> None:
-    """1 … 65535, whatever else is written."""
+@pytest.mark.parametrize(("weight", "said"), [(65536, 65536), (10**30, 2**31), (-7, -7), (-(10**30), -(2**31))])
+def test_queue_weight_has_a_range(weight: int, said: int) -> None:
+    """1 … 65535, whatever else is written; what is beyond 32 bits is told as their end."""
     answer = answered({"total": {"cpu": 4}, "queues": [{"name": "good"}, {"name": "bad", "weight": weight}]})
     assert answer["queues"]["bad"]["reason"] == "WeightOutOfRange"
+    assert answer["queues"]["bad"]["message"] == f"queue bad has the weight {said}; expected 1 … 65535"
 
 
 def test_gang_larger_than_its_job_never_starts_and_asks_for_nothing() -> None:
