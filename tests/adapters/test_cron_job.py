@@ -15,3 +15,10 @@ def test_its_pods_are_named_and_not_placed(tmp_path: Path) -> None:
     )
     answer(tmp_path, made("batch/v1", "CronJob", {**spec, "suspend": True}, "night"))
     assert "it is suspended" in explained(tmp_path, "night")
+
+
+def test_a_job_that_says_nothing_about_its_pods_has_one(tmp_path: Path) -> None:
+    """As Kubernetes fills it in."""
+    spec = {"schedule": "0 3 * * *", "jobTemplate": {"spec": {"template": template()}}}
+    answer(tmp_path, made("batch/v1", "CronJob", spec, "night"))
+    assert explained(tmp_path, "night").strip().endswith("1 pod comes at each time of its schedule, '0 3 * * *'.")

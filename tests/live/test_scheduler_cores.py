@@ -153,6 +153,14 @@ def test_layout_that_cannot_be_read_offers_no_cores(layout: str) -> None:
     assert outcome.waiting
 
 
+def test_node_that_does_not_say_its_cores_offers_none() -> None:
+    """Its capacity names no cpu; what is allocatable is no count of cores."""
+    silent = node("n")
+    silent.status.capacity.pop("cpu")
+    (outcome,) = cycle(cache(silent, pods=(pod("a", "1"),)))
+    assert outcome.waiting
+
+
 def test_binding_carries_the_pin() -> None:
     """One write: the node and the cores."""
     api = FakeApi()

@@ -240,6 +240,7 @@ def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, 
     )
     zeros, ones = np.zeros(len(nodes), dtype=np.int64), np.ones(len(nodes), dtype=np.int64)
     got = place_group(state, population, NodeGroup(shape=shape, need=need, base=zeros, step=ones))
+    assert got.unplaced == need - got.counts.sum()
     left = {node.name: node.allocatable["cpu"] for node in nodes}
     to_place = {node.name: int(count) for node, count in zip(nodes, got.counts, strict=True)}
     while any(to_place.values()):

@@ -66,6 +66,13 @@ def test_deserved_of_each_resource_by_itself() -> None:
     assert decision.exact_deserved == ((10, 10), (10, 20))
 
 
+def test_guarantee_of_a_refused_queue_keeps_nothing_from_others() -> None:
+    """Its weight is bad: of all that there is, the other queue gets all."""
+    decision = share(*tables((10, 10), [Q(weight=0, guarantee=(5, 5)), Q()], [1], [J(queue=1, replicas=20)]))
+    assert [row.admitted for row in decision.jobs] == [10]
+    assert decision.exact_deserved[1][0] == 10
+
+
 def test_queue_with_a_refused_ancestor_is_refused_too() -> None:
     """Bad weight above: the queue below gives nothing either, and says so."""
     decision = share(*tables((12, 0), [Q(weight=0), Q(parent="q0"), Q()], [1], [J(queue=1), J(queue=2)]))
