@@ -90,6 +90,14 @@ def test_pins_beyond_all_use_are_cut_with_a_note() -> None:
     assert decision.trace.notes == (f"pins are listed for the first {MOST_PINS} replicas only",)
 
 
+def test_cores_that_are_shared_already_count_in_the_most_that_may_be() -> None:
+    """Two may be shared and one is: one large core is given up, though two small ones would cost less."""
+    cores = {"0": 50, "1": 300, "2": 100, "3": 100, "4": 100, "5": 100}
+    held = pins(fit([Room(name="n", cores=cores)], NodeRequest(pieces=150, max_share=2)), 0, 4)
+    assert len(held) == 4
+    assert {core for pin in held for core, pieces in pin.cores.items() if pieces == 50} == {"0", "1"}
+
+
 def test_smallest_core_that_will_do_is_shared() -> None:
     """The core with three slots stays whole, for this replica and later ones."""
     room = Room(name="n", cores={"0": 300, "1": 100, "2": 100})
