@@ -101,8 +101,16 @@ SMALL, LARGE = Grade(nodes=2, least={"cpu": 2, "memory": 4}), Grade(nodes=1, lea
 )
 def test_set_fits_the_nodes_that_grades_promise(parts: list[Part], fits: bool) -> None:
     """The large one goes first, whatever the order; pods are for the sums; a resource of no grade is not told of."""
-    assert holds_set([SMALL, LARGE], parts) == holds_set([SMALL, LARGE], parts[::-1]) == fits
+    for grades in ([SMALL, LARGE], [LARGE, SMALL]):
+        assert holds_set(grades, parts) == holds_set(grades, parts[::-1]) == fits
     assert holds_set([], parts)
+
+
+def test_set_shares_a_node_and_asks_nodes_for_what_grades_tell_of_only() -> None:
+    """What one component leaves of a node is for the next; a set that asks for pods alone is not for the grades."""
+    assert holds_set([LARGE], [part(1, cpu=5), part(1, cpu=3)])
+    assert not holds_set([LARGE], [part(1, cpu=5), part(1, cpu=4)])
+    assert holds_set([Grade(nodes=0, least={"cpu": 8})], [part(3)])
 
 
 @given(
