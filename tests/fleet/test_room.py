@@ -109,6 +109,7 @@ def test_set_fits_the_nodes_that_grades_promise(parts: list[Part], fits: bool) -
 def test_set_shares_a_node_and_asks_nodes_for_what_grades_tell_of_only() -> None:
     """What one component leaves of a node is for the next; a set that asks for pods alone is not for the grades."""
     assert holds_set([LARGE], [part(1, cpu=5), part(1, cpu=3)])
+    assert holds_set([LARGE], [part(1, cpu=3), part(1, cpu=5)])
     assert not holds_set([LARGE], [part(1, cpu=5), part(1, cpu=4)])
     assert holds_set([Grade(nodes=0, least={"cpu": 8})], [part(3)])
 
