@@ -97,6 +97,14 @@ def test_request_for_sets_is_understood_by_estimators_of_both_protocols(release:
     assert not worker.HasField("replicaRequirements")
 
 
+@given(st.one_of(st.integers(0, 2**31 - 1), st.sampled_from((127, 128, 129, 2**14))))
+def test_numbers_of_a_request_are_read_by_protobuf_s_own_library(replicas: int) -> None:
+    """Every number of replicas, those at the edge of a byte too."""
+    found = NEW["SetsRequest"]()
+    found.ParseFromString(sets_request("m1", [Component(name="worker", replicas=replicas)], ""))
+    assert found.components[0].replicas == replicas
+
+
 @given(st.integers(-(2**31), 2**31 - 1))
 def test_answer_of_protobuf_s_own_library_is_read(number_told: int) -> None:
     """Every number that an answer can hold; a negative one is not known."""
