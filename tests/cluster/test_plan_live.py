@@ -9,10 +9,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
 from tools.controlplane.api import Api
 from tools.controlplane.commands import Options
 from tools.controlplane.plane import ControlPlane
 
+from fairlead.cli import completing
+from tests.cli.test_completion import completed
 from tests.cluster.fleets import CAPACITY, deployment, required
 from tests.cluster.karmada import CLUSTERS, Bindings, binding, cluster, counts, define, fleet, static
 from tests.cluster.test_scheduler import bound, create, scheduler, workload
@@ -199,3 +202,39 @@ def test_cluster_that_cannot_be_reached_is_exit_code_3(kubeconfig: Path, tmp_pat
     done = fairlead(broken, "snapshot")
     assert (done.returncode, done.stdout) == (3, b"")
     assert done.stderr.count(b"\n") == 1
+
+
+def test_what_a_cluster_may_have_counts_and_names_are_completed(
+    api: Api,
+    kubeconfig: Path,
+    namespace: str,
+    kwok_nodes: Callable[..., list[str]],
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """An autoscaler at its most, a ReplicationController, `-l` and jsonpath; the shell gets nodes and namespaces."""
+    (node,) = kwok_nodes(1, cpu="4", labels={"pool": namespace})
+    web = workload(namespace, "web", 1)
+    create(api, namespace, web)
+    target = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web"}
+    scaled = {"metadata": {"name": "web"}, "spec": {"scaleTargetRef": target, "minReplicas": 1, "maxReplicas": 6}}
+    api.create(f"/apis/autoscaling/v2/namespaces/{namespace}/horizontalpodautoscalers", scaled)
+    pods = web["spec"]["template"] | {"metadata": {"labels": {"app": "old"}}}
+    old = {"metadata": {"name": "old"}, "spec": {"replicas": 1, "selector": {"app": "old"}, "template": pods}}
+    api.create(f"/api/v1/namespaces/{namespace}/replicationcontrollers", old)
+    api.wait("the pods", lambda: len(api.items(f"/api/v1/namespaces/{namespace}/pods")) == 2)
+    asked = ("plan", "--cluster", "--scale-hpa", "max", "-n", namespace)
+    template = "jsonpath={range .plan.sites[0].workloads[*]}{.workload} {.replicas} {end}"
+    done = fairlead(kubeconfig, *asked, "-o", template)
+    counts = {name.partition("/")[2]: count for name, count in batched(done.stdout.decode().split())}
+    assert counts == {"web": "6", "old": "1"}, done.stderr.decode()
+    chosen = fairlead(kubeconfig, *asked, "-l", "app in (old)", "-o", template)
+    assert chosen.stdout.decode().split() == [f"{namespace}/old", "1"]
+    assert b"default" in fairlead(kubeconfig, "queue", "-o", "jsonpath={.queues[*].name}").stdout
+    monkeypatch.setattr(completing, "SECONDS", 60.0)
+    assert namespace in completed("queue", "--kubeconfig", str(kubeconfig), "-n")
+    assert node in completed("plan", "--cluster", "--kubeconfig", str(kubeconfig), "--drain")
+
+
+def batched(words: list[str]) -> list[tuple[str, str]]:
+    """Two and two."""
+    return list(zip(words[::2], words[1::2], strict=True))
