@@ -32,7 +32,7 @@ NODES = st.lists(
 )
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["place", "level", "undo", "drop", "close", "open"]),
+        st.sampled_from(["place", "level", "uneven", "undo", "drop", "close", "open"]),
         st.integers(0, len(SHAPES) - 1),
         st.integers(0, 9),
         st.integers(0, 6),
@@ -67,12 +67,13 @@ def test_placing_on_kept_columns_equals_placing_anew(
     placed: list[tuple[Shape, RowCounts]] = []
     for what, number, need, row in steps:
         shape, mark = SHAPES[number], made.mark()
-        if what in ("place", "level"):
-            base = np.arange(size) % 3 if what == "level" else np.zeros(size, dtype=np.int64)
-            group = NodeGroup(shape=shape, need=need, base=base, step=np.ones(size, dtype=np.int64))
+        if what in ("place", "level", "uneven"):
+            base = np.zeros(size, dtype=np.int64) if what == "place" else np.arange(size) % 3
+            step = (np.arange(size) + row) % 3 if what == "uneven" else np.ones(size, dtype=np.int64)
+            group = NodeGroup(shape=shape, need=need, base=base, step=step)
             want = place_group(made.state, made.population, group)
             assert made.takes(shape) or not want.counts.any()
-            got = made.place(shape, need, (base, group.step) if what == "level" else None)
+            got = made.place(shape, need, None if what == "place" else (base, step))
             assert got.counts.tolist() == want.counts.tolist()
             assert not got.unplaced or got.codes.tolist() == want.codes.tolist()
             rows = np.flatnonzero(got.counts)

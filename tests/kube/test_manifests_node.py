@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.manifests.catalogue import CLUSTER, Catalogue, catalogue
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.node import place_manifests
 from fairlead.model.errors import InputError
 

@@ -5,8 +5,8 @@ from typing import Any
 import msgspec
 import pytest
 
-from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.manifests.site_pods import site_pods
 from fairlead.kube.objects.pod import Pod
 from fairlead.live.cluster.records import Records
 
@@ -121,4 +121,5 @@ def test_a_resized_pod_takes_what_kube_scheduler_counts(name: str) -> None:
     given, want = CASES[name]
     assert want == request_of_pod(given)["cpu"]
     assert want == dict(Records().record(given).request)["cpu"]
-    assert want == Shapes().request(given)["cpu"]
+    (asked,) = site_pods([given]).requests[-1:]
+    assert want == dict(asked)["cpu"]

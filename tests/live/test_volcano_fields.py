@@ -8,7 +8,7 @@ import pytest
 
 from fairlead.kube.codec.volcano_fields import duration, may_wait, not_obeyed, queue_not_obeyed, unmet
 from fairlead.kube.manifests.catalogue import catalogue
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.queue import queue_of
 from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.levels.queue.share import SharePolicy

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.manifests.catalogue import catalogue
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.queue import queue_of
 from fairlead.levels.queue.grants.order import queue_measure
 from fairlead.levels.queue.result import Sharing

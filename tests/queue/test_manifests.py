@@ -3,7 +3,7 @@
 from typing import Any
 
 from fairlead.kube.manifests.catalogue import catalogue
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.queue import queue_of
 from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import QueueState

@@ -7,7 +7,8 @@ from typing import Any
 from fairlead.api.plain import PathLike, plain, text_of
 from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
-from fairlead.kube.manifests.load import Manifest, objects_of, parse_manifests, read_manifests
+from fairlead.kube.manifests.load import objects_of, parse_manifests, read_manifests
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.model.errors import InputError
 from fairlead.model.snapshot import Snapshot

@@ -11,7 +11,7 @@ import click
 from fairlead.cli.completing import completing, contexts
 
 if TYPE_CHECKING:
-    from fairlead.kube.manifests.load import Manifest
+    from fairlead.kube.manifests.manifest import Manifest
 
 KUBECONFIG_OPTION = click.option(
     "--kubeconfig", default="", metavar="FILE", help="The kubeconfig; else KUBECONFIG, ~/.kube/config, in-cluster."

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from fairlead.engine.plan import Plan
     from fairlead.engine.plan_settings import PlanSettings
     from fairlead.kube.manifests.catalogue import Catalogue
-    from fairlead.kube.manifests.load import Manifest
+    from fairlead.kube.manifests.manifest import Manifest
     from fairlead.model.snapshot import Snapshot
 
 

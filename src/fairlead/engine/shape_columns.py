@@ -61,8 +61,7 @@ class ShapeColumns:
         self._alike = not len(rank) or bool((self._preference == self._preference[0]).all())
         asked = [(nodes.column(name), amount) for name, amount in shape.request if amount > 0]
         self._unknown = any(column is None for column, _ in asked)
-        self._columns = np.array([column for column, _ in asked if column is not None], dtype=np.int64)
-        self._amounts = np.array([amount for column, amount in asked if column is not None], dtype=np.int64)
+        self._asked = [(column, amount) for column, amount in asked if column is not None]
         self.room: Int = np.zeros(len(rank), dtype=np.int64)
         self._order: Int = rank.copy()
         self._packed = True
@@ -80,11 +79,13 @@ class ShapeColumns:
 
     def _room(self, rows: Int) -> Int:
         open_to = self._fixed[rows] & (~self._nodes.unschedulable[rows] | self._reopened[rows])
-        if self._unknown or not len(self._columns):
-            return np.where(open_to, 0 if self._unknown else UNLIMITED, 0)
-        cells = rows[:, None], self._columns
-        free = np.maximum(self._nodes.allocatable[cells] - self._nodes.used[cells], 0)
-        return np.where(open_to, (free // self._amounts).min(axis=1), 0)
+        if self._unknown:
+            return np.zeros(len(rows), dtype=np.int64)
+        room = np.full(len(rows), UNLIMITED, dtype=np.int64)
+        for column, amount in self._asked:
+            free = self._nodes.allocatable[rows, column] - self._nodes.used[rows, column]
+            np.minimum(room, free // amount, out=room)
+        return np.where(open_to, np.maximum(room, 0), 0)
 
     def choose(self, need: int, heights: Heights | None) -> RowCounts:
         """Where up to `need` replicas go; the same as `place_group`."""
@@ -93,7 +94,24 @@ class ShapeColumns:
             rows = self._roomiest(need)
             if len(rows) == need:
                 return np.array(rows, dtype=np.int64), np.ones(need, dtype=np.int64)
+        if heights is not None and self._alike and self._packed:
+            lowest = self._lowest(need, *heights)
+            if len(lowest) == need:
+                return lowest, np.ones(need, dtype=np.int64)
         return sparse(self._fill(need, heights))
+
+    def _lowest(self, need: int, base: Int, step: Int) -> Int:
+        """So many of the lowest nodes with room, those with most of it. Where they are enough and all rise alike, each
+        takes one: it is then no lower than the others were."""
+        rows: Int = np.flatnonzero(self.room)
+        if not need or not len(rows) or step.min() < 1 or step.min() != step.max():
+            return rows[:0]
+        own = base[rows]
+        rows = rows[own == own.min()]
+        if len(rows) <= need:
+            return rows
+        chosen: Int = rows[np.argpartition(self._order[rows], need - 1)[:need]]
+        return np.sort(chosen)
 
     def _roomiest(self, need: int) -> list[int]:
         """Up to so many nodes with room, those with most of it. Finding the lowest number again and again is faster

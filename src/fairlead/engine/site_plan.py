@@ -65,4 +65,5 @@ class SitePlan:
 
 def spots(path: PartPath, names: Sequence[str]) -> Mapping[str, int]:
     """The counts by node name, zeros left out."""
-    return {names[int(row)]: int(path.counts[row]) for row in np.flatnonzero(path.counts)}
+    rows = np.flatnonzero(path.counts)
+    return {names[row]: count for row, count in zip(rows.tolist(), path.counts[rows].tolist(), strict=True)}

@@ -1,7 +1,7 @@
 """Nodes, with the pods that run on them, to node records."""
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Iterable
 
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.objects.node import Node
@@ -13,19 +13,17 @@ from fairlead.model.selectors import CORDONED, NOT_READY, UNREACHABLE, Effect, T
 
 def node_records(nodes: Iterable[Node], pods: Iterable[Pod]) -> list[NodeRecord]:
     """One record a node, what its unfinished pods ask for counted as used."""
-    used = used_on_nodes(pods)
+    used = _used_on_nodes(pods)
     return [node_record(node, used.get(node.metadata.name, {})) for node in nodes]
 
 
-def used_on_nodes(
-    pods: Iterable[Pod], request: Callable[[Pod], Mapping[str, int]] = request_of_pod
-) -> dict[str, dict[str, int]]:
+def _used_on_nodes(pods: Iterable[Pod]) -> dict[str, dict[str, int]]:
     """What unfinished pods ask for, by node."""
     used: dict[str, dict[str, int]] = defaultdict(lambda: defaultdict(int))
     for pod in pods:
         if pod.spec.node_name and not pod.finished:
             held = used[pod.spec.node_name]
-            for name, value in request(pod).items():
+            for name, value in request_of_pod(pod).items():
                 held[name] += value
     return used
 

@@ -12,7 +12,7 @@ from fairlead.kube.decode import drop_nulls
 from fairlead.kube.manifests.bystanders import is_bystander
 from fairlead.kube.manifests.complete import KEEPERS, complete
 from fairlead.kube.manifests.foreign import adapted
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.objects import workloads
 from fairlead.kube.resources import Resource
 from fairlead.model.errors import InputError
@@ -109,11 +109,11 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
     seen: set[tuple[str, str, str, str, str]] = set()
     generated: Counter[tuple[str, str, str]] = Counter()
     manifests = adapted([_identified(each, generated) for each in manifests], found.not_counted, found.errors)
-    heads: dict[tuple[Any, Any], _Head] = {}
+    heads: dict[tuple[str, str], _Head] = {}
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))
-        kind = manifest.value["apiVersion"], manifest.value["kind"]
+        kind = manifest.api_version, manifest.kind
         # There are many objects and few kinds.
         head = heads.get(kind) or heads.setdefault(kind, _head(manifest))
         if head.type is None:
@@ -165,6 +165,8 @@ def _identified(manifest: Manifest, generated: Counter[tuple[str, str, str]]) ->
     One that names no namespace is in `default`; one that leaves its name to the server (`generateName`) gets the next
     number behind its prefix.
     """
+    if manifest.name and manifest.namespace:
+        return manifest
     meta = manifest.value.get("metadata") or {}
     more = {}
     if not meta.get("namespace") and (manifest.group, manifest.kind) not in CLUSTER_WIDE:
@@ -181,7 +183,7 @@ def _unknown_version(manifest: Manifest) -> InputError:
     wanted = " or ".join(f"{group}/{version}" if group else version for version in known)
     return InputError(
         f"{manifest.place}: {manifest.kind} {manifest.name}",
-        f"the API version {manifest.value['apiVersion']} is not known; expected {wanted}",
+        f"the API version {manifest.api_version} is not known; expected {wanted}",
     )
 
 
@@ -192,7 +194,7 @@ def decoded(manifest: Manifest) -> Any:
 
 def _decode(manifest: Manifest, kind: type[Any]) -> Any:
     try:
-        return msgspec.convert(manifest.value, kind)
+        return manifest.decoded(kind)
     except msgspec.ValidationError:
         pass  # most often a null where the API server leaves the field out
     try:

@@ -7,7 +7,7 @@ from fairlead.kube.adapters.registry import ADAPTERS
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.manifests.catalogue import CLUSTER, CLUSTER_WIDE, KINDS, VERSIONS
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.resources import ALL, Resource
 
 FOREIGN = {kind: versions for kind, (_, versions) in ADAPTERS.items()} | {

@@ -3,7 +3,7 @@
 import difflib
 from typing import Any
 
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.model.errors import InputError
 
 KEEPERS = ("Deployment", "ReplicaSet", "StatefulSet", "DaemonSet", "Job")

@@ -1,7 +1,7 @@
 """What keeps pods, whatever its kind: how many it wants, their template, and those of them that are not there yet."""
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import msgspec
@@ -89,8 +89,9 @@ def _idle(job: BatchJob) -> str:
 
 def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
     """For every controller that lacks pods one that waits, called as the controller is, and how many are lacking."""
-    owners, queues = replica_set_owners(found, cluster), local_queues(found)
-    there = Counter(owner_key(pod, owners) for pod in found.at(Pod, cluster) if not pod.finished)
+    queues = local_queues(found)
+    owned = pods_by_owner(found.at(Pod, cluster), replica_set_owners(found, cluster))
+    there = Counter({key: len(pods) for key, pods in owned.items()})
     for each in controllers(found, cluster):
         wanted = 1 if each.replicas is None else each.replicas
         if wanted > there[each.key]:
@@ -117,6 +118,26 @@ def replica_set_owners(found: Catalogue, cluster: str) -> Owners:
         (each.metadata.namespace, each.metadata.name): each.metadata.controller
         for each in found.at(ReplicaSet, cluster)
     }
+
+
+def pods_by_owner(pods: Iterable[Pod], replica_sets: Owners) -> dict[str, list[Pod]]:
+    """The pods that have not ended, by the key of the workload that each belongs to."""
+    known: dict[tuple[str, str, str], list[Pod]] = {}
+    owned: dict[str, list[Pod]] = defaultdict(list)
+    for pod in pods:
+        if pod.finished:
+            continue
+        meta = pod.metadata
+        controller = meta.controller
+        if controller is None:
+            owned[owner_key(pod, replica_sets)].append(pod)
+            continue
+        same = meta.namespace, controller.kind, controller.name
+        own = known.get(same)
+        if own is None:
+            own = known[same] = owned[owner_key(pod, replica_sets)]
+        own.append(pod)
+    return owned
 
 
 def owner_key(pod: Pod, replica_sets: Owners) -> str:

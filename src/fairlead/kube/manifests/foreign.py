@@ -5,7 +5,7 @@ from collections.abc import Iterable, Sequence
 
 from fairlead.kube.adapters.adapted import Adapted
 from fairlead.kube.adapters.registry import ADAPTERS, adapter
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.model.errors import InputError
 
 MADE = ("Pod", "Job", "StatefulSet", "ReplicaSet")

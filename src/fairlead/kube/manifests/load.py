@@ -5,13 +5,13 @@ decides whether that is fatal.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 
+from fairlead.kube.manifests.manifest import Manifest, items_of
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.text.documents import MOST_BYTES, documents, standard_input
@@ -30,39 +30,6 @@ SOURCES = {
 """What to do with files that manifests are made from, by the name of the file without its ending."""
 MUCH_YAML = 4 * 2**20
 """Bytes of YAML from which on its reader is worth a word: its parser takes about a second for each MiB or two."""
-
-
-@dataclass(frozen=True, slots=True)
-class Manifest:
-    """One object as plain values. `place` is file and line (or item), for messages."""
-
-    place: str
-    value: dict[str, Any]
-
-    @property
-    def group(self) -> str:
-        """The API group, empty for the core group."""
-        return str(self.value["apiVersion"]).rpartition("/")[0]
-
-    @property
-    def version(self) -> str:
-        """The version without its group."""
-        return str(self.value["apiVersion"]).rpartition("/")[2]
-
-    @property
-    def kind(self) -> str:
-        """The kind, as written."""
-        return str(self.value["kind"])
-
-    @property
-    def name(self) -> str:
-        """The name, empty where there is none."""
-        return str((self.value.get("metadata") or {}).get("name") or "")
-
-    @property
-    def namespace(self) -> str:
-        """The namespace, empty where there is none."""
-        return str((self.value.get("metadata") or {}).get("namespace") or "")
 
 
 def read_manifests(
@@ -119,15 +86,27 @@ def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
     if raw.lstrip()[:1] == b"{" and b"\0" not in raw and len(raw) <= MOST_BYTES:
         # Bulk comes as JSON; msgspec reads it an order of magnitude faster than anything that checks for duplicates.
         try:
-            yield from objects_of(source, msgspec.json.decode(raw))
+            yield from list(_bulk(raw, source))
             return
-        except (msgspec.DecodeError, RecursionError):
+        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
             pass  # JSON lines, or a mistake: the slower reader tells them apart and names the place
     for document in documents(raw, source):
         if isinstance(document, InputError):
             yield document
         else:
             yield from objects_of(document.place, document.value)
+
+
+def _bulk(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
+    items = items_of(raw, source)
+    if items is None:
+        yield from objects_of(source, msgspec.json.decode(raw))
+        return
+    for each in items:
+        if isinstance(each, Manifest):
+            yield each
+        else:
+            yield from objects_of(*each)
 
 
 def objects_of(place: str, value: Any) -> Iterator[Manifest | InputError]:

@@ -6,7 +6,9 @@ from dataclasses import dataclass, field
 
 from fairlead.kube.codec.nodes import node_records
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.controllers import pods_by_owner, replica_set_owners
 from fairlead.kube.manifests.workloads import Reader
+from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.model.errors import InputError
@@ -52,7 +54,9 @@ def place_manifests(
     reader = Reader(found)
     known = [each for origin in {cluster, ""} for each in reader.controllers(found, origin)]
     chosen = _chosen(known, workload)
-    running = Counter(reader.attach(found, cluster, known, Tiers()).running[chosen.key].nodes)
+    movable = [pod for pod in found.at(Pod, cluster) if not belongs_to_node(pod)]
+    owned = pods_by_owner(movable, replica_set_owners(found, cluster))
+    running = Counter(reader.attach(owned, known, Tiers()).running[chosen.key].nodes)
     return PlaceManifests(
         state=state,
         shape=chosen.shape,

@@ -11,7 +11,7 @@ import msgspec
 
 from fairlead.kube.admission.rules import MINIMUM
 from fairlead.kube.manifests.catalogue import decoded
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 
 READ_FROM = ("fairlead.io", "volcano.sh", "karmada.io", "kubernetes.io", "k8s.io", "longhorn.io")
 """Domains whose annotations a plan reads; others may say anything."""

@@ -23,7 +23,7 @@ from fairlead.kube.codec.shapes import selector, shape
 from fairlead.kube.codec.volcano_fields import may_wait, unmet
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
 from fairlead.kube.manifests.controllers import missing_pods
-from fairlead.kube.manifests.snapshot import population_of
+from fairlead.kube.manifests.site_pods import site_pods
 from fairlead.kube.manifests.volume_claims import NOTHING
 from fairlead.kube.manifests.waiting_claims import WaitingClaims
 from fairlead.kube.objects.meta import ObjectMeta
@@ -222,7 +222,7 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     return QueueManifests(
         state=state,
         nodes=reader.state,
-        population=population_of(reader.state, reader.pods, reader.shapes, reader.namespaces),
+        population=site_pods(reader.pods).population(reader.state, reader.namespaces),
         roles=tuple(reader.fits_role(job, role) for job in jobs for role in job.roles),
     )
 

@@ -7,30 +7,29 @@ import numpy as np
 
 from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.codec.longhorn import storage
-from fairlead.kube.codec.memo import Shapes, ShapesOfPods
-from fairlead.kube.codec.nodes import node_record, used_on_nodes
+from fairlead.kube.codec.nodes import node_record
 from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.manifests.budgets import budgets
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
+from fairlead.kube.manifests.controllers import pods_by_owner, replica_set_owners
 from fairlead.kube.manifests.daemons import daemons
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
 from fairlead.kube.manifests.limits import sound_quotas
+from fairlead.kube.manifests.site_pods import SitePods, site_pods
 from fairlead.kube.manifests.volume_claims import volume_claims
 from fairlead.kube.manifests.workloads import Reader
-from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.levels.tier.presets import TierChoice
-from fairlead.model.columns import Int, flags, frozen, ints
+from fairlead.model.columns import Int, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.order import natural_sorted
-from fairlead.model.population import Population, Resident
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
@@ -82,20 +81,17 @@ def _site(
     *,
     on_progress: OnProgress,
 ) -> Site:
-    shapes = ShapesOfPods()
-    fixed: list[Pod] = []
-    others: list[Pod] = []
-    for pod in _readable(found, name, shapes, on_progress):
-        (fixed if belongs_to_node(pod) else others).append(pod)
-    pods = [*fixed, *others]
-    used = used_on_nodes(pods, shapes.request)
+    pods = _readable(found, name, on_progress)
+    used = pods.used()
     records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
     nodes = node_state(records)
-    _name_lost(found, name, pods, nodes)
+    _name_lost(found, name, pods.lost(nodes))
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     tiers = choice.tiers(nodes.labels.keys() if nodes.names else None)
-    attached = reader.attach(found, name, [*own, *divided], tiers)
-    everywhere = tuple(daemons(found, name, nodes, reader, fixed))
+    replica_sets = replica_set_owners(found, name)
+    fixed, owned = (pods_by_owner(each, replica_sets) for each in (pods.fixed, pods.movable))
+    attached = reader.attach(owned, [*own, *divided], tiers)
+    everywhere = tuple(daemons(found, name, nodes, reader, pods.fixed))
     of_fleet = {workload.key for workload in divided}
     stored = storage(
         found.at(LonghornNode, name),
@@ -104,15 +100,15 @@ def _site(
         found.at(LonghornSetting, name),
     )
     found.errors.extend((*stored.errors, *stored.left_out))
-    claims, volumes = volume_claims(found, name, nodes)
+    claims, volumes = volume_claims(found, name, nodes, _together(owned, fixed))
     return Site(
         name=name,
         nodes=nodes,
-        population=population_of(nodes, pods, shapes, found.of(Namespace)),
+        population=pods.population(nodes, found.of(Namespace)),
         workloads=tuple(each for each in attached.workloads if each.key not in of_fleet),
         present={key: _per_node(nodes, running.nodes) for key, running in attached.running.items()}
         | {each.workload.key: each.running for each in everywhere},
-        required={key: _per_node(nodes, running.required) for key, running in attached.running.items()},
+        required={key: _per_node(nodes, each.required) for key, each in attached.running.items() if each.required},
         queues=tuple(rooted(_sound(found, _here(found, VolcanoQueue, name), queue_row))),
         weights=namespace_weights(_here(found, ResourceQuota, name)),
         disks=stored.disks,
@@ -124,9 +120,13 @@ def _site(
         claims=claims,
         attached=volumes,
         daemons=everywhere,
-        fixed=sum(pod.spec.node_name in nodes.rows and not pod.finished for pod in fixed),
-        fixed_used=_used(nodes, used_on_nodes(fixed, shapes.request)) if fixed else None,
+        fixed=pods.fixed_on(nodes),
+        fixed_used=_used(nodes, pods.used(fixed=True)) if pods.fixed else None,
     )
+
+
+def _together(left: Mapping[str, list[Pod]], right: Mapping[str, list[Pod]]) -> dict[str, list[Pod]]:
+    return {key: [*left.get(key, ()), *right.get(key, ())] for key in {**left, **right}} if right else dict(left)
 
 
 def _used(nodes: NodeState, used: Mapping[str, Mapping[str, int]]) -> Int:
@@ -144,27 +144,22 @@ def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
     return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
 
 
-def _readable(found: Catalogue, name: str, shapes: Shapes, on_progress: OnProgress) -> list[Pod]:
+def _readable(found: Catalogue, name: str, on_progress: OnProgress) -> SitePods:
     """The pods whose spec can be read; the others are named among the errors, once, and left out of the catalogue."""
-    good, bad = [], []
-    pods = found.at(Pod, name)
-    for row, pod in enumerate(pods):
-        if row % 1000 == 0:
-            on_progress("looking at pods", row, len(pods))
-        try:
-            shapes.request(pod)
-            good.append(pod)
-        except InputError as error:
-            bad.append(pod)
-            found.errors.append(error.within(f"Pod {pod.metadata.namespace}/{pod.metadata.name}: "))
+    bad: set[int] = set()
+
+    def refuse(pod: Pod, error: InputError) -> None:
+        bad.add(id(pod))
+        found.errors.append(error.within(f"Pod {pod.metadata.namespace}/{pod.metadata.name}: "))
+
+    pods = site_pods(found.at(Pod, name), refuse, on_progress)
     if bad:
-        found.objects[Pod] = [pod for pod in found.of(Pod) if pod not in bad]
-    return good
+        found.objects[Pod] = [pod for pod in found.of(Pod) if id(pod) not in bad]
+    return pods
 
 
-def _name_lost(found: Catalogue, name: str, pods: Iterable[Pod], nodes: NodeState) -> None:
+def _name_lost(found: Catalogue, name: str, lost: Sequence[Pod]) -> None:
     """Pods on nodes that are not there are one mistake; what they belong to is planned without them."""
-    lost = [pod for pod in pods if pod.spec.node_name and pod.spec.node_name not in nodes.rows and not pod.finished]
     if not lost:
         return
     titles = natural_sorted(f"{pod.metadata.namespace}/{pod.metadata.name}" for pod in lost)
@@ -188,24 +183,3 @@ def _sound(found: Catalogue, objects: Iterable[T], read: Callable[[T], R]) -> li
         except InputError as error:
             found.errors.append(error)
     return rows
-
-
-def population_of(nodes: NodeState, pods: Iterable[Pod], shapes: Shapes, namespaces: Iterable[Namespace]) -> Population:
-    """The pods bound to known nodes, those that look alike to selectors sharing one resident."""
-    known: dict[Resident, int] = {}
-    codes, rows, leaving = [], [], []
-    for pod in pods:
-        row = nodes.rows.get(pod.spec.node_name)
-        if row is None or pod.finished:
-            continue
-        _, who = shapes.of_pod(pod)
-        codes.append(known.setdefault(who, len(known)))
-        rows.append(row)
-        leaving.append(pod.metadata.deletion_timestamp is not None)
-    labels: Mapping[str, Mapping[str, str]] = {
-        each.metadata.name: {"kubernetes.io/metadata.name": each.metadata.name, **each.metadata.labels}
-        for each in namespaces
-    }
-    return Population(
-        residents=tuple(known), codes=ints(codes), rows=ints(rows), leaving=flags(leaving), namespaces=labels
-    )

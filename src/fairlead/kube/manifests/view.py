@@ -4,7 +4,8 @@ from collections.abc import Callable, Mapping, Sequence
 
 from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
-from fairlead.kube.manifests.load import NO_TEXTS, Manifest, read_manifests
+from fairlead.kube.manifests.load import NO_TEXTS, read_manifests
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.snapshot import Snapshot

@@ -1,6 +1,5 @@
 """What the volume claims of each workload demand of nodes, replica by replica, and which volumes are where already."""
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -10,7 +9,7 @@ import msgspec
 from fairlead.kube.codec.disks import attached
 from fairlead.kube.codec.volumes import Claims, claims_of
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.controllers import Controller, controllers, owner_key, replica_set_owners
+from fairlead.kube.manifests.controllers import Controller, controllers
 from fairlead.kube.manifests.manifest_claims import EACH, ManifestClaims
 from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.meta import ObjectMeta
@@ -30,9 +29,14 @@ Templates = Mapping[str, ClaimTemplate]
 NO_TEMPLATES: Templates = MappingProxyType({})
 
 
-def volume_claims(found: Catalogue, cluster: str, nodes: NodeState) -> tuple[dict[str, WorkloadClaims], SiteVolumes]:
-    """By key, the workloads whose claims demand something of nodes; and the volumes that are on nodes."""
-    reader = _Reader(found, cluster, nodes)
+def volume_claims(
+    found: Catalogue, cluster: str, nodes: NodeState, owned: Mapping[str, list[Pod]]
+) -> tuple[dict[str, WorkloadClaims], SiteVolumes]:
+    """By key, the workloads whose claims demand something of nodes; and the volumes that are on nodes.
+
+    `owned` are the pods of each workload.
+    """
+    reader = _Reader(found, cluster, nodes, owned)
     demanding = {
         key: claims
         for key, claims in reader.workloads()
@@ -48,7 +52,7 @@ def volume_claims(found: Catalogue, cluster: str, nodes: NodeState) -> tuple[dic
 
 
 class _Reader:
-    def __init__(self, found: Catalogue, cluster: str, nodes: NodeState) -> None:
+    def __init__(self, found: Catalogue, cluster: str, nodes: NodeState, owned: Mapping[str, list[Pod]]) -> None:
         self.claims = ManifestClaims(found, cluster)
         self._nodes = nodes
         self._controllers = list(controllers(found, cluster))
@@ -56,11 +60,7 @@ class _Reader:
             (each.metadata.namespace, each.metadata.name): each.spec.volume_claim_templates
             for each in found.at(StatefulSet, cluster)
         }
-        owners = replica_set_owners(found, cluster)
-        self._pods: dict[str, list[Pod]] = defaultdict(list)
-        for pod in found.at(Pod, cluster):
-            if not pod.finished:
-                self._pods[owner_key(pod, owners)].append(pod)
+        self._pods = owned
 
     def workloads(self) -> Iterator[tuple[str, WorkloadClaims]]:
         """Every workload; pods whose owner is not among the manifests are one, too."""
@@ -76,8 +76,8 @@ class _Reader:
         """The volumes of pods on nodes, and those that are still attached."""
         for key, pods in self._pods.items():
             for pod in pods:
-                row = self._nodes.rows.get(pod.spec.node_name, -1)
-                if row >= 0 and pod.spec.volumes:
+                row = self._nodes.rows.get(pod.spec.node_name, -1) if pod.spec.volumes else -1
+                if row >= 0:
                     yield from self._held_by(pod, key, row)
         for node, volume in self.claims.attachments():
             if node in self._nodes.rows:

@@ -7,7 +7,7 @@ from itertools import chain, repeat
 from fairlead.engine.site_fits import Filters
 from fairlead.engine.working_volumes import WorkingVolumes
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.controllers import Owners, owner_key, replica_set_owners
+from fairlead.kube.manifests.controllers import Owners, owner_key, pods_by_owner, replica_set_owners
 from fairlead.kube.manifests.volume_claims import NOTHING, volume_claims
 from fairlead.kube.objects.pod import Pod
 from fairlead.levels.node.constraints.claims import reach
@@ -28,8 +28,10 @@ class WaitingClaims:
         self._left: dict[str, Iterator[ClaimDemand]] = {}
         held = SiteVolumes()
         for cluster in clusters:
-            self._owners = {**self._owners, **replica_set_owners(found, cluster)}
-            claims, volumes = volume_claims(found, cluster, nodes)
+            owners = replica_set_owners(found, cluster)
+            self._owners = {**self._owners, **owners}
+            owned = pods_by_owner(found.at(Pod, cluster), owners)
+            claims, volumes = volume_claims(found, cluster, nodes, owned)
             self._left.update((key, _waiting(each)) for key, each in claims.items())
             held = SiteVolumes(
                 held=(*held.held, *volumes.held),

@@ -1,7 +1,7 @@
 """Deployments, StatefulSets, Jobs and loose pods to workloads, with what of them runs already and where."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
@@ -9,9 +9,8 @@ from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, named
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.volcano_fields import unmet
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.controllers import controllers, local_queues, owner_key, replica_set_owners
+from fairlead.kube.manifests.controllers import controllers, local_queues
 from fairlead.kube.manifests.limits import LimitRanges
-from fairlead.kube.objects.fixed import belongs_to_node
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodSpec, PodTemplate
 from fairlead.kube.objects.policy import LimitRange, PriorityClass
@@ -68,25 +67,18 @@ class Reader:
             for workload in self.read(each.kind, each.meta, each.replicas, each.template, each.first_ordinal):
                 yield replace(workload, idle=each.idle)
 
-    def attach(self, found: Catalogue, cluster: str, known: Iterable[Workload], tiers: Tiers) -> Workloads:
-        """The known workloads with their pods of the cluster; pods without a known workload are added."""
+    def attach(self, owned: Mapping[str, Sequence[Pod]], known: Iterable[Workload], tiers: Tiers) -> Workloads:
+        """The known workloads with the pods that they own; pods without a known workload are added."""
         result = Workloads(list(known))
         keys = {each.key for each in result.workloads}
-        owners = replica_set_owners(found, cluster)
-        loose: dict[str, list[Pod]] = defaultdict(list)
-        for pod in found.at(Pod, cluster):
-            if pod.finished or belongs_to_node(pod):
-                continue
-            key = owner_key(pod, owners)
-            if key not in keys:
-                loose[key].append(pod)
-            elif pod.spec.node_name:
-                _count(result.running[key], pod, tiers)
-        for key, pods in loose.items():
-            self._add_loose(result, key, pods, tiers)
+        for key, pods in owned.items():
+            if key in keys:
+                _count(result.running[key], pods, tiers)
+            else:
+                self._add_loose(result, key, pods, tiers)
         return result
 
-    def _add_loose(self, result: Workloads, key: str, pods: list[Pod], tiers: Tiers) -> None:
+    def _add_loose(self, result: Workloads, key: str, pods: Sequence[Pod], tiers: Tiers) -> None:
         """Pods whose owner is not among the manifests: as many replicas as there are pods, shaped like the first."""
         kind, namespace, name = key.split("/", 2)
         waiting = [pod for pod in pods if not pod.spec.node_name] or pods
@@ -94,9 +86,7 @@ class Reader:
         meta = ObjectMeta(name=name, namespace=namespace, creation_timestamp=pods[0].metadata.creation_timestamp)
         for workload in self.read(kind, meta, len(pods), template):
             result.workloads.append(workload)
-            for pod in pods:
-                if pod.spec.node_name:
-                    _count(result.running[key], pod, tiers)
+            _count(result.running[key], pods, tiers)
 
     def read(
         self, kind: str, meta: ObjectMeta, replicas: int | None, template: PodTemplate, first_ordinal: int = 0
@@ -188,7 +178,8 @@ def _unmet(group: PodGroup | None) -> str:
     return field and f"it asks for {field}, which is not implemented"
 
 
-def _count(running: Running, pod: Pod, tiers: Tiers) -> None:
-    running.nodes.append(pod.spec.node_name)
-    if requires_on_demand(pod.spec, tiers):
-        running.required.append(pod.spec.node_name)
+def _count(running: Running, pods: Iterable[Pod], tiers: Tiers) -> None:
+    bound = [pod.spec for pod in pods if pod.spec.node_name]
+    running.nodes.extend(spec.node_name for spec in bound)
+    if tiers.present:
+        running.required.extend(spec.node_name for spec in bound if requires_on_demand(spec, tiers))

@@ -38,7 +38,10 @@ class ObjectMeta(ApiShape, frozen=True):
     @property
     def controller(self) -> OwnerReference | None:
         """The owner that manages this object, if any."""
-        return next((owner for owner in self.owner_references if owner.controller), None)
+        for owner in self.owner_references:
+            if owner.controller:
+                return owner
+        return None
 
 
 class Bare(ApiShape, frozen=True):
