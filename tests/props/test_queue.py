@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import SharePolicy, share
+from fairlead.levels.queue.share import SharePolicy, admitted, share
 from fairlead.model.columns import ints
 from fairlead.model.jobs import UNSET
 from tests.queue.build import J, Q, Tables, tables
@@ -93,6 +93,14 @@ def test_grants_stay_within_the_whole_and_every_bound(world: Tables) -> None:
             most = world.queues.capability[queue, resource]
             assert most == UNSET or used[mine, resource].sum() <= most
     assert (admitted >= before).all()
+
+
+@given(clusters())
+def test_without_reasons_as_many_are_admitted(world: Tables) -> None:
+    """What a simulation asks for is the answer of `share`, job by job."""
+    assert admitted(world.jobs, world.queues, world.namespaces, world.whole) == [
+        row.admitted for row in share(*world).jobs
+    ]
 
 
 @given(clusters())

@@ -5,11 +5,11 @@ from dataclasses import replace
 
 from fairlead.engine.tier_parts import TierPart
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import share
+from fairlead.levels.queue.share import admitted, share
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_sorted
-from fairlead.model.queuestate import Amounts, QueuedJob, QueueEntry, Role, RunningReplicas, queue_state
+from fairlead.model.queuestate import Amounts, QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state
 from fairlead.model.workload import Workload
 
 DEFAULT = "default"
@@ -26,18 +26,38 @@ def share_site(
 
     Resources that no node has do not count here: the nodes refuse them.
     """
+    state = _state(nodes, jobs, queues, weights)
+    return share(state.jobs, state.queues, state.namespaces, state.whole)
+
+
+def admitted_on_site(
+    nodes: NodeState,
+    jobs: Sequence[tuple[Workload, Sequence[TierPart]]],
+    queues: Sequence[QueueEntry],
+    weights: Mapping[str, int],
+) -> list[int]:
+    """How many replicas of each workload may run: as `share_site`, without the reasons."""
+    state = _state(nodes, jobs, queues, weights)
+    return admitted(state.jobs, state.queues, state.namespaces, state.whole)
+
+
+def _state(
+    nodes: NodeState,
+    jobs: Sequence[tuple[Workload, Sequence[TierPart]]],
+    queues: Sequence[QueueEntry],
+    weights: Mapping[str, int],
+) -> QueueState:
     declared = {queue.name: queue for queue in queues}
     declared.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
     whole = totals(nodes.allocatable[~nodes.unschedulable])
     ages = {created: float(age) for age, created in enumerate(sorted({workload.created for workload, _ in jobs}))}
-    state = queue_state(
+    return queue_state(
         jobs=[_job(workload, parts, ages[workload.created], nodes.resources) for workload, parts in jobs],
         queues=[_queue(declared[name], nodes.resources) for name in natural_sorted(declared)],
         weights=weights,
         past={},
         whole=dict(zip(nodes.resources, whole, strict=True)),
     )
-    return share(state.jobs, state.queues, state.namespaces, state.whole)
 
 
 def _job(workload: Workload, parts: Sequence[TierPart], created: float, resources: Sequence[str]) -> QueuedJob:

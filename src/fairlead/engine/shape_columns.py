@@ -64,7 +64,7 @@ class ShapeColumns:
         self._asked = [(column, amount) for column, amount in asked if column is not None]
         self.room: Int = np.zeros(len(rank), dtype=np.int64)
         self._order: Int = rank.copy()
-        self._packed = True
+        self._packed = self._most() <= _MOST
         self.seen = 0
         """How far this has followed the changes of the nodes."""
         self.refresh(np.arange(len(rank)))
@@ -73,18 +73,26 @@ class ShapeColumns:
         """Work out these rows again."""
         room = self._room(rows)
         self.room[rows] = room
-        if len(rows) and int(room.max()) > _MOST:
-            self._packed = False
-        self._order[rows] = self._rank[rows] - np.minimum(room, _MOST) * len(self._rank)
+        self._order[rows] = self._rank[rows] - (room if self._packed else np.minimum(room, _MOST)) * len(self._rank)
+
+    def _most(self) -> int:
+        """The room of the largest node while it is empty."""
+        if self._unknown or not len(self._rank):
+            return 0
+        most = (int(self._nodes.allocatable[:, column].max()) // amount for column, amount in self._asked)
+        return min(most, default=UNLIMITED)
 
     def _room(self, rows: Int) -> Int:
         open_to = self._fixed[rows] & (~self._nodes.unschedulable[rows] | self._reopened[rows])
-        if self._unknown:
-            return np.zeros(len(rows), dtype=np.int64)
-        room = np.full(len(rows), UNLIMITED, dtype=np.int64)
-        for column, amount in self._asked:
-            free = self._nodes.allocatable[rows, column] - self._nodes.used[rows, column]
-            np.minimum(room, free // amount, out=room)
+        if self._unknown or not self._asked:
+            return np.where(open_to, 0 if self._unknown else UNLIMITED, 0)
+        free = self._nodes.allocatable.take(rows, axis=0)
+        free -= self._nodes.used.take(rows, axis=0)
+        # Column by column: dividing by one number is several times faster than dividing by a column.
+        (column, amount), *others = self._asked
+        room: Int = free[:, column] // amount
+        for column, amount in others:
+            np.minimum(room, free[:, column] // amount, out=room)
         return np.where(open_to, np.maximum(room, 0), 0)
 
     def choose(self, need: int, heights: Heights | None) -> RowCounts:

@@ -29,13 +29,10 @@ class Batch:
     part: TierPart
     rows: Int
     counts: Int
+    size: int
+    """Replicas in all."""
     on_demand: int
     """How many of them stand on on-demand nodes."""
-
-    @property
-    def size(self) -> int:
-        """Replicas in all."""
-        return int(self.counts.sum())
 
 
 class SimCluster:
@@ -104,12 +101,18 @@ class SimCluster:
         if not len(rows):
             return None
         self._number += 1
-        batch = Batch(self._number, job, part, rows, counts, int(counts[self.on_demand[rows]].sum()))
+        size, on_demand = self._counted(rows, counts)
+        batch = Batch(self._number, job, part, rows, counts, size, on_demand)
         self.batches[batch.number] = batch
         for row in rows.tolist():
             self._here[row].add(batch.number)
-        self._sum(part.shape, int(counts.sum()), batch.on_demand)
+        self._sum(part.shape, size, on_demand)
         return batch
+
+    def _counted(self, rows: Int, counts: Int) -> tuple[int, int]:
+        """Replicas in all, and those on on-demand nodes. A batch has few rows, so lists are faster than columns."""
+        each = counts.tolist()
+        return sum(each), sum(count for count, own in zip(each, self.on_demand[rows].tolist(), strict=True) if own)
 
     def end(self, batch: Batch) -> None:
         """All replicas of the batch are gone."""
@@ -117,7 +120,8 @@ class SimCluster:
         self.claims.gone(batch.number)
         for row in batch.rows.tolist():
             self._here[row].discard(batch.number)
-        self._gone(batch.part.shape, batch.rows, batch.counts)
+        self.nodes.shift(batch.part.shape, (batch.rows, batch.counts), -1)
+        self._sum(batch.part.shape, -batch.size, -batch.on_demand)
 
     def shrink(self, batch: Batch, count: int) -> None:
         """`count` replicas of the batch go: from the nodes that have most of it, later names first."""
@@ -157,18 +161,16 @@ class SimCluster:
 
     def _reduce(self, batch: Batch, left: Int) -> None:
         gone = batch.counts - left
-        self._gone(batch.part.shape, batch.rows[gone > 0], gone[gone > 0])
+        self.nodes.shift(batch.part.shape, (batch.rows[gone > 0], gone[gone > 0]), -1)
+        size, on_demand = self._counted(batch.rows, left)
+        self._sum(batch.part.shape, size - batch.size, on_demand - batch.on_demand)
         for row in batch.rows[left == 0].tolist():
             self._here[row].discard(batch.number)
         batch.rows, batch.counts = batch.rows[left > 0], left[left > 0]
-        batch.on_demand = int(batch.counts[self.on_demand[batch.rows]].sum())
+        batch.size, batch.on_demand = size, on_demand
         if not len(batch.rows):
             del self.batches[batch.number]
             self.claims.gone(batch.number)
-
-    def _gone(self, shape: Shape, rows: Int, counts: Int) -> None:
-        self.nodes.shift(shape, (rows, counts), -1)
-        self._sum(shape, -int(counts.sum()), -int(counts[self.on_demand[rows]].sum()))
 
     def _sum(self, shape: Shape, count: int, on_demand: int) -> None:
         self.used += count * self.nodes.vector(shape)

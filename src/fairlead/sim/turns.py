@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine.queueing import DEFAULT, share_site
+from fairlead.engine.queueing import DEFAULT, admitted_on_site, share_site
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
@@ -43,6 +43,7 @@ class SimTurns:
         self.queues = tuple(queues)
         self.weights = weights
         self.asked: dict[Pair, Int] = {}
+        self._asked_in_all: Int = np.zeros(len(resources), dtype=np.int64)
         self.held: dict[Pair, Int] = {}
         self._plain = not any(queue.parent or queue.guarantee or queue.deserved or not queue.open for queue in queues)
         self._known = {queue.name for queue in queues} | {DEFAULT, ""}
@@ -54,11 +55,16 @@ class SimTurns:
 
     def ask(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas are asked for."""
-        self.asked[job.pair] = self.asked.get(job.pair, self._nothing()) + count * job.vector
+        more = count * job.vector
+        self._asked_in_all = self._asked_in_all + more
+        before = self.asked.get(job.pair)
+        self.asked[job.pair] = more if before is None else before + more
 
     def hold(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas run."""
-        self.held[job.pair] = self.held.get(job.pair, self._nothing()) + count * job.vector
+        more = count * job.vector
+        before = self.held.get(job.pair)
+        self.held[job.pair] = more if before is None else before + more
 
     def enough(self, whole: Int) -> bool:
         """Whether there is enough for all that is asked: then everybody may start, and no order matters."""
@@ -69,7 +75,7 @@ class SimTurns:
             total = np.sum(own, axis=0) if own else self._nothing()
             if bool(((limit >= 0) & (total > limit)).any()):
                 return False
-        return not bool((np.sum(list(self.asked.values()), axis=0) > whole).any()) if self.asked else True
+        return bool((self._asked_in_all <= whole).all()) if self.asked else True
 
     def grants(
         self, nodes: NodeState, waiting: Waiting, refused: Mapping[str, SimJob], full: Collection[Shape]
@@ -91,12 +97,8 @@ class SimTurns:
             rest = waiting.rest(pair, {**refused, **{job.key: job for job in jobs}}, full, self._nothing())
             if rest.any():
                 rows.append(self._row(pair, REST, rest, running=0))
-        sharing = share_site(nodes, rows, self.queues, self.weights)
-        return [
-            (job, row.admitted - row.running)
-            for job, row in zip(shown, sharing.jobs, strict=False)
-            if row.admitted > row.running
-        ]
+        admitted = admitted_on_site(nodes, rows, self.queues, self.weights)
+        return [(job, count - job.running) for job, count in zip(shown, admitted, strict=False) if count > job.running]
 
     def standing(self, nodes: NodeState) -> list[Standing]:
         """What each queue that is asked for anything, and each namespace, has and deserves."""

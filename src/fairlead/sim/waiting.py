@@ -81,7 +81,11 @@ class Waiting:
 
     def _bucket(self, job: SimJob) -> _Bucket:
         pair = self._pairs.setdefault(job.pair, {})
-        return pair.setdefault((job.workload.priority, job.needs), _Bucket())
+        key = job.workload.priority, job.needs
+        bucket = pair.get(key)
+        if bucket is None:
+            bucket = pair[key] = _Bucket()
+        return bucket
 
 
 def _ahead(bucket: _Bucket, most: int, but: Collection[str]) -> Iterator[SimJob]:

@@ -69,12 +69,8 @@ def share(
     that the last answer within a budget returned: the search for victims goes on without those jobs.
     """
     policy = policy or SharePolicy()
-    tree = build(queues)
-    members = Members(jobs)
-    refused = admit.refused_jobs(jobs, queues, tree, members)
-    guarantee, notes = admit.guarantees(queues, tree, whole, jobs.resources)
-    world = _world(jobs, queues, namespaces, tree, whole, guarantee, refused)
-    state = State(world, members, _ledger(world, guarantee))
+    state, refused, notes = _begin(jobs, queues, namespaces, whole)
+    world, tree = state.world, state.world.tree
     waiting = [job for job in range(len(jobs)) if job not in refused]
     reservation = _reservation(state, waiting, fits, policy, now)
     blocks = run(state, waiting, fits)
@@ -114,6 +110,27 @@ def share(
             pair_fair=pair_fair,
         ),
     )
+
+
+def admitted(jobs: JobTable, queues: QueueTable, namespaces: NamespaceTable, whole: Int) -> list[int]:
+    """How many replicas of each job may run, those that run among them: as `share` by sums, without the reasons."""
+    state, refused, _ = _begin(jobs, queues, namespaces, whole)
+    waiting = [job for job in range(len(jobs)) if job not in refused]
+    _reservation(state, waiting, None, SharePolicy(), 0)
+    run(state, waiting, None)
+    return [state.members.count(job) for job in range(len(jobs))]
+
+
+def _begin(
+    jobs: JobTable, queues: QueueTable, namespaces: NamespaceTable, whole: Int
+) -> tuple[State, dict[int, Finding], dict[int, Finding]]:
+    """What is there before the first grant, with the jobs that are refused and notes on queues."""
+    tree = build(queues)
+    members = Members(jobs)
+    refused = admit.refused_jobs(jobs, queues, tree, members)
+    guarantee, notes = admit.guarantees(queues, tree, whole, jobs.resources)
+    world = _world(jobs, queues, namespaces, tree, whole, guarantee, refused)
+    return State(world, members, _ledger(world, guarantee)), refused, notes
 
 
 def _world(
