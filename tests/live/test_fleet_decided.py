@@ -208,3 +208,28 @@ def test_narrowed_questions_have_the_same_answers() -> None:
             name: n for name, n in division.placements.items() if n
         }
         assert whole.chosen == division.chosen == ("m1", "m2")
+
+
+def weighted(number: int) -> dict[str, Any]:
+    """A policy with one rule, which differs by number."""
+    rule = {"targetCluster": {"clusterNames": [NAMES[number % 3]]}, "weight": 1}
+    every = {"targetCluster": {"clusterNames": list(NAMES)}, "weight": 1 + number % 2}
+    preference = {"replicaDivisionPreference": "Weighted", "weightPreference": {"staticWeightList": [rule, every]}}
+    return {"replicaScheduling": {"replicaSchedulingType": "Divided", **preference}}
+
+
+def test_many_bindings_are_decided_as_each_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However many are divided at once, whatever others of the same policy ask for; one that is broken fails alone."""
+    asked = [binding(f"w{number}", weighted(number), 5 + number) for number in range(9)]
+    asked[4] = with_spec(asked[4], placement=None)
+    asked[5] = with_spec(asked[5], gracefulEvictionTasks=[{"fromCluster": "m1"}])
+    asked[6] = with_spec(asked[6], resource={"kind": "Job", "apiVersion": "batch/v1", "name": "w6"})
+    served = [{"groupVersion": "apps/v1", "resources": [{"kind": "Deployment"}]}]
+    clusters = [cluster("m1"), cluster("m2"), cluster("m3", apiEnablements=served)]
+    alone = [looked_at(each, clusters) for each in asked]
+    assert "missing" in alone[4].message
+    for together in (1, 4, 1000):
+        monkeypatch.setattr("fairlead.live.fleet.decide.TOGETHER", together)
+        assert [(each.counts, each.message, each.mark) for each in decide(asked, clusters)] == [
+            (each.counts, each.message, each.mark) for each in alone
+        ]

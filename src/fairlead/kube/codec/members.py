@@ -4,9 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
+import msgspec
+
 from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.codec.placement import ANNOTATION, MOST, Bound, Knobs, mode_of, weights_of
-from fairlead.kube.objects.karmada import ClusterStatus, KarmadaCluster, KarmadaPlacement
+from fairlead.kube.objects.karmada import ClusterStatus, KarmadaCluster, KarmadaPlacement, ReplicaScheduling
 from fairlead.kube.objects.meta import Condition, ObjectMeta
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.room import NO_ROOM, PODS, Grade, Part, holds_set, room_of, sum_of
@@ -58,6 +60,8 @@ def unread_cluster(name: str) -> KarmadaCluster:
 
 MOST_REQUESTS = 1024
 """Distinct requests whose room is remembered."""
+MOST_POLICIES = 4096
+"""Distinct rules of weights that are remembered."""
 
 
 class MemberClusters(tuple[KarmadaCluster, ...]):
@@ -72,6 +76,34 @@ class MemberClusters(tuple[KarmadaCluster, ...]):
     def traits(self) -> tuple[Traits, ...]:
         """What policies may ask of each."""
         return tuple(map(traits_of, self))
+
+    @cached_property
+    def by_name(self) -> Mapping[str, Traits]:
+        """The traits by the name of the cluster."""
+        return {each.metadata.name: traits for each, traits in zip(self, self.traits, strict=True)}
+
+    def weights(self, scheduling: ReplicaScheduling | None, who: str) -> Mapping[str, int]:
+        """The weight of each by a policy's rules: many bindings have one policy."""
+        key = msgspec.json.encode(scheduling)
+        if key not in self._weights:
+            if len(self._weights) >= MOST_POLICIES:
+                self._weights.clear()
+            self._weights[key] = weights_of(scheduling, self.by_name, who)
+        return self._weights[key]
+
+    def all_serve(self, api: tuple[str, str]) -> bool:
+        """Whether every one may serve the kind."""
+        if api not in self._served:
+            self._served[api] = all(serves(each, *api) for each in self)
+        return self._served[api]
+
+    @cached_property
+    def _weights(self) -> dict[bytes, dict[str, int]]:
+        return {}
+
+    @cached_property
+    def _served(self) -> dict[tuple[str, str], bool]:
+        return {}
 
     def reported(self, request: Mapping[str, int]) -> tuple[int | None, ...]:
         """Room of each for replicas of this request; None where the cluster does not report its room."""
@@ -128,10 +160,8 @@ def table_of(
     modes that divide by room there is none, as in Karmada.
     """
     members = MemberClusters.of(clusters)
-    traits = {
-        each.metadata.name: _claimed(each, known, claims) for each, known in zip(members, members.traits, strict=True)
-    }
-    weights = weights_of(placement.replica_scheduling, traits, who)
+    traits = _traits(members, claims)
+    weights = members.weights(placement.replica_scheduling, who)
     by_room = mode_of(placement.replica_scheduling) in (Mode.DYNAMIC, Mode.AGGREGATED)
     silent = NO_ROOM if by_room else UNKNOWN
     bounds = [knobs.clusters.get(name, Bound()) for name in traits]
@@ -149,6 +179,17 @@ def table_of(
         maximum=[NO_LIMIT if bound.max is None else bound.max for bound in bounds],
         traits=list(traits.values()),
     )
+
+
+def _traits(members: MemberClusters, claims: PlacementClaims) -> Mapping[str, Traits]:
+    """By name, as a workload with these claims sees them; most workloads bar no cluster."""
+    neighbours = claims.neighbours
+    free = neighbours.near is None and not (neighbours.apart or claims.evicting or claims.parts)
+    if free and members.all_serve(claims.api):
+        return members.by_name
+    return {
+        each.metadata.name: _claimed(each, known, claims) for each, known in zip(members, members.traits, strict=True)
+    }
 
 
 def _claimed(cluster: KarmadaCluster, traits: Traits, claims: PlacementClaims) -> Traits:

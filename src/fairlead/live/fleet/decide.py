@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
@@ -30,6 +31,9 @@ P = ParamSpec("P")
 T = TypeVar("T")
 
 log = structlog.get_logger("fleet")
+
+TOGETHER = 1000
+"""So many bindings are divided at once: what each asks of every cluster is kept only as long."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -103,11 +107,22 @@ def decide(
 
     One that cannot be decided has a verdict that says why; the others do not suffer from it.
     """
-    clusters = MemberClusters.of(clusters)
+    members = MemberClusters.of(clusters)
+    open_one = partial(_opened, members, knobs_of, neighbours_of, estimates_of, sticky)
+    verdicts: list[BindingVerdict] = []
+    for start in range(0, len(bindings), TOGETHER):
+        verdicts += _decided(bindings[start : start + TOGETHER], open_one)
+    return verdicts
+
+
+def _decided(
+    bindings: Sequence[ResourceBinding], open_one: Callable[[int, ResourceBinding], _Open]
+) -> list[BindingVerdict]:
+    """Divided together."""
     verdicts: list[BindingVerdict | None] = [None] * len(bindings)
     waiting: list[_Open] = []
     for place, binding in enumerate(bindings):
-        opened = _tried(_opened, place, binding, clusters, knobs_of, neighbours_of, estimates_of, sticky)
+        opened = _tried(open_one, place, binding)
         if isinstance(opened, Exception):
             verdicts[place] = _failed(binding, opened)
         else:
@@ -140,13 +155,13 @@ def _failed(binding: ResourceBinding, error: Exception) -> BindingVerdict:
 
 
 def _opened(
-    place: int,
-    binding: ResourceBinding,
-    clusters: Sequence[KarmadaCluster],
+    clusters: MemberClusters,
     knobs_of: KnobsOf,
     neighbours_of: NeighboursOf,
     estimates_of: EstimatesOf,
     sticky: Sticky,
+    place: int,
+    binding: ResourceBinding,
 ) -> _Open:
     knobs = knobs_for(binding, knobs_of(binding))
     estimates = estimates_of(binding)
