@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.manifests.catalogue import CLUSTER_WIDE, catalogue
-from fairlead.kube.manifests.load import Manifest
+from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.resources import ALL, Resource
 from tests.cli.clusters import Folder, keeper, node, pod, template
 
