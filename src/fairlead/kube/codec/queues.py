@@ -56,7 +56,7 @@ class QueueFields(msgspec.Struct, frozen=True, gc=False):
     """Seconds since 1970 until which it is not evicted; 0: it may be at any time."""
 
 
-_NAMED = frozenset((*GROUPS, TASK, *QUEUES, PREEMPTABLE, COOLDOWN))
+NAMED = frozenset((*GROUPS, TASK, *QUEUES, PREEMPTABLE, COOLDOWN))
 """Labels and annotations that say something of it."""
 _NOTHING, _PROTECTED = QueueFields(), QueueFields(protected=True)
 
@@ -66,7 +66,7 @@ def queue_fields(pod: Pod) -> QueueFields:
     meta, spec = pod.metadata, pod.spec
     labels, annotations = meta.labels, meta.annotations
     protected = meta.namespace == SYSTEM_NAMESPACE or spec.priority_class_name in SYSTEM
-    if spec.scheduling_group is None and _NAMED.isdisjoint(annotations) and _NAMED.isdisjoint(labels):
+    if spec.scheduling_group is None and NAMED.isdisjoint(annotations) and NAMED.isdisjoint(labels):
         return _PROTECTED if protected else _NOTHING
     native = spec.scheduling_group.pod_group_name if spec.scheduling_group is not None else ""
     both = {**labels, **annotations}

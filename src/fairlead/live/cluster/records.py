@@ -6,11 +6,12 @@ import msgspec
 
 from fairlead.kube.codec.disks import attached
 from fairlead.kube.codec.memo import Shapes
-from fairlead.kube.codec.queues import QueueFields, queue_fields
+from fairlead.kube.codec.queues import NAMED, QueueFields, queue_fields
 from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
+from fairlead.kube.codec.volcano_fields import COOLDOWN
 from fairlead.kube.codec.volumes import Claims, claims_of
 from fairlead.kube.objects.meta import ObjectReference, OwnerReference
-from fairlead.kube.objects.pod import Pod, PodSpec
+from fairlead.kube.objects.pod import Pod, PodSpec, PodVolume
 from fairlead.levels.node.request import SHARE_BASE, pieces_of
 from fairlead.live.cluster.identity import PodKey, Uid
 from fairlead.live.cluster.interning import MOST, Shared
@@ -29,6 +30,14 @@ BIND_CPU = "fairlead.io/bind-cpu"
 """`true` asks for bound cores, as many as the pod requests cpu."""
 CORES = "fairlead.io/cores"
 """The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
+
+MOST_TEMPLATES = 8192
+"""Records remembered for pods of the same template; with more templates some are worked out again."""
+_ITS_OWN = frozenset((BIND_CPU, COOLDOWN))
+_SHARED_NOTES = frozenset((*NAMED, STRATEGY))
+_PLAIN = msgspec.structs.astuple(PodVolume())[1:]
+"""A volume that says nothing of where its pod may run; its name may be random."""
+_ENCODER = msgspec.json.Encoder()
 
 Request = tuple[tuple[str, int], ...]
 Pieces = tuple[tuple[str, int], ...]
@@ -51,6 +60,8 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """
 
     metadata: Identity
+    key: PodKey
+    """Namespace and name."""
     controller: str
     shape: Shape
     resident: Resident
@@ -83,11 +94,6 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
     """The node that its status says is being cleared for it."""
 
     @property
-    def key(self) -> PodKey:
-        """Namespace and name."""
-        return PodKey((self.metadata.namespace, self.metadata.name))
-
-    @property
     def volumes(self) -> bool:
         """Whether volumes say where it may run or count in a driver's limit."""
         return bool(self.claims or self.attached)
@@ -114,10 +120,15 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 
 
 class Records:
-    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and fields are remembered."""
+    """Makes records, sharing what is equal between pods; up to twice `most` names, owners and fields are remembered.
+
+    Pods of one template differ in a few fields. The rest is copied from the first of them (docs/decisions/0421).
+    """
 
     def __init__(self, most: int = MOST) -> None:
         self._shapes = Shapes()
+        self._first: dict[bytes, PodRecord] = {}
+        """One record of each template."""
         self._texts: Shared[str] = Shared(most)
         self._shared = self._texts.__getitem__
         self._owners: Shared[OwnerReference] = Shared(most)
@@ -125,7 +136,37 @@ class Records:
 
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
+        key = template_key(pod)
+        first = self._first.get(key) if key else None
+        if first is not None:
+            return self._like(first, pod)
+        made = self._made(pod)
+        if key:
+            if len(self._first) >= MOST_TEMPLATES:
+                self._first.clear()
+            self._first[key] = made
+        return made
+
+    def _like(self, first: PodRecord, pod: Pod) -> PodRecord:
+        meta, shared = pod.metadata, self._shared
+        identity = Identity(first.metadata.namespace, meta.name, Uid(meta.uid), meta.resource_version)
+        return msgspec.structs.replace(
+            first,
+            metadata=identity,
+            key=PodKey((identity.namespace, meta.name)),
+            controller=shared(controller_of(pod)) if first.owner is None else first.controller,
+            request=self._request(pod, first.shape),
+            node=shared(pod.spec.node_name),
+            created=meta.creation_timestamp or "",
+            finished=pod.finished,
+            leaving=meta.deletion_timestamp is not None,
+            succeeded=pod.status.phase == "Succeeded",
+            nominated=shared(pod.status.nominated_node_name),
+        )
+
+    def _made(self, pod: Pod) -> PodRecord:
         meta, spec = pod.metadata, pod.spec
+        namespace = self._shared(meta.namespace)
         formed, seen, broken = self._formed(meta.namespace, meta.labels, spec)
         pieces = 0
         disks: tuple[Attached, ...] = ()
@@ -139,7 +180,8 @@ class Records:
             except InputError as error:
                 broken = broken or str(error)
         return PodRecord(
-            metadata=Identity(self._shared(meta.namespace), meta.name, Uid(meta.uid), meta.resource_version),
+            metadata=Identity(namespace, meta.name, Uid(meta.uid), meta.resource_version),
+            key=PodKey((namespace, meta.name)),
             controller=self._shared(controller_of(pod)),
             shape=formed,
             resident=seen,
@@ -185,6 +227,25 @@ class Records:
 
     def _owner(self, owner: OwnerReference | None) -> OwnerReference | None:
         return None if owner is None else self._owners[owner]
+
+
+def template_key(pod: Pod) -> bytes:
+    """What pods of one template have in common; empty where a record depends on more.
+
+    That is so for volumes that count, for bound cores, and for a pod that may not be evicted for some time.
+    """
+    meta, spec = pod.metadata, pod.spec
+    if COOLDOWN in meta.labels or not _ITS_OWN.isdisjoint(meta.annotations):
+        return b""
+    if any(msgspec.structs.astuple(each)[1:] != _PLAIN for each in spec.volumes):
+        return b""
+    notes = (
+        None
+        if _SHARED_NOTES.isdisjoint(meta.annotations)
+        else [meta.annotations.get(each, "") for each in _SHARED_NOTES]
+    )
+    bare = msgspec.structs.replace(spec, node_name="", volumes=())
+    return _ENCODER.encode((meta.namespace, meta.labels, notes, meta.owner_references, bare))
 
 
 def _held(spec: PodSpec) -> Request:
