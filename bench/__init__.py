@@ -13,6 +13,7 @@ GROUPS = {
     "node": "strategies over 100,000 nodes, bound cpu and volumes, against one heap turn a replica",
     "queue": "10,000 jobs of 100 replicas in 100 queues and 1,000 namespaces, against one turn a replica",
     "turns": "turns of the live scheduler while gangs wait on a full cluster, at three sizes",
+    "admissions": "reviews of counted pods in bursts on a real API server, beside one list and one write",
     "tier": "one admission from review to answer, beside an empty answer, and one attempt to count",
     "scheduler": "pods bound a second on a real API server: kube-scheduler, Fairlead, and a bare loop of bindings",
     "gangs": "time to start gangs of Kubernetes' own PodGroups on a real API server: kube-scheduler and Fairlead",

@@ -126,6 +126,13 @@ GOALS = {
         live=True,
         where="scheduler:bare_beside_owned",
     ),
+    "reviews": Goal(
+        work="a review of a counted pod, bursts of Deployments, mean over that of one list and one write",
+        unit="×",
+        bound=1.3,
+        live=True,
+        where="admissions:of_a_list_and_a_write",
+    ),
     "fleet-changed": Goal(
         work="1,000 bindings changed at once, over a bare loop of the same writes",
         unit="×",

@@ -68,7 +68,7 @@ def _attempts(report: Report) -> None:
         listing, ledger = Listing(granted, granted), SlotLedger("1", granted, granted)
 
         def attempt(ledger: SlotLedger = ledger, listing: Listing = listing, target: int = slots + 5) -> SlotLedger:
-            return Attempt(requests=batch).read(ledger, Knowledge()).list(listing, target).proposed
+            return Attempt(requests=batch).read(ledger, Knowledge(), target).proposed
 
         seconds = side_by_side({"": attempt}, repeats=30, clock=CPU)[""]
         rows.append((f"{slots:,}", f"{seconds * 1e6:.0f} µs"))

@@ -4,10 +4,9 @@ Nothing here asserts a time; the numbers are written down.
 """
 
 import base64
-import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from tools.controlplane.api import Api
 from tools.controlplane.plane import ControlPlane
 
 from tests.cluster.fleets import Fleet, deployment
+from tests.cluster.review_times import Answers, answers
 from tests.cluster.webhooks import HERE, SETTINGS, certify, webhooks
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
@@ -69,58 +69,6 @@ def empty_webhook(api: Api, folder: Path) -> Iterator[None]:
         process.terminate()
         process.wait(30)
         process.stdout.close()
-
-
-@dataclass(frozen=True)
-class Answers:
-    """Answers of one webhook: how many by upper bound in seconds, and their seconds together."""
-
-    counts: Mapping[float, int]
-    seconds: float
-
-    def plus(self, after: "Answers", before: "Answers") -> "Answers":
-        """With those between two looks added."""
-        counts = {
-            bound: self.counts.get(bound, 0) + count - before.counts.get(bound, 0)
-            for bound, count in sorted(after.counts.items())
-        }
-        return Answers(counts, self.seconds + after.seconds - before.seconds)
-
-    @property
-    def count(self) -> int:
-        """All of them."""
-        return self.counts[float("inf")]
-
-    @property
-    def numbers(self) -> tuple[float, float, float]:
-        """Mean, p50 and p99 in milliseconds."""
-        return 1000 * self.seconds / self.count, 1000 * self.quantile(0.5), 1000 * self.quantile(0.99)
-
-    def quantile(self, share: float) -> float:
-        """Seconds below which that share of the answers lies, read off the buckets."""
-        wanted, low, below = share * self.count, 0.0, 0
-        for bound, count in self.counts.items():
-            if count >= wanted:
-                high = low if bound == float("inf") else bound
-                part = (wanted - below) / (count - below) if count > below else 1.0
-                return low + (high - low) * part
-            low, below = bound, count
-        raise AssertionError("no bucket holds everything")
-
-
-def answers(api: Api, name: str) -> Answers:
-    """Those of one webhook so far."""
-    metric = "apiserver_admission_webhook_admission_duration_seconds"
-    counts: dict[float, int] = {}
-    seconds = 0.0
-    for part, labels, value in re.findall(rf"^{metric}_(bucket|sum){{([^}}]*)}} (\S+)$", api.get("/metrics"), re.M):
-        if f'name="{name}"' not in labels:
-            continue
-        if part == "sum":
-            seconds += float(value)
-        elif bound := re.search(r'le="([^"]+)"', labels):
-            counts[float(bound[1])] = counts.get(float(bound[1]), 0) + int(value)
-    return Answers(counts, seconds)
 
 
 def pod_of(owner: dict[str, Any], name: str) -> dict[str, Any]:

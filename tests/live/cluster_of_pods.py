@@ -12,7 +12,8 @@ from fairlead.kube.admission.review import decode, patch_of
 from fairlead.kube.client import Client
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS
 from fairlead.kube.watch import Reflector
-from fairlead.live.webhook.counting import MARKED_PODS, Counter
+from fairlead.live.webhook.counting import Counter
+from fairlead.live.webhook.listing import MARKED_PODS
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners

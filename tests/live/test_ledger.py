@@ -54,7 +54,7 @@ def _attempt(case: Case) -> Attempt:
     ledger = SlotLedger(case.version, _slots(case.granted), _slots(case.seen))
     active = _slots(case.active)
     known = Knowledge(_slots(case.known), _slots(case.lapsed))
-    return Attempt(requests=NEW).read(ledger, known).list(Listing(active | _slots(case.carried), active), case.target)
+    return Attempt(requests=NEW).read(ledger, known, case.target).list(Listing(active | _slots(case.carried), active))
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
@@ -67,6 +67,39 @@ def test_attempt_grants_what_is_free(case: Case) -> None:
     fresh = set(got.granted) - _slots(case.granted)
     assert got.step is (LedgerStep.WRITE if fresh else LedgerStep.DONE)
     assert got.proposed.version == case.version
+
+
+FREE: dict[str, tuple[SlotLedger, int, LedgerStep, int]] = {
+    "one of two is free": (SlotLedger("7", _slots("a")), 2, LedgerStep.WRITE, 1),
+    "more are free than asked for": (SlotLedger("7", _slots("a"), _slots("a")), 9, LedgerStep.WRITE, 3),
+    "none is free": (SlotLedger("7", _slots("a b")), 2, LedgerStep.LIST, 0),
+    "the target fell": (SlotLedger("7", _slots("a b")), 1, LedgerStep.LIST, 0),
+    "there is no ledger": (SlotLedger(), 2, LedgerStep.LIST, 0),
+    "a request is named already": (SlotLedger("7", _slots("n2")), 3, LedgerStep.LIST, 0),
+}
+
+
+@pytest.mark.parametrize(("ledger", "target", "step", "granted"), FREE.values(), ids=FREE)
+def test_slots_that_the_ledger_leaves_free_need_no_list(
+    ledger: SlotLedger, target: int, step: LedgerStep, granted: int
+) -> None:
+    """Granted in order of arrival; what the ledger names stays in it, and the rest waits."""
+    got = Attempt(requests=NEW).read(ledger, Knowledge(), target)
+    assert got.step is step
+    assert got.granted == NEW[:granted]
+    if step is LedgerStep.WRITE:
+        assert got.waiting == NEW[granted:]
+        assert got.proposed == SlotLedger("7", ledger.granted | set(got.granted), ledger.seen)
+
+
+@pytest.mark.parametrize(("active", "target", "full"), [("a b", 2, True), ("a b", 3, False), ("a b c", 2, True)])
+def test_enough_pods_with_slots_send_everybody_to_spot(active: str, target: int, full: bool) -> None:
+    """With fewer the attempt goes on from its start."""
+    begun = Attempt(requests=NEW)
+    got = begun.look(_slots(active), target)
+    assert got.spot == (NEW if full else ())
+    assert got.step is (LedgerStep.DONE if full else LedgerStep.READ)
+    assert full or got == begun
 
 
 def test_attempt_that_was_beaten_starts_over_knowing_nothing() -> None:

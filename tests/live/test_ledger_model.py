@@ -9,7 +9,7 @@ date. The attempts are those of the product (`fairlead.live.webhook.ledger`).
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from functools import cache
-from itertools import chain
+from itertools import chain, combinations
 
 import pytest
 
@@ -41,12 +41,21 @@ class Budget:
 
 
 @dataclass(frozen=True, slots=True)
+class Look:
+    """Pods that carried slots when it began: those still to be read, and those that were found active."""
+
+    left: tuple[str, ...]
+    found: frozenset[str] = NOTHING
+
+
+@dataclass(frozen=True, slots=True)
 class World:
     pods: tuple[Pod, ...]
     ledger: SlotLedger
     attempts: tuple[Attempt | None, ...]
     existed: frozenset[str]
     budget: Budget
+    looks: tuple["Look | None", ...]
 
     def slot(self, row: int) -> str:
         return f"{row}.{self.pods[row].turn}"
@@ -66,6 +75,11 @@ class World:
         attempts = list(self.attempts)
         attempts[process] = attempt
         return replace(self, attempts=tuple(attempts))
+
+    def look(self, process: int, look: "Look | None") -> "World":
+        looks = list(self.looks)
+        looks[process] = look
+        return replace(self, looks=tuple(looks))
 
     def spend(self, **amount: int) -> "World":
         left = {name: getattr(self.budget, name) - each for name, each in amount.items()}
@@ -108,14 +122,19 @@ def _attempt_steps(world: World, process: int, target: int) -> Iterator[World]:
         waiting = tuple(world.slot(row) for row in _rows(world, "queued", process))
         if waiting:
             yield world.attempt(process, Attempt(requests=waiting))
+    elif world.looks[process] is not None:
+        yield from _look_steps(world, process, attempt, target)
     elif attempt.step is LedgerStep.READ:
+        for pods in combinations(sorted(world.existed), target) if target else ():
+            # A watch that is behind may take any pod that was ever stored for one that still is.
+            yield world.look(process, Look(pods))
         undecided = world.slots("queued", "flying", "stored")
         for seen in {NOTHING, world.existed}:
             for lapsed in {NOTHING, world.ledger.granted - undecided - world.existed}:
-                yield world.attempt(process, attempt.read(world.ledger, Knowledge(seen, lapsed)))
+                yield world.attempt(process, attempt.read(world.ledger, Knowledge(seen, lapsed), target))
     elif attempt.step is LedgerStep.LIST:
         stored = world.slots("stored")
-        yield world.attempt(process, attempt.list(Listing(stored, stored), target))
+        yield world.attempt(process, attempt.list(Listing(stored, stored)))
     elif attempt.step is LedgerStep.WRITE:
         if attempt.ledger.version == world.ledger.version:
             after = _committed(world, process, attempt.proposed)
@@ -126,6 +145,18 @@ def _attempt_steps(world: World, process: int, target: int) -> Iterator[World]:
             yield world.attempt(process, replace(attempt.beaten(), conflicts=0))
     else:
         yield from _answered(world, process, attempt)
+
+
+def _look_steps(world: World, process: int, attempt: Attempt, target: int) -> Iterator[World]:
+    """The pods are read one after another; one that is not active ends the look."""
+    look = world.looks[process]
+    assert look is not None
+    if not look.left:
+        yield world.look(process, None).attempt(process, attempt.look(look.found, target))
+    elif look.left[0] in world.slots("stored"):
+        yield world.look(process, Look(look.left[1:], look.found | {look.left[0]}))
+    else:
+        yield world.look(process, None)
 
 
 def _world_steps(world: World) -> Iterator[World]:
@@ -147,7 +178,7 @@ def _world_steps(world: World) -> Iterator[World]:
             yield world.pod(row, stage="unborn", tier="", turn=pod.turn + 1).spend(deletions=1)
     if world.budget.crashes:
         for process in range(len(world.attempts)):
-            after = world.attempt(process, None).spend(crashes=1)
+            after = world.attempt(process, None).look(process, None).spend(crashes=1)
             for row in _rows(world, "queued", process):
                 after = after.pod(row, stage="unborn", at=-1, turn=world.pods[row].turn + 1)
             yield after
@@ -161,13 +192,14 @@ def _written(attempt: Attempt | None) -> str:
 def _canonical(world: World) -> World:
     """Processes are alike: number them by what they are doing, so that renamed worlds are one."""
 
-    def work(process: int) -> tuple[str, list[int]]:
-        return _written(world.attempts[process]), _rows(world, "queued", process)
+    def work(process: int) -> tuple[str, str, list[int]]:
+        return _written(world.attempts[process]), repr(world.looks[process]), _rows(world, "queued", process)
 
     order = sorted(range(len(world.attempts)), key=work)
     place = {process: row for row, process in enumerate(order)}
     pods = tuple(replace(pod, at=place[pod.at]) if pod.at >= 0 else pod for pod in world.pods)
-    return replace(world, pods=pods, attempts=tuple(world.attempts[process] for process in order))
+    attempts, looks = (tuple(each[process] for process in order) for each in (world.attempts, world.looks))
+    return replace(world, pods=pods, attempts=attempts, looks=looks)
 
 
 def _at_rest(world: World) -> bool:
@@ -192,12 +224,17 @@ def _explored(
                 after = mischief(after, process)
             yield _canonical(after)
 
-    return explore(World((Pod(),) * replicas, SlotLedger(), (None,) * processes, NOTHING, budget), successors, check)
+    return explore(
+        World((Pod(),) * replicas, SlotLedger(), (None,) * processes, NOTHING, budget, (None,) * processes),
+        successors,
+        check,
+    )
 
 
 CASES = {
     "two processes, a quota refusal and a deletion": (2, 2, 1, Budget(refusals=1, deletions=1)),
     "two processes, two slots of three, a refusal": (2, 3, 2, Budget(refusals=1)),
+    "two processes, two slots of three, a deletion": (2, 3, 2, Budget(deletions=1)),
     "two processes, one slot of three, a deletion": (2, 3, 1, Budget(deletions=1)),
     "two processes, a lost answer and a crash": (2, 2, 1, Budget(lost=1, crashes=1)),
     "two processes, one given up and one refused": (2, 2, 1, Budget(given_up=1, refusals=1)),
@@ -248,19 +285,28 @@ def _latecomer(world: World, process: int) -> World:
         return world
     listed = Listing(attempt.standing.stored, attempt.standing.stored)
     known = replace(attempt, knowledge=Knowledge(seen=world.existed))
-    return world.attempt(process, known.list(listed, attempt.target))
+    return world.attempt(process, known.list(listed))
+
+
+def _trusting(world: World, process: int) -> World:
+    """Take the watch at its word, and do not read the pods that it shows."""
+    attempt, look = world.attempts[process], world.looks[process]
+    if attempt is None or look is None:
+        return world
+    return world.look(process, None).attempt(process, attempt.look(frozenset(look.left), len(look.left)))
 
 
 BROKEN = {
-    "the list before the ledger": (_reread, "above"),
-    "the watch after the list": (_latecomer, "above"),
-    "no reservations": (_forgetful, "above"),
-    "spot while unresolved": (_impatient, "below"),
+    "the list before the ledger": (_reread, Budget(refusals=1), "above"),
+    "the watch after the list": (_latecomer, Budget(refusals=1), "above"),
+    "no reservations": (_forgetful, Budget(refusals=1), "above"),
+    "spot while unresolved": (_impatient, Budget(refusals=1), "below"),
+    "the watch instead of the pods": (_trusting, Budget(deletions=1), "below"),
 }
 
 
-@pytest.mark.parametrize(("mischief", "want"), BROKEN.values(), ids=BROKEN)
-def test_broken_protocols_are_caught(mischief: Mischief, want: str) -> None:
+@pytest.mark.parametrize(("mischief", "budget", "want"), BROKEN.values(), ids=BROKEN)
+def test_broken_protocols_are_caught(mischief: Mischief, budget: Budget, want: str) -> None:
     """The checker is worth something: protocols with a known flaw fail in the expected way."""
     with pytest.raises(AssertionError, match=want):
-        _explored(2, 2, 1, Budget(refusals=1), mischief)
+        _explored(2, 2, 1, budget, mischief)

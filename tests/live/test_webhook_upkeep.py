@@ -15,9 +15,9 @@ from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGER
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner
-from fairlead.live.webhook.counting import MARKED_PODS
 from fairlead.live.webhook.janitor import Janitor
 from fairlead.live.webhook.ledger import SlotLedger
+from fairlead.live.webhook.listing import MARKED_PODS
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners

@@ -23,8 +23,8 @@ from fairlead.kube.resources import PODS, REPLICA_SETS
 from fairlead.levels.tier.split import Target, target_of
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
-from fairlead.live.webhook.counting import TEMPLATE_HASH
 from fairlead.live.webhook.ledger import chosen
+from fairlead.live.webhook.listing import TEMPLATE_HASH
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope

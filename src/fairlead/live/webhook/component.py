@@ -37,8 +37,9 @@ from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import Work, every, follow_progress
 from fairlead.live.runtime.watch_metrics import WatchCollector
 from fairlead.live.webhook.assigner import Assigner
-from fairlead.live.webhook.counting import MARKED_PODS, Counter
+from fairlead.live.webhook.counting import Counter
 from fairlead.live.webhook.janitor import Janitor
+from fairlead.live.webhook.listing import MARKED_PODS
 from fairlead.live.webhook.live_tiers import LiveTiers, TierWatch
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.metrics import WebhookMetrics

@@ -10,14 +10,13 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from fairlead.kube.admission.admit import Lookup, owner_of
-from fairlead.kube.admission.rules import MARKER, SLOT
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
-from fairlead.kube.objects.tier import MarkedPod
-from fairlead.kube.resources import PODS
+from fairlead.kube.objects.tier import TieredController
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
 from fairlead.levels.tier.split import target_of
-from fairlead.live.webhook.ledger import Attempt, LedgerStep, Listing
+from fairlead.live.webhook.ledger import Attempt, LedgerStep
+from fairlead.live.webhook.listing import active_slots, slots_of
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
@@ -25,8 +24,6 @@ from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope
 from fairlead.model.errors import FairleadError
 from fairlead.model.owners import HeldSlots, Owner, OwnerKind
 
-MARKED_PODS = PODS.of(MarkedPod)
-TEMPLATE_HASH = "pod-template-hash"
 MOST_CONFLICTS = 16
 CONFLICT_BACKOFF = Backoff(first=0.01, cap=0.3)
 LOOK_AGAIN_SECONDS = 0.5
@@ -51,7 +48,14 @@ class _Queue:
 
     scope: Scope
     waiting: dict[str, tuple[float, asyncio.Future[Counted]]] = field(default_factory=dict)
+    full: bool = False
+    """Whether the last attempt left requests undecided: all slots are granted, and not all are stored."""
     task: asyncio.Task[None] | None = None
+
+    @property
+    def first_end(self) -> float:
+        """The time at which the first of them gives up."""
+        return min(until for until, _ in self.waiting.values())
 
 
 class Counter:
@@ -106,7 +110,9 @@ class Counter:
 
     async def preview(self, scope: Scope, slot: str) -> Counted:
         """What `count` would say, with nothing written (dry run)."""
-        attempt, owner = await self._listed(scope, await self._read(scope, Attempt(requests=(slot,))))
+        attempt, owner = await self._read(scope, Attempt(requests=(slot,)))
+        if attempt.step is LedgerStep.LIST:
+            attempt = attempt.list(await slots_of(self._client, scope))
         return Counted(owner, _held(attempt, slot))
 
     async def _serve(self, queue: _Queue) -> None:
@@ -123,6 +129,11 @@ class Counter:
         """One attempt for all that wait now; then a pause, if all that are left have to wait."""
         batch = tuple(queue.waiting)
         mark = self._memory.mark(queue.scope.uid)
+        patience = queue.first_end - self._clock()
+        if patience > 0 and queue.full and self._memory.arriving(queue.scope.uid, LOOK_AGAIN_SECONDS):
+            # A list would not show all of them yet (docs/decisions/0420).
+            await self._memory.news(queue.scope.uid, mark, min(LOOK_AGAIN_SECONDS, patience))
+            return
         try:
             attempt, owner = await self._attempt(queue.scope, batch)
         except (KubeError, CountingError) as error:
@@ -134,34 +145,39 @@ class Counter:
             overdue = slot in queue.waiting and queue.waiting[slot][0] <= now
             if slot not in attempt.waiting or overdue:
                 _settle(queue, slot, Counted(owner, _held(attempt, slot)))
+        queue.full = bool(attempt.waiting)
         if queue.waiting and queue.waiting.keys() <= set(attempt.waiting):
-            nearest = min(until for until, _ in queue.waiting.values())
-            pause = min(LOOK_AGAIN_SECONDS, max(nearest - now, 0.0))
+            pause = min(LOOK_AGAIN_SECONDS, max(queue.first_end - now, 0.0))
             await self._memory.news(queue.scope.uid, mark, pause)
 
     async def _attempt(self, scope: Scope, slots: tuple[str, ...]) -> tuple[Attempt, Owner | None]:
         """Drive one attempt to its end: read, list, write, and from the start again after a conflict."""
-        attempt = Attempt(requests=slots)
-        owner: Owner | None = None
+        attempt, owner = await self._looked(scope, Attempt(requests=slots))
         while attempt.step is not LedgerStep.DONE:
             if attempt.step is LedgerStep.READ:
-                attempt = await self._read(scope, attempt)
+                attempt, owner = await self._read(scope, attempt)
             elif attempt.step is LedgerStep.LIST:
-                attempt, owner = await self._listed(scope, attempt)
+                attempt = attempt.list(await slots_of(self._client, scope))
             else:
                 attempt = await self._written(scope, attempt)
         return attempt, owner
 
-    async def _read(self, scope: Scope, attempt: Attempt) -> Attempt:
-        ledger = await self._store.read(scope.uid)
-        return attempt.read(ledger, self._memory.met(scope.uid, ledger))
+    async def _looked(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
+        """Where all slots seem to be granted and stored, look whether that is so, first of all."""
+        stored = self._memory.settled(scope.uid)
+        if not stored or len(stored) < self._target(_owner(scope, await self._owners.cached(_lookup(scope)))):
+            return attempt, None
+        active, owner = await asyncio.gather(active_slots(self._client, scope, stored), self._owner(scope))
+        return attempt.look(active, self._target(owner)), owner
 
-    async def _listed(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
-        """List the pods and read the owner, both after the ledger was read; decide."""
-        listing, owner = await asyncio.gather(slots_of(self._client, scope), self._owner(scope))
-        target = None if owner is None else target_of(owner, self._tiers.policy).count
-        # Without a target nothing is granted, and the caller decides by the owner alone.
-        return attempt.list(listing, target or 0), owner
+    async def _read(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
+        """Read the ledger, and beside it the owner."""
+        ledger, owner = await asyncio.gather(self._store.read(scope.uid), self._owner(scope))
+        return attempt.read(ledger, self._memory.met(scope.uid, ledger), self._target(owner)), owner
+
+    def _target(self, owner: Owner | None) -> int:
+        """min(M, N). Without a target nothing is granted, and the caller decides by the owner alone."""
+        return 0 if owner is None else target_of(owner, self._tiers.policy).count or 0
 
     async def _written(self, scope: Scope, attempt: Attempt) -> Attempt:
         try:
@@ -177,20 +193,18 @@ class Counter:
         return attempt.wrote()
 
     async def _owner(self, scope: Scope) -> Owner | None:
-        lookup = Lookup(kind="Deployment", namespace=scope.namespace, name=scope.deployment, uid=scope.deployment_uid)
-        found = await self._owners.live(lookup)
-        if found is None or found.metadata.uid != scope.deployment_uid:
-            return None
-        return owner_of(OwnerKind.DEPLOYMENT, found)
+        return _owner(scope, await self._owners.live(_lookup(scope)))
 
 
-async def slots_of(client: Client, scope: Scope) -> Listing:
-    """One consistent list (without a resource version) of the slots that pods of the ReplicaSet carry."""
-    labels = f"{MARKER}=on-demand" + (f",{TEMPLATE_HASH}={scope.template}" if scope.template else "")
-    page = await client.page(MARKED_PODS, namespace=scope.namespace, labels=labels, limit=0)
-    own = [pod for pod in page.items if (ref := pod.metadata.controller) is not None and ref.uid == scope.uid]
-    slots = {slot: pod.active for pod in own if (slot := pod.metadata.annotations.get(SLOT)) is not None}
-    return Listing(frozenset(slots), frozenset(slot for slot, active in slots.items() if active))
+def _lookup(scope: Scope) -> Lookup:
+    return Lookup(kind="Deployment", namespace=scope.namespace, name=scope.deployment, uid=scope.deployment_uid)
+
+
+def _owner(scope: Scope, found: TieredController | None) -> Owner | None:
+    """The Deployment as the level sees it, None where it is gone."""
+    if found is None or found.metadata.uid != scope.deployment_uid:
+        return None
+    return owner_of(OwnerKind.DEPLOYMENT, found)
 
 
 def _held(attempt: Attempt, slot: str) -> HeldSlots:

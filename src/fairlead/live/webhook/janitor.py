@@ -18,8 +18,8 @@ from fairlead.kube.resources import TIER_LEDGERS
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import every
-from fairlead.live.webhook.counting import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.ledger import tidied
+from fairlead.live.webhook.listing import TEMPLATE_HASH, slots_of
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import BeatenError, LedgerStore, Scope, ledger_of

@@ -4,11 +4,13 @@ An attempt serves all requests of one ReplicaSet that wait in one process. It re
 what the process knows, then lists the pods, then writes: in this order. A pod stored after the list was granted by a
 ledger whose version the write would have to beat; listing first and reading the ledger afterwards would overshoot.
 And a slot that is known to have been carried, and is not in a later list, is gone; if the process learned of it
-after the list, the pod may just have come.
+after the list, the pod may just have come. While the ledger names fewer slots than the target, no list can show more,
+and slots are granted without one (docs/decisions/0420).
 
+      ┌─ look: enough pods carry slots that were granted ──► DONE   all go to spot
     READ ──ledger──► LIST ──pods──► (decide) ──► DONE               nothing to record
-                                        └──────► WRITE ──ok──► DONE
-      ▲                                            │
+      ▲ └─ slots free by the ledger ─┐  └──────► WRITE ──ok──► DONE
+      │                              └───────────► │
       └──────────────── conflict, or no answer ────┘
 
 A slot in the ledger is one of four:
@@ -97,11 +99,36 @@ class Attempt:
     waiting: tuple[str, ...] = ()
     conflicts: int = 0
 
-    def read(self, ledger: SlotLedger, knowledge: Knowledge) -> "Attempt":
-        """The ledger was read, and this is what the process knows now."""
-        return replace(self, step=LedgerStep.LIST, ledger=ledger, knowledge=knowledge)
+    def look(self, active: frozenset[str], target: int) -> "Attempt":
+        """These slots were granted once, and active pods carried all of them after the requests came.
 
-    def list(self, listing: Listing, target: int) -> "Attempt":
+        A slot that a pod carries stays in the ledger, so where they are enough no ledger has to be read.
+        """
+        if len(active) < target:
+            return self
+        full = SlotStates(stored=active, reserved=NOTHING)
+        return replace(self, step=LedgerStep.DONE, standing=full, target=target, spot=self.requests)
+
+    def read(self, ledger: SlotLedger, knowledge: Knowledge, target: int) -> "Attempt":
+        """The ledger was read, and this is what the process knows now; grant what is free by the ledger alone.
+
+        No more than the ledger names can be held, so what it leaves free is free. Nothing is known without a ledger,
+        and a request that it names already is looked for among the pods.
+        """
+        free = target - len(ledger.granted)
+        listless = ledger.version is not None and free > 0 and ledger.granted.isdisjoint(self.requests)
+        return replace(
+            self,
+            step=LedgerStep.WRITE if listless else LedgerStep.LIST,
+            ledger=ledger,
+            knowledge=knowledge,
+            standing=SlotStates(stored=ledger.seen, reserved=ledger.granted - ledger.seen),
+            target=target,
+            granted=self.requests[:free] if listless else (),
+            waiting=self.requests[free:] if listless else (),
+        )
+
+    def list(self, listing: Listing) -> "Attempt":
         """The pods were listed: decide. Nothing may be answered before the step is DONE."""
         # A ledger that was lost (a namespace deleted, a restore) is begun anew with the slots that pods still carry.
         known = self.ledger if self.ledger.version is not None else SlotLedger(None, listing.active, listing.active)
@@ -109,14 +136,13 @@ class Attempt:
         # A write whose answer was lost may have gone through: what it granted to us is ours.
         already = tuple(each for each in self.requests if each in now.reserved)
         others = tuple(each for each in self.requests if each not in now.reserved)
-        free = max(target - len(now.stored) - len(now.reserved), 0)
+        free = max(self.target - len(now.stored) - len(now.reserved), 0)
         fresh, rest = others[:free], others[free:]
-        full = len(now.stored) >= target
+        full = len(now.stored) >= self.target
         return replace(
             self,
             step=LedgerStep.WRITE if fresh else LedgerStep.DONE,
             standing=now,
-            target=target,
             granted=already + fresh,
             spot=rest if full else (),
             waiting=() if full else rest,

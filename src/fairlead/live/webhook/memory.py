@@ -7,13 +7,13 @@ the reservation, which is never before it was made.
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from fairlead.kube.admission.rules import SLOT
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.tier import MarkedPod
-from fairlead.live.webhook.ledger import Knowledge, SlotLedger
+from fairlead.live.webhook.ledger import NOTHING, Knowledge, SlotLedger
 
 LAPSE_SECONDS = 45.0
 """Longer than a creation can take after its admission: the API server gives up after 34 seconds."""
@@ -37,17 +37,36 @@ class Memory:
         self._lapse = lapse
         self._seen: dict[str, float | None] = {}
         self._unanswered: dict[str, float] = {}
+        self._stored: dict[str, dict[str, str]] = {}
+        self._granted: dict[str, frozenset[str]] = {}
         self._met: dict[str, tuple[float, dict[str, float]]] = {}
         self._news: dict[str, _News] = {}
 
     def saw(self, change: Change[MarkedPod]) -> None:
         """A marked pod appeared, changed or went."""
-        metadata = change.object.metadata
-        slot = metadata.annotations.get(SLOT)
+        metadata, deleted = change.object.metadata, change.kind == "deleted"
+        slot, controller = metadata.annotations.get(SLOT), metadata.controller
         if slot is not None:
-            self._seen[slot] = self._clock() if change.kind == "deleted" else None
-        if metadata.controller is not None:
-            self.wake(metadata.controller.uid)
+            self._seen[slot] = self._clock() if deleted else None
+        if controller is None:
+            return
+        if slot is not None:
+            self._note(controller.uid, slot, metadata.name if change.object.active and not deleted else "")
+        self.wake(controller.uid)
+
+    def _note(self, uid: str, slot: str, pod: str) -> None:
+        """The active pod that carries a slot; empty where there is none any more."""
+        if pod:
+            self._stored.setdefault(uid, {})[slot] = pod
+        elif uid in self._stored:
+            self._stored[uid].pop(slot, None)
+            if not self._stored[uid]:
+                del self._stored[uid]
+
+    def settled(self, uid: str) -> Mapping[str, str]:
+        """The slots of the ledger that was met last, each with the pod that carries it; none where a pod is missing."""
+        stored, granted = self._stored.get(uid, {}), self._granted.get(uid, NOTHING)
+        return {slot: stored[slot] for slot in granted} if granted <= stored.keys() else {}
 
     def met(self, uid: str, ledger: SlotLedger) -> Knowledge:
         """A ledger was read: what this process knows about its slots at this moment.
@@ -58,6 +77,7 @@ class Memory:
         known = self._met[uid][1] if uid in self._met else {}
         met = {slot: known.get(slot, now) for slot in ledger.granted - ledger.seen}
         self._met[uid] = now, met
+        self._granted[uid] = ledger.granted
         due = now - self._lapse
         return Knowledge(
             seen=frozenset(slot for slot in met if slot in self._seen),
@@ -76,6 +96,12 @@ class Memory:
         """Whether the reservations of a ReplicaSet were met so lately that their pods are likely still on their way."""
         due = self._clock() - FRESH_SECONDS
         return uid in self._met and any(since > due for since in self._met[uid][1].values())
+
+    def arriving(self, uid: str, seconds: float) -> bool:
+        """Whether a reservation that was met so many seconds ago at most has not been carried by a pod yet."""
+        due = self._clock() - seconds
+        met = self._met[uid][1] if uid in self._met else {}
+        return any(since > due and slot not in self._seen for slot, since in met.items())
 
     def mark(self, uid: str) -> int:
         """A number that changes whenever there is news of the ReplicaSet; take it before looking, for `news`."""
@@ -104,4 +130,5 @@ class Memory:
         self._seen = {slot: gone for slot, gone in self._seen.items() if gone is None or gone > due}
         self._unanswered = {slot: at for slot, at in self._unanswered.items() if at > due}
         self._met = {uid: (at, slots) for uid, (at, slots) in self._met.items() if at > due}
+        self._granted = {uid: slots for uid, slots in self._granted.items() if uid in self._met}
         self._news = {uid: news for uid, news in self._news.items() if uid in self._met}

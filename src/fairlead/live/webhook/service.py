@@ -10,7 +10,8 @@ from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import TieredController
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split, TierVerdict, split, target_of, unmanaged
-from fairlead.live.webhook.counting import TEMPLATE_HASH, Counter
+from fairlead.live.webhook.counting import Counter
+from fairlead.live.webhook.listing import TEMPLATE_HASH
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import Scope

@@ -42,24 +42,28 @@ class LedgerStore:
                 raise
             return SlotLedger()
 
-    async def write(self, scope: Scope, ledger: SlotLedger, *, target: int, spot: int | None = None) -> None:
-        """Store the ledger over the version it carries; raises `BeatenError` where that is not the stored one."""
+    async def write(self, scope: Scope, ledger: SlotLedger, *, target: int, spot: int | None = None) -> SlotLedger:
+        """Store the ledger over the version it carries; raises `BeatenError` where that is not the stored one.
+
+        Returns it as stored, with its new version.
+        """
         count = {"target": target, "held": len(ledger.seen), "reserved": len(ledger.granted - ledger.seen)}
         if spot is not None:
             count["spot"] = spot
         content: Raw = {"slots": {"granted": sorted(ledger.granted), "seen": sorted(ledger.seen)}, "count": count}
         try:
             if ledger.version is None:
-                await self._client.create(TIER_LEDGERS, _body(scope) | content, namespace=self.namespace)
+                stored = await self._client.create(TIER_LEDGERS, _body(scope) | content, namespace=self.namespace)
             else:
                 patch = {"metadata": {"resourceVersion": ledger.version}} | content
-                await self._client.patch(TIER_LEDGERS, scope.uid, patch, namespace=self.namespace)
+                stored = await self._client.patch(TIER_LEDGERS, scope.uid, patch, namespace=self.namespace)
         except UnreachableError as error:
             raise BeatenError(str(error)) from error
         except ApiError as error:
             if error.conflict or error.already_exists or error.not_found or error.server_side:
                 raise BeatenError(str(error)) from error
             raise
+        return ledger_of(stored)
 
     async def delete(self, uid: str, version: str) -> None:
         """Remove a ledger that has not changed since; one that has, or is gone, is left."""
