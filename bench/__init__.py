@@ -8,6 +8,7 @@ GROUPS.
 GROUPS = {
     "fleet": "one binding over 100 clusters and 100,000 bindings at once, beside Karmada's figures",
     "fleet_live": "bindings changed at once on a real API server: Fairlead, and a bare loop of the same writes",
+    "storage_live": "storage replicas that wait at once on a real API server, beside a bare loop of the same writes",
     "disk": "one storage replica and bursts of them, beside Longhorn's figures",
     "kernels": "how the cost of the kernels grows with targets and units, against one heap turn a unit",
     "node": "strategies over 100,000 nodes, bound cpu and volumes, against one heap turn a replica",

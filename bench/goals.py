@@ -142,5 +142,13 @@ GOALS = {
         where="fleet_live:of_a_bare_loop",
         peers="karmada-scheduler: 500 bindings in 73–79 s, recorded",
     ),
+    "storage-placed": Goal(
+        work="5,000 storage replicas that wait, from the start of the process, over a bare loop of the same writes",
+        unit="×",
+        bound=0.7,
+        more=True,
+        live=True,
+        where="storage_live:of_a_bare_loop",
+    ),
 }
 """By the name that the command line takes."""

@@ -21,7 +21,19 @@ from fairlead.levels.disk.balance import Balance, balance
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.storage.component import StorageKeeper, StorageOptions
 from tests.cluster.longhorn import REAL, Longhorn, Running, deployed, install, keeper, uninstall
-from tests.live.longhorn_objects import GIB, Object, counted, disk, node, place, replica, setting, volume
+from tests.live.longhorn_objects import (
+    GIB,
+    Object,
+    counted,
+    disk,
+    fleet,
+    node,
+    place,
+    replica,
+    setting,
+    volume,
+    waiting,
+)
 
 PROOF = Path(__file__).parents[2] / "docs" / "proof"
 
@@ -31,24 +43,6 @@ def longhorn(api: Api, namespace: str) -> Longhorn:
     """Longhorn's kinds, and a namespace without any of its objects."""
     install(api)
     return Longhorn(api, namespace)
-
-
-def fleet(nodes: int, disks: int = 2, usable_gib: int = 400) -> list[Object]:
-    """Nodes in three zones whose disks differ somewhat."""
-    return [
-        node(
-            f"n{row}",
-            zone=f"z{row % 3}",
-            **{f"d{column}": usable_gib + 7 * row % 50 + 13 * column for column in range(disks)},
-        )
-        for row in range(nodes)
-    ]
-
-
-def waiting(count: int, each: int = 3, prefix: str = "v") -> list[Object]:
-    """Volumes of some sizes, with their Replicas, which wait."""
-    volumes = [volume(f"{prefix}{row}", 4 + row % 5, each) for row in range(count)]
-    return [*volumes, *(replica(body, number) for body in volumes for number in range(1, each + 1))]
 
 
 def decided(longhorn: Longhorn) -> dict[str, str]:

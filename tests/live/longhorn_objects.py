@@ -101,3 +101,21 @@ def counted(node_: Object, replicas: list[Object]) -> Object:
         }
         status[name] = {**each, "scheduledReplica": own, "storageScheduled": sum(own.values())}
     return {**node_, "status": {**node_["status"], "diskStatus": status}}
+
+
+def fleet(nodes: int, disks: int = 2, usable_gib: int = 400) -> list[Object]:
+    """Nodes in three zones whose disks differ somewhat."""
+    return [
+        node(
+            f"n{row}",
+            zone=f"z{row % 3}",
+            **{f"d{column}": usable_gib + 7 * row % 50 + 13 * column for column in range(disks)},
+        )
+        for row in range(nodes)
+    ]
+
+
+def waiting(count: int, each: int = 3, prefix: str = "v") -> list[Object]:
+    """Volumes of some sizes, with their Replicas, which wait."""
+    volumes = [volume(f"{prefix}{row}", 4 + row % 5, each) for row in range(count)]
+    return [*volumes, *(replica(body, number) for body in volumes for number in range(1, each + 1))]

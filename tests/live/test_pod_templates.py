@@ -6,7 +6,7 @@ import msgspec
 import pytest
 
 from fairlead.kube.objects.pod import Pod
-from fairlead.live.cluster.records import MOST_TEMPLATES, Records, template_key
+from fairlead.live.cluster.records import Records, template_key
 
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs-1", "controller": True}
 CONTAINER = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "100m"}}}
@@ -90,7 +90,7 @@ def test_which_pods_are_of_one_template() -> None:
 
 def test_templates_remembered_are_bounded() -> None:
     """Pods that are each of their own template, such as those of StatefulSets, take no memory for ever."""
-    records = Records()
-    for row in range(MOST_TEMPLATES + 2):
+    records = Records(most=32)
+    for row in range(34):
         records.record(_pod({"labels": {"row": str(row)}}))
     assert len(records._first) == 2

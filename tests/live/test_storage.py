@@ -575,3 +575,26 @@ def test_usable_bytes_of_a_disk_are_never_passed_by_many_at_once() -> None:
         await stage.stop()
 
     play(act, *objects, *volumes)
+
+
+def _node_reads(api: FakeApi) -> int:
+    return sum(method == "GET" and "/nodes/n" in path for method, path in api.calls)
+
+
+def test_placements_on_one_node_that_go_together_share_one_read_of_it() -> None:
+    """Ten replicas, two nodes, and two reads of nodes after the first lists; the same place twice is read again."""
+    objects = [node("n1", d=100), node("n2", d=100)]
+
+    async def act(api: FakeApi) -> None:
+        put(api, *(each for row in range(10) for each in pair(f"v{row}", 5)))
+        api.faults.seconds = 0.01
+        stage = Stage(api, act=True)
+        await stage.quiet()
+        assert _node_reads(api) == 2
+        put(api, *pair("late", 5))
+        await stage.quiet()
+        assert _node_reads(api) == 3
+        assert stage.patches() == 11
+        await stage.stop()
+
+    play(act, *objects)

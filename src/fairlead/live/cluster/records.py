@@ -31,8 +31,6 @@ BIND_CPU = "fairlead.io/bind-cpu"
 CORES = "fairlead.io/cores"
 """The cores a pod got, such as `0=100,1=50`: pieces of a core of 100."""
 
-MOST_TEMPLATES = 8192
-"""Records remembered for pods of the same template; with more templates some are worked out again."""
 _ITS_OWN = frozenset((BIND_CPU, COOLDOWN))
 _SHARED_NOTES = frozenset((*NAMED, STRATEGY))
 _PLAIN = msgspec.structs.astuple(PodVolume())[1:]
@@ -126,6 +124,7 @@ class Records:
     """
 
     def __init__(self, most: int = MOST) -> None:
+        self._most = most
         self._shapes = Shapes()
         self._first: dict[bytes, PodRecord] = {}
         """One record of each template."""
@@ -142,7 +141,7 @@ class Records:
             return self._like(first, pod)
         made = self._made(pod)
         if key:
-            if len(self._first) >= MOST_TEMPLATES:
+            if len(self._first) >= self._most:
                 self._first.clear()
             self._first[key] = made
         return made

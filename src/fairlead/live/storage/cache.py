@@ -67,18 +67,20 @@ class StorageCache:
         )
 
     def around(self, placement: ReplicaPlacement) -> Seen:
-        """What decides whether one placement still fits: its node and disk, and the other replicas of its volume.
+        """What decides whether one placement still fits: its disk, and the other replicas of its volume with theirs.
 
         The Replica itself waits; all other replicas are as they are now, those being written too.
         """
         waiting = placement.replica
         names = self._by_volume[waiting.spec.volume_name] | self._by_disk[placement.uuid]
         others = [self.replicas[name] for name in sorted(names - {placement.name})]
-        siblings = {each.spec.node_id for each in others if each.spec.volume_name == waiting.spec.volume_name}
+        siblings = [each.spec for each in others if each.spec.volume_name == waiting.spec.volume_name]
+        names = {placement.node, *(each.node_id for each in siblings)} & self.nodes.keys()
+        disks = {placement.uuid, *(each.disk_id for each in siblings)}
         namespace = waiting.metadata.namespace
         volume = self._volumes.get((namespace, waiting.spec.volume_name))
         return Seen(
-            nodes=tuple(self.nodes[name] for name in sorted({placement.node, *siblings} & self.nodes.keys())),
+            nodes=tuple(_with_disks(self.nodes[name], disks) for name in sorted(names)),
             volumes=() if volume is None else (volume,),
             replicas=(waiting, *(each for each in others if each.spec.node_id)),
             settings=tuple(self._settings.values()),
@@ -157,6 +159,13 @@ class StorageCache:
         if old is not None:
             self._by_volume[old.spec.volume_name].discard(name)
             self._by_disk[old.spec.disk_id].discard(name)
+
+
+def _with_disks(node: LonghornNode, uuids: set[str]) -> LonghornNode:
+    """The node with these disks only."""
+    known = {name for name, status in node.status.disk_status.items() if status.disk_uuid in uuids}
+    disks = {name: spec for name, spec in node.spec.disks.items() if name in known}
+    return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, disks=disks))
 
 
 def _as_written(assumed: LonghornReplica, seen: LonghornReplica) -> bool:

@@ -221,7 +221,8 @@ class StorageKeeper(ElectedComponent):
         return [(volume, own) for volume, own in volumes if volume is not None]
 
     def _act(self, found: Outlook) -> None:
-        for placement in found.placements:
+        # Placements on one node go together, for the node is read once for all that are in flight.
+        for placement in sorted(found.placements, key=lambda each: each.node):
             # What changed while the outlook was made is decided anew in the next look, which its change has caused.
             if placement.name not in self._later and self._known.still(placement):
                 self._known.assume(placement)

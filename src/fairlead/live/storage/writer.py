@@ -3,6 +3,7 @@
 The patch names the version that was decided on, so a Replica that got a node meanwhile is never overwritten.
 """
 
+import asyncio
 from collections.abc import Callable
 
 from fairlead.kube.errors import ApiError, KubeError
@@ -66,6 +67,7 @@ class ReplicaWriter:
         self._done = done
         self._leads = instance.leads
         self._fits = fits
+        self._reads: dict[str, asyncio.Task[LonghornNode | None]] = {}
         self.outbox: Outbox[ReplicaPlacement] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
@@ -95,6 +97,15 @@ class ReplicaWriter:
         return newest
 
     async def _node(self, name: str, namespace: str) -> LonghornNode | None:
+        """The node as stored now, None where it is gone; placements that are sent together share one read of it."""
+        read = self._reads.get(name)
+        if read is None:
+            read = self._reads[name] = asyncio.create_task(self._read(name, namespace))
+            read.add_done_callback(lambda _: self._reads.pop(name))
+        # Whoever is cancelled must not take the others' read along.
+        return await asyncio.shield(read)
+
+    async def _read(self, name: str, namespace: str) -> LonghornNode | None:
         try:
             return await self._client.get(LONGHORN_NODES, name, namespace=namespace)
         except ApiError as error:
