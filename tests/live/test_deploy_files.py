@@ -121,7 +121,7 @@ def test_webhooks_ask_as_they_should() -> None:
 def test_rights_are_no_more_than_needed() -> None:
     """Pods are only read; changing and evicting them are roles of their own that nobody has by default."""
     role = _one("ClusterRole")
-    assert _verbs(role, "pods") == {"list", "watch"}
+    assert _verbs(role, "pods") == {"get", "list", "watch"}
     assert _verbs(role, "deployments") == {"get", "list", "watch"}
     assert not any(
         "*" in rule["verbs"] + rule["resources"]
