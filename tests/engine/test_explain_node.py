@@ -52,12 +52,12 @@ def test_node_without_room_says_why() -> None:
 
 
 WHY = {
-    "communism": (
-        {"strategy": "communism", "count": 5, "nodesLimit": 5, "nodes": nodes(3, 0, 5)},
+    "auto": (
+        {"strategy": "auto", "count": 5, "nodesLimit": 5, "nodes": nodes(3, 0, 5)},
         ["n0: 1 new beside 3, total 4", "n1: 4 new, full", "n2: none beside 5, at the limit of 5"],
     ),
-    "communism among the highest": (
-        {"strategy": "communism", "count": 1, "nodes": nodes(3, 0)},
+    "auto among the highest": (
+        {"strategy": "auto", "count": 1, "nodes": nodes(3, 0)},
         ["n0: none beside 3, among the highest already", "n1: 1 new, total 1"],
     ),
     "fill": (

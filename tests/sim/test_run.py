@@ -151,7 +151,7 @@ def test_tiers_keep_the_minimum_on_demand_and_policy_may_ignore_them() -> None:
 
 
 STRATEGY_CASES = {
-    "communism": [2, 2, 2, 2],
+    "auto": [2, 2, 2, 2],
     "global-greedy": [2, 2, 2, 2],
     "most-free": [2, 2, 2, 2],
     "spread": [2, 2, 2, 2],
