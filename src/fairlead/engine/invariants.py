@@ -33,9 +33,9 @@ def _counts(path: Path) -> None:
             raise _broken(path, "places a negative number of replicas on a node")
         if not 0 <= part.placed <= part.granted <= part.part.need:
             raise _broken(path, f"places {part.placed} of {part.granted} granted and {part.part.need} needed")
-    granted = sum(part.granted for part in path.parts)
-    if granted > path.job.admitted - path.job.running:
-        raise _broken(path, f"is granted {granted}, more than the queue admits")
+    placed = sum(part.placed for part in path.parts)
+    if placed > path.job.admitted - path.job.running:
+        raise _broken(path, f"places {placed}, more than the queue admits")
 
 
 def _once(path: Path) -> None:

@@ -1,7 +1,7 @@
-"""The queue level on a site: workloads as jobs, and how many replicas of each may start."""
+"""The tables of the queue level for a site: workloads as jobs, their parts as roles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 from fairlead.engine.tier_parts import TierPart
 from fairlead.levels.queue.result import Sharing
@@ -16,43 +16,51 @@ DEFAULT = "default"
 """The queue of workloads that name none; it is there whether declared or not."""
 
 
-def share_site(
-    nodes: NodeState,
-    jobs: Sequence[tuple[Workload, Sequence[TierPart]]],
-    queues: Sequence[QueueEntry],
-    weights: Mapping[str, int],
-) -> Sharing:
-    """Share what the nodes offer between the workloads; every part of a workload is a role of its job.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SiteJob:
+    """Workloads that start together, most often one; `parts` are their roles. The first workload speaks for all."""
 
-    Resources that no node has do not count here: the nodes refuse them.
-    """
-    state = _state(nodes, jobs, queues, weights)
+    workload: Workload
+    parts: Sequence[TierPart]
+    least_together: int
+    name: str = ""
+    """The key of the workload where it is not given."""
+
+
+def job_of(workload: Workload, parts: Sequence[TierPart]) -> SiteJob:
+    """A workload that starts for itself."""
+    return SiteJob(workload=workload, parts=parts, least_together=workload.least_together)
+
+
+def share_site(
+    nodes: NodeState, jobs: Sequence[SiteJob], queues: Sequence[QueueEntry], weights: Mapping[str, int]
+) -> Sharing:
+    """Share what the nodes offer in sum."""
+    state = site_state(nodes, jobs, queues, weights)
     return share(state.jobs, state.queues, state.namespaces, state.whole)
 
 
 def admitted_on_site(
-    nodes: NodeState,
-    jobs: Sequence[tuple[Workload, Sequence[TierPart]]],
-    queues: Sequence[QueueEntry],
-    weights: Mapping[str, int],
+    nodes: NodeState, jobs: Sequence[SiteJob], queues: Sequence[QueueEntry], weights: Mapping[str, int]
 ) -> list[int]:
-    """How many replicas of each workload may run: as `share_site`, without the reasons."""
-    state = _state(nodes, jobs, queues, weights)
+    """How many replicas of each job may run: as `share_site`, without the reasons."""
+    state = site_state(nodes, jobs, queues, weights)
     return admitted(state.jobs, state.queues, state.namespaces, state.whole)
 
 
-def _state(
-    nodes: NodeState,
-    jobs: Sequence[tuple[Workload, Sequence[TierPart]]],
-    queues: Sequence[QueueEntry],
-    weights: Mapping[str, int],
+def site_state(
+    nodes: NodeState, jobs: Sequence[SiteJob], queues: Sequence[QueueEntry], weights: Mapping[str, int]
 ) -> QueueState:
+    """The tables: what the nodes offer, and the jobs.
+
+    Resources that no node has do not count here: the nodes refuse them.
+    """
     declared = {queue.name: queue for queue in queues}
     declared.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
     whole = totals(nodes.allocatable[~nodes.unschedulable])
-    ages = {created: float(age) for age, created in enumerate(sorted({workload.created for workload, _ in jobs}))}
+    ages = {created: float(age) for age, created in enumerate(sorted({job.workload.created for job in jobs}))}
     return queue_state(
-        jobs=[_job(workload, parts, ages[workload.created], nodes.resources) for workload, parts in jobs],
+        jobs=[_job(job, ages[job.workload.created], nodes.resources) for job in jobs],
         queues=[_queue(declared[name], nodes.resources) for name in natural_sorted(declared)],
         weights=weights,
         past={},
@@ -60,9 +68,10 @@ def _state(
     )
 
 
-def _job(workload: Workload, parts: Sequence[TierPart], created: float, resources: Sequence[str]) -> QueuedJob:
+def _job(job: SiteJob, created: float, resources: Sequence[str]) -> QueuedJob:
+    workload = job.workload
     return QueuedJob(
-        name=workload.key,
+        name=job.name or workload.key,
         queue=workload.queue or DEFAULT,
         namespace=workload.namespace,
         roles=tuple(
@@ -72,10 +81,10 @@ def _job(workload: Workload, parts: Sequence[TierPart], created: float, resource
                 request=_known(dict(part.shape.request), resources),
                 held=(RunningReplicas(count=part.running),),
             )
-            for part in parts
+            for part in job.parts
         ),
-        min_member=workload.least_together,
-        priority=workload.priority,
+        min_member=job.least_together,
+        priority=max(part.workload.priority for part in job.parts),
         created=created,
     )
 

@@ -1,7 +1,7 @@
 """The seam of queue and node on a site: `Fits` by every constraint of the node level and the strategy of each role.
 
-The one composition of the two for whoever asks nodes at every step: the live turn and `share` on manifests
-(docs/decisions/0256). What `room` has found is kept until the next question, so that the `take` that follows costs
+The one way in which the queue level asks nodes, for plan, simulation, live turn and `share` on manifests
+(docs/decisions/0380). What `room` has found is kept until the next question, so that the `take` that follows costs
 nothing.
 """
 
@@ -10,14 +10,18 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
+from fairlead.engine.claimed import place_one_demand
 from fairlead.engine.shape_columns import Heights, needs_like, sparse
 from fairlead.engine.working_nodes import WorkingNodes
+from fairlead.engine.working_volumes import WorkingVolumes, is_plain
+from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
 from fairlead.levels.node.constraints.reasons import VOLUME_ELSEWHERE
 from fairlead.levels.node.heights import use
 from fairlead.levels.queue.fits import Spots
 from fairlead.levels.queue.nodes import NodeRoom
-from fairlead.model.columns import Bool, Int
+from fairlead.model.claims import ClaimDemand, SiteVolumes
+from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.decision import Rejection
 from fairlead.model.jobs import UNSET
 from fairlead.model.reasons import Reason
@@ -31,19 +35,35 @@ class FitsRole:
     """A role as nodes see it. `workload` names that of which replicas are levelled, `by_use` levels use instead.
 
     `filters` works out what else its replicas ask of nodes (claims, cores), None where they ask for nothing else.
+    Where `demand` is given, volumes are followed: what a replica gets the next one does not.
     """
 
     workload: str
     shape: Shape
     by_use: bool = False
     filters: Callable[[], Filters] | None = None
+    demand: ClaimDemand | None = None
+
+    @property
+    def plain(self) -> bool:
+        """Whether its replicas ask for their shape only."""
+        return self.filters is None and self.demand is None
+
+
+@dataclass(frozen=True, slots=True)
+class FitsMark:
+    """A point that `SiteFits` can return to."""
+
+    nodes: int
+    volumes: int
+    there: Mapping[str, Int]
 
 
 class SiteFits:
     """One working copy for one decision; a role without replicas is None.
 
     `per_node` tells how many replicas a workload has on each node, None for none. Roles of `asleep` get nothing:
-    nothing has happened that could help them since they were refused.
+    nothing has happened that could help them since they were refused. `volumes` are those that demands are met from.
     """
 
     def __init__(
@@ -52,8 +72,10 @@ class SiteFits:
         roles: Sequence[FitsRole | None],
         per_node: Callable[[str], Int | None] = lambda workload: None,
         asleep: frozenset[int] = frozenset(),
+        volumes: WorkingVolumes | None = None,
     ) -> None:
         self.nodes = nodes
+        self._volumes = WorkingVolumes(SiteVolumes(), nodes.current) if volumes is None else volumes
         self._roles = roles
         self._per_node = per_node
         self._asleep = set(asleep)
@@ -64,12 +86,36 @@ class SiteFits:
         self._kinds: list[Filters] = []
         """Distinct filters; roles that are handed the same ones are answered together."""
         self._kind: dict[int, int] = {}
-        self._refused: dict[tuple[Shape, int], tuple[Rejection, ...]] = {}
+        self._refused: dict[tuple[Shape, Hashable], tuple[Rejection, ...]] = {}
         """What nodes say by shape and kind of filters, while nothing is placed or taken away."""
         self._real: Bool = np.array([bool(name) for name in nodes.current.names], dtype=np.bool_)
         """Rows that are nodes."""
         self._kept: dict[int, Int] = {}
-        self._mark = 0
+        self._mark, self._volume_mark = 0, 0
+
+    @property
+    def resting(self) -> bool:
+        """Whether some role gets nothing, whatever room there is."""
+        return bool(self._asleep)
+
+    def shape(self, role: int) -> Shape:
+        """What the role asks of nodes; nothing where it has no replicas."""
+        like = self._roles[role]
+        return Shape() if like is None else like.shape
+
+    def mark(self) -> FitsMark:
+        """A point to return to: nothing has been given or put back since."""
+        self._release()
+        return FitsMark(self.nodes.mark(), self._volumes.mark(), dict(self._there))
+
+    def undo(self, mark: FitsMark) -> None:
+        """Take back all that was taken after the mark."""
+        self._release()
+        self.nodes.undo(mark.nodes)
+        self._volumes.undo(mark.volumes)
+        self._mark, self._volume_mark = mark.nodes, mark.volumes
+        self._there = dict(mark.there)
+        self._refused.clear()
 
     def room(self, roles: Mapping[int, int]) -> Mapping[int, int]:
         """See `Fits`; roles are placed one after the other, and each keeps its places until the next question."""
@@ -96,7 +142,7 @@ class SiteFits:
         eligible = np.zeros((len(roles), len(state.names)), dtype=np.bool_)
         for row, number in enumerate(roles):
             role = self._roles[number]
-            if role is None or role.filters is not None or number in self._asleep:
+            if role is None or not role.plain or number in self._asleep:
                 return None
             constraints = Constraints(state, role.shape, population)
             if not constraints.independent:
@@ -115,7 +161,7 @@ class SiteFits:
             self._release()
             counts = self._place(role, count)
         if not self._kept:
-            self._mark = self.nodes.mark()
+            self._settle()
         return {int(row): int(counts[row]) for row in np.flatnonzero(counts)}
 
     def give(self, role: int, spots: Spots) -> None:
@@ -139,21 +185,28 @@ class SiteFits:
         if like is None:
             return ()
         filters = self._also(role)
-        asked = self._alike(like.shape), self._kind.get(role, UNSET)
+        asked = self._alike(like.shape), ("role", role) if like.demand is not None else self._kind.get(role, UNSET)
         if asked not in self._refused:
             self._refused[asked] = self._refusals(like.shape, filters)
         return self._refused[asked]
 
     def _refusals(self, shape: Shape, filters: Filters) -> tuple[Rejection, ...]:
-        state = self.nodes.current
-        codes = Constraints(state, shape, self.nodes.population, filters).codes()
-        there = self._real
-        return rejections(np.where(there, codes, 0).astype(np.uint8), state.names) if codes[there].all() else ()
+        codes, there = self._codes(shape, filters), self._real
+        return rejections(codes, self.nodes.current.names) if codes[there].all() else ()
+
+    def codes(self, role: int) -> Codes:
+        """Why nodes refuse one more replica, beside those that the last `room` found places for; 0: they do not."""
+        return self._codes(self.shape(role), self._also(role))
+
+    def _codes(self, shape: Shape, filters: Filters) -> Codes:
+        """By row of a node; 0 in rows that are no nodes, too."""
+        codes = Constraints(self.nodes.current, shape, self.nodes.population, filters).codes()
+        return np.where(self._real, codes, 0).astype(np.uint8)
 
     def kind(self, role: int) -> Hashable:
         """See `Kinds`."""
         like = self._roles[role]
-        if like is None or like.filters is not None or role in self._asleep:
+        if like is None or not like.plain or role in self._asleep:
             return role
         return self._alike(like.shape)
 
@@ -181,7 +234,7 @@ class SiteFits:
         filters = self._also(role)
         also = {**filters, VOLUME_ELSEWHERE: filters.get(VOLUME_ELSEWHERE, only) & only}
         grouping = self.nodes.place(like.shape, 1, self._heights(like), also)
-        self._mark = self.nodes.mark()
+        self._settle()
         self._count(like.workload, grouping.counts)
         return bool(grouping.counts.sum())
 
@@ -189,11 +242,30 @@ class SiteFits:
         like = self._roles[role]
         if like is None:
             return self._nothing
+        if like.demand is not None:
+            return self._place_claimed(like, like.demand, count)
         rows, numbers = self.nodes.take(like.shape, count, self._heights(like), self._also(role))
         counts = np.zeros(len(self._step), dtype=np.int64)
         counts[rows] = numbers
         self._count(like.workload, counts)
         return counts
+
+    def _place_claimed(self, like: FitsRole, demand: ClaimDemand, count: int) -> Int:
+        """Replicas that take nothing from one another together, others one by one."""
+        counts = np.zeros(len(self._step), dtype=np.int64)
+        each = count if is_plain(demand) else 1
+        for _ in range(0, count, each):
+            level = self._heights(like)
+            grouping = place_one_demand(self.nodes, self._volumes, like.shape, demand, each, level)
+            self._count(like.workload, grouping.counts)
+            counts += grouping.counts
+            if grouping.unplaced:
+                break
+        return counts
+
+    def _settle(self) -> None:
+        """What is placed now stays."""
+        self._mark, self._volume_mark = self.nodes.mark(), self._volumes.mark()
 
     def _release(self) -> None:
         """Take back what `room` found and nobody took."""
@@ -204,6 +276,7 @@ class SiteFits:
         self._kept.clear()
         if self.nodes.mark() > self._mark:
             self.nodes.undo(self._mark)
+            self._volumes.undo(self._volume_mark)
             self._refused.clear()
 
     def _shift(self, role: int, spots: Spots, sign: int) -> None:
@@ -237,6 +310,9 @@ class SiteFits:
 
     def _also(self, role: int) -> Filters:
         like = self._roles[role]
+        if like is not None and like.demand is not None:
+            seen = self._volumes.seen(like.shape.namespace, like.demand, bound=True)
+            return reach(self.nodes.current, seen).passing
         if like is None or like.filters is None:
             return NOTHING_MORE
         if role not in self._filters:

@@ -107,6 +107,11 @@ class Shape:
         """Whether it takes something of a node that no other replica may have there."""
         return bool(self.ports or self.disks)
 
+    @property
+    def selective(self) -> bool:
+        """Whether it names the nodes that it may run on, so that it has fewer of them to choose from."""
+        return bool(self.node_selector) or self.required is not None
+
     def requiring(self, *conditions: Requirement) -> "Shape":
         """This shape with more conditions on the node, ANDed into every term that has one.
 

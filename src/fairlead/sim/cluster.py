@@ -67,7 +67,7 @@ class SimCluster:
         batches: list[Batch] = []
         for replica in self.claims.idle(part.workload.key, part.workload.namespace, need):
             level = self.heights(part, [*there, *batches])
-            grouping = place_one_demand(self.nodes, self.claims.volumes, part, replica.demand, 1, level)
+            grouping = place_one_demand(self.nodes, self.claims.volumes, part.shape, replica.demand, 1, level)
             self.nodes.settle()
             batch = self._begin(job, part, sparse(grouping.counts))
             if batch is not None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from fairlead.engine.queueing import DEFAULT, admitted_on_site, share_site
+from fairlead.engine.queueing import DEFAULT, SiteJob, admitted_on_site, job_of, share_site
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
@@ -86,9 +86,7 @@ class SimTurns:
         """
         by_pair = waiting.first(WINDOW, refused, full)
         shown = sorted((job for jobs in by_pair.values() for job in jobs), key=lambda job: job.turn)
-        rows: list[tuple[Workload, Sequence[TierPart]]] = [
-            (_aged(job, place), job.split().parts) for place, job in enumerate(shown)
-        ]
+        rows = [job_of(_aged(job, place), job.split().parts) for place, job in enumerate(shown)]
         for pair, held in self.held.items():
             others = held - sum((job.running * job.vector for job in by_pair.get(pair, [])), self._nothing())
             if others.any():
@@ -102,7 +100,7 @@ class SimTurns:
 
     def standing(self, nodes: NodeState) -> list[Standing]:
         """What each queue that is asked for anything, and each namespace, has and deserves."""
-        rows: list[tuple[Workload, Sequence[TierPart]]] = []
+        rows: list[SiteJob] = []
         for pair, asked in self.asked.items():
             held = self.held.get(pair, self._nothing())
             for kind, amounts, running in ((HELD, held, 1), (REST, np.maximum(asked - held, 0), 0)):
@@ -124,7 +122,7 @@ class SimTurns:
         total = sum((held for pair, held in self.held.items() if (pair[place] or DEFAULT) == name), self._nothing())
         return dict(zip(self.resources, total.tolist(), strict=True))
 
-    def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> tuple[Workload, Sequence[TierPart]]:
+    def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> SiteJob:
         queue, namespace = pair
         shape = Shape(namespace=namespace, request=tuple(zip(self.resources, amounts.tolist(), strict=True)))
         workload = Workload(
@@ -137,7 +135,7 @@ class SimTurns:
             priority=-(2**31),
             created="~",
         )
-        return workload, (TierPart(workload=workload, tier="", shape=shape, running=running, need=1 - running),)
+        return job_of(workload, (TierPart(workload=workload, tier="", shape=shape, running=running, need=1 - running),))
 
     def _nothing(self) -> Int:
         return np.zeros(len(self.resources), dtype=np.int64)

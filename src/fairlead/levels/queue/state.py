@@ -124,19 +124,36 @@ class State:
                     rows.append((job, role, UNSET, rest))
         return rows
 
-    def grant_all(self, counts: Mapping[int, int], fits: Fits | None = None) -> None:
-        """Grant so many replicas to each of these jobs, in the order in which it takes them."""
+    def grant_all(self, counts: Mapping[int, int], fits: Fits | None = None) -> int:
+        """Grant so many replicas to each of these jobs, in the order in which it takes them; how many were granted.
+
+        Nodes take what fits them, higher priority and older jobs first: a gang as a whole or not at all.
+        """
         sums: dict[int, list[int]] = {}
-        for job, count in counts.items():
-            taken = self.members.take(job, count)
+        granted = 0
+        for job in sorted(counts, key=self._keys.__getitem__):
+            taken = self.members.take(job, counts[job])
             if fits is not None:
-                self._settle(taken, fits)
+                taken = self._what_fits(job, taken, fits)
             use = self.members.amounts(taken)
             self._add(self.job_used[job], use, 1)
             self._add(self.pair_used[self.pair_of[job]], use, 1)
             self._add(sums.setdefault(self.queue_of[job], [0] * len(use)), use, 1)
+            granted += sum(taken.values())
         for queue, use in sums.items():
             self.ledger.add(queue, use)
+        return granted
+
+    def _what_fits(self, job: int, taken: Mapping[int, int], fits: Fits) -> dict[int, int]:
+        """Of replicas that are counted as held, those that nodes take; the others are held no longer."""
+        room = dict(fits.room(taken))
+        self.members.lose({role: count - room[role] for role, count in taken.items()})
+        if not self.members.ready(job):
+            self.members.lose(room)
+            return {}
+        found = {role: count for role, count in room.items() if count}
+        self._settle(found, fits)
+        return found
 
     def by_pair(self, amounts: Int) -> Int:
         """Amounts of the jobs summed by pair, [pair, resource]."""

@@ -1,7 +1,7 @@
 """One turn.
 
 1. what was promised   goes to whom it was promised, where it fits; else the places stay out of reach of others
-2. share               queue, then namespace, then job, every step asked of the node level
+2. share and place     queue, then namespace, then job, and where they go (`engine.share_and_place`)
 3. grants              pods in natural order to the places found; those that others must leave first become promises
 4. the others          are told the stage that stops them, and what nodes say
 """
@@ -11,9 +11,10 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from fairlead.engine.share_and_place import share_and_place
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import SharePolicy, share
+from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey, PodKey
 from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
@@ -83,11 +84,8 @@ class _Turn:
             for (number, job), real in zip(enumerate(jobs), self.real, strict=True)
         ]
         state = store.tables(rows, self.nodes, self.jobs, budgets)
-        shared = share(
-            state.jobs,
-            state.queues,
-            state.namespaces,
-            state.whole,
+        shared = share_and_place(
+            state,
             self.fits,
             running=state.running if budgets is not None else None,
             policy=self.policy,

@@ -127,6 +127,11 @@ class Members:
                     taken[role] = taken.get(role, 0) + more
         return taken
 
+    def lose(self, counts: Mapping[int, int]) -> None:
+        """So many replicas of these roles are held no longer."""
+        for role, count in counts.items():
+            self.held[role] -= count
+
     def ready(self, job: int) -> bool:
         """Whether it holds its gang (a job whose minimum is 0 always does)."""
         only = self._only[job]

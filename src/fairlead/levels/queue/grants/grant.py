@@ -107,21 +107,23 @@ class Loop:
         return self.blocked
 
     def _leap(self) -> None:
-        """Many turns at once, where that saves work; afterwards so many single turns before the next attempt."""
+        """Many turns at once, where that saves work; afterwards so many single turns before the next attempt.
+
+        Where nodes say how many replicas they take in whatever order, that bounds the leap. Where the order matters,
+        the leap goes as far as sums let it, nodes take of it what fits, and single turns go on with the rest
+        (docs/decisions/0380).
+        """
         waiting = [key[-1] for heap in self.jobs.values() for key in heap]
         cost = LEAP_COST + LEAP_COST_EACH * len(waiting)
         self.patience = max(2 * self.patience, cost, 1)
-        if self.closed or self._possible(waiting) < cost:
+        if self._possible(waiting) < cost:
             return
-        places = self._places(waiting)
-        if self.fits is not None and places is None:
-            return
-        gains = Leap(self.state, self.jobs, places).counts()
+        gains = Leap(self.state, self.jobs, self._places(waiting)).counts()
         if gains:
-            self.state.grant_all(gains, self.fits)
+            granted = self.state.grant_all(gains, self.fits)
             self._fill(waiting)
-        if sum(gains.values()) > cost:
-            self.patience = max(cost // 4, 1)
+            if granted > cost:
+                self.patience = max(cost // 4, 1)
 
     def _possible(self, waiting: list[int]) -> int:
         """No more replicas than this can still be granted: those that wait, or as many of the smallest as find room."""
@@ -136,7 +138,7 @@ class Loop:
 
     def _places(self, waiting: list[int]) -> int | None:
         """How many of all these replicas nodes take in whatever order they come; None where the order matters."""
-        if not isinstance(self.fits, AnyOrder):
+        if self.closed or not isinstance(self.fits, AnyOrder):
             return None
         members = self.state.members
         roles = {role: members.replicas[role] - members.held[role] for job in waiting for role in members.roles(job)}
