@@ -2,14 +2,16 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
 
 from fairlead.engine import invariants, site
+from fairlead.engine.outcomes import Outcome
 from fairlead.engine.plan import plan
 from fairlead.engine.site import plan_site
-from fairlead.engine.site_plan import PartPath, SitePlan
+from fairlead.engine.site_plan import SitePlan
 from fairlead.model.errors import InvariantError
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population
@@ -62,9 +64,9 @@ BROKEN: dict[str, tuple[Broken, str]] = {
         lambda made: with_part(made, granted=5, counts=np.array([3, 2])),
         "Job/a/j: places 5 of 5 granted and 4 needed",
     ),
-    "more granted than the queue admits": (
+    "more placed than the queue admits": (
         lambda made: replace(made, paths=(replace(made.paths[0], job=replace(made.paths[0].job, admitted=3)),)),
-        "Job/a/j: is granted 4, more than the queue admits",
+        "Job/a/j: places 4, more than the queue admits",
     ),
     "a replica placed twice": (
         lambda made: replace(made, paths=(replace(made.paths[0], replicas=3),)),
@@ -103,12 +105,13 @@ def test_a_node_over_its_room_is_caught() -> None:
 
 def test_every_plan_is_checked(monkeypatch: pytest.MonkeyPatch) -> None:
     """A defect in placing ends as an error, not as a plan."""
-    real = site._place_part
+    real = site.outcomes
 
-    def twice(*given: object) -> PartPath:
-        path = real(*given)  # type: ignore[arg-type]  # as it is called
-        return replace(path, counts=path.counts * 2)
+    def twice(*given: Any) -> list[Outcome]:
+        first, *_ = real(*given)
+        (part,) = first.parts
+        return [replace(first, parts=(replace(part, counts=part.counts * 2),))]
 
-    monkeypatch.setattr(site, "_place_part", twice)
-    with pytest.raises(InvariantError, match="Job/a/j: places 16 of 8 granted and 4 needed"):
+    monkeypatch.setattr(site, "outcomes", twice)
+    with pytest.raises(InvariantError, match="Job/a/j: places 8 of 4 granted and 4 needed"):
         plan(Snapshot(sites=(HERE,)))

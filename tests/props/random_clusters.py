@@ -193,7 +193,7 @@ def pod_group(asked: Asked) -> Raw:
     return {
         "apiVersion": "scheduling.volcano.sh/v1beta1",
         "kind": "PodGroup",
-        "metadata": meta,
+        "metadata": {**meta, "creationTimestamp": asked.created},
         "spec": {"minMember": asked.least, **queue},
     }
 
