@@ -3,13 +3,13 @@
 Plan, simulation and live scheduler all ask here, so that they give the same answer (docs/decisions/0380).
 
 1. sums      the queue level without nodes: how many replicas of each job may start
-2. in order  their roles are placed as groups, one after the other; where all find a place, that is the answer
-3. contest   otherwise nothing of it stays, and the queue level asks the nodes at every step
+2. in order  nodes take of that what fits, job by job, a gang as a whole or not at all; if that is all, it is the answer
+3. by turns  otherwise the queue level goes on from there, and asks the nodes at every step
 
-Where room may be taken from others or is kept for somebody, the first two are for when nobody lacks room.
+Where room may be taken from others or is kept for somebody, and somebody lacks room, there is only the last.
 """
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
@@ -19,7 +19,7 @@ from fairlead.levels.queue.fits import Spots
 from fairlead.levels.queue.grants.gang import Members
 from fairlead.levels.queue.result import JobRow, Sharing
 from fairlead.levels.queue.share import SharePolicy, share
-from fairlead.model.jobs import JobTable, RunningTable
+from fairlead.model.jobs import RunningTable
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.queuestate import QueueState
 from fairlead.model.reasons import Cure
@@ -42,23 +42,18 @@ def share_and_place(
 
     The roles of `fits` are those of the job table. `running`, `policy`, `now` and `tried` are as for `share`.
     """
-    if not fits.resting:
-        granted = _by_sums(state, policy or SharePolicy())
-        spots = None if granted is None else _in_order(state, granted, fits, on_progress)
-        if granted is not None and spots is not None:
-            return replace(granted, spots=spots)
-    on_progress("sharing", 0, None)
-    return share(
-        state.jobs,
-        state.queues,
-        state.namespaces,
-        state.whole,
-        fits,
-        running=running,
-        policy=policy,
-        now=now,
-        tried=tried,
-    )
+    policy = policy or SharePolicy()
+    granted = None if fits.resting else _by_sums(state, policy)
+    if granted is None:
+        tables = state.jobs, state.queues, state.namespaces, state.whole
+        return share(*tables, fits, running=running, policy=policy, now=now, tried=tried)
+    members = Members(state.jobs)
+    spots = _in_order(state, granted, members, fits, on_progress)
+    if all(members.count(job) == row.admitted for job, row in enumerate(granted.jobs)):
+        return replace(granted, spots=spots)
+    on_progress("sharing what is left", 0, None)
+    jobs = replace(state.jobs, role_running=np.array(members.held))
+    return _together(granted, spots, share(jobs, state.queues, state.namespaces, state.whole, fits))
 
 
 def _by_sums(state: QueueState, policy: SharePolicy) -> Sharing | None:
@@ -82,43 +77,52 @@ def _lacks_room(row: JobRow) -> bool:
     return row.pending > 0 and (row.finding is None or row.finding.reason.cure is not Cure.EDIT)
 
 
-def _in_order(state: QueueState, granted: Sharing, fits: SiteFits, on_progress: OnProgress) -> dict[int, Spots] | None:
-    """Where the granted replicas go; None, and nothing is placed, where one of them finds no place."""
-    wanted = _by_role(state.jobs, granted.jobs)
-    turns = _turns(state, fits, wanted)
-    before = fits.mark()
+def _in_order(
+    state: QueueState, granted: Sharing, members: Members, fits: SiteFits, on_progress: OnProgress
+) -> dict[int, Spots]:
+    """Where nodes take what is granted, by role; `members` has counted it afterwards."""
+    counts = {job: row.admitted - row.running for job, row in enumerate(granted.jobs) if row.admitted > row.running}
+    turns = _turns(state, fits, members, counts)
     spots: dict[int, Spots] = {}
-    for done, role in enumerate(turns):
+    for done, job in enumerate(turns):
         if done % _OFTEN == 0:
             on_progress("placing", done, len(turns))
-        if fits.room({role: wanted[role]})[role] < wanted[role]:
-            fits.undo(before)
-            return None
-        spots[role] = fits.take(role, wanted[role])
+        wanted = members.take(job, counts[job])
+        room = fits.room(wanted)
+        members.lose({role: count - room[role] for role, count in wanted.items()})
+        if members.ready(job):
+            spots |= {role: fits.take(role, count) for role, count in room.items() if count}
+        else:
+            members.lose(room)
     return spots
 
 
-def _by_role(jobs: JobTable, rows: Sequence[JobRow]) -> dict[int, int]:
-    """What each role of the jobs gets: what the gang lacks first, then roles in order."""
-    members = Members(jobs)
-    wanted: dict[int, int] = {}
-    for job, row in enumerate(rows):
-        wanted.update(members.take(job, row.admitted - row.running))
-    return {role: count for role, count in wanted.items() if count}
-
-
-def _turns(state: QueueState, fits: SiteFits, roles: Iterable[int]) -> list[int]:
-    """The roles in an order in which all of them are likely to find a place.
+def _turns(state: QueueState, fits: SiteFits, members: Members, jobs: Iterable[int]) -> list[int]:
+    """The jobs in an order in which all of them are likely to find a place.
 
     Higher priority first; those that want neighbours after those that may be their neighbours; those that name their
     nodes before those that can go anywhere; larger replicas first, for smaller gaps do for the others; then the older.
     """
-    jobs = state.jobs
-    sizes = (jobs.role_request / np.maximum(state.whole, 1)).max(axis=1, initial=0.0).tolist()
-    priority, age, owner = jobs.priority.tolist(), jobs.age.tolist(), jobs.role_job.tolist()
+    table = state.jobs
+    sizes = (table.role_request / np.maximum(state.whole, 1)).max(axis=1, initial=0.0).tolist()
+    priority, age = table.priority.tolist(), table.age.tolist()
 
-    def turn(role: int) -> tuple[int, bool, bool, float, int, int]:
-        shape, job = fits.shape(role), owner[role]
-        return -priority[job], bool(shape.near), not shape.selective, -sizes[role], age[job], role
+    def turn(job: int) -> tuple[int, bool, bool, float, int, int]:
+        roles = members.roles(job)
+        shapes = [fits.shape(role) for role in roles]
+        near, selective = any(each.near for each in shapes), any(each.selective for each in shapes)
+        return -priority[job], near, not selective, -max(sizes[role] for role in roles), age[job], job
 
-    return sorted(roles, key=turn)
+    return sorted(jobs, key=turn)
+
+
+def _together(granted: Sharing, spots: Mapping[int, Spots], more: Sharing) -> Sharing:
+    """The answer of the turns after what was placed in order, as one."""
+    rows = tuple(replace(row, running=first.running) for first, row in zip(granted.jobs, more.jobs, strict=True))
+    both = {role: dict(there) for role, there in spots.items()}
+    for role, there in more.spots.items():
+        own = both.setdefault(role, {})
+        for node, count in there.items():
+            own[node] = own.get(node, 0) + count
+    placements = {row.name: row.admitted - row.running for row in rows if row.admitted > row.running}
+    return replace(more, jobs=rows, spots=both, placements=placements)
