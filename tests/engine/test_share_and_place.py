@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 from fairlead.engine.site import plan_site
 from fairlead.engine.site_plan import SitePlan
 from fairlead.levels.queue.grants import grant
+from fairlead.levels.queue.share import SharePolicy
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
@@ -14,6 +15,7 @@ from fairlead.model.selectors import LabelSelector, Operator, Requirement
 from fairlead.model.shape import Neighbour, Shape
 from fairlead.model.snapshot import Site
 from fairlead.model.workload import Workload
+from tests.live.queue_world import World
 
 QUEUES: dict[str, object] = {"queues": (QueueEntry(name="large"), QueueEntry(name="small"))}
 
@@ -113,3 +115,12 @@ def test_leaps_keep_gangs_whole_and_leave_nobody_who_fits(cpus: list[int], asked
         alone = new >= path.workload.least_together or path.workload.least_together == 1
         if alone and path.unplaced:
             assert max(left) < dict(path.workload.shape.request)["cpu"]
+
+
+def test_where_nodes_refuse_what_sums_grant_room_is_taken_as_before() -> None:
+    """There is room for all in sum, but not on the node of the urgent one: with evictions it gets a victim."""
+    world = World(2, 2, policy=SharePolicy(preempt=True))
+    world.pod("low", on="n1", owner="low", cpu="1")
+    world.pod("high", owner="high", cpu="2", priority=9, nodeSelector={"kubernetes.io/hostname": "n1"})
+    turn, _ = world.turn()
+    assert [(each.pod.metadata.name, each.beneficiary) for each in turn.evictions] == [("low", "ReplicaSet/ns/high")]

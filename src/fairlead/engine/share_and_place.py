@@ -1,12 +1,12 @@
 """Queue and node composed, over one working copy of the nodes: whose turn it is, and where replicas go.
 
-Plan, simulation and live scheduler all ask here, so that they give the same answer (docs/decisions/0380).
+A plan and the live scheduler ask here, so that they give the same answer (docs/decisions/0380).
 
 1. sums      the queue level without nodes: how many replicas of each job may start
 2. in order  nodes take of that what fits, job by job, a gang as a whole or not at all; if that is all, it is the answer
 3. by turns  otherwise the queue level goes on from there, and asks the nodes at every step
 
-Where room may be taken from others or is kept for somebody, and somebody lacks room, there is only the last.
+Where room may be taken from others or is kept for somebody, the last does it all unless the first two leave nobody out.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -43,22 +43,24 @@ def share_and_place(
     The roles of `fits` are those of the job table. `running`, `policy`, `now` and `tried` are as for `share`.
     """
     policy = policy or SharePolicy()
-    granted = None if fits.resting else _by_sums(state, policy)
-    if granted is None:
-        tables = state.jobs, state.queues, state.namespaces, state.whole
-        return share(*tables, fits, running=running, policy=policy, now=now, tried=tried)
-    members = Members(state.jobs)
-    spots = _in_order(state, granted, members, fits, on_progress)
-    if all(members.count(job) == row.admitted for job, row in enumerate(granted.jobs)):
-        return replace(granted, spots=spots)
-    on_progress("sharing what is left", 0, None)
-    jobs = replace(state.jobs, role_running=np.array(members.held))
-    return _together(granted, spots, share(jobs, state.queues, state.namespaces, state.whole, fits))
-
-
-def _by_sums(state: QueueState, policy: SharePolicy) -> Sharing | None:
-    """Who may start how many by sums; None where room is to be taken or kept for somebody."""
     calm = not (policy.preempt or policy.reserve_after is not None or state.jobs.may_wait)
+    granted = None if fits.resting else _by_sums(state, calm)
+    if granted is not None:
+        members, before = Members(state.jobs), fits.mark()
+        spots = _in_order(state, granted, members, fits, on_progress)
+        if all(members.count(job) == row.admitted for job, row in enumerate(granted.jobs)):
+            return replace(granted, spots=spots)
+        on_progress("sharing what is left", 0, None)
+        if calm:
+            jobs = replace(state.jobs, role_running=np.array(members.held))
+            return _together(granted, spots, share(jobs, state.queues, state.namespaces, state.whole, fits))
+        fits.undo(before)
+    tables = state.jobs, state.queues, state.namespaces, state.whole
+    return share(*tables, fits, running=running, policy=policy, now=now, tried=tried)
+
+
+def _by_sums(state: QueueState, calm: bool) -> Sharing | None:
+    """Who may start how many by sums; None where room is to be taken or kept (not `calm`) and somebody lacks it."""
     if not calm and not _enough(state):
         return None
     shared = share(state.jobs, state.queues, state.namespaces, state.whole)
@@ -108,7 +110,7 @@ def _turns(state: QueueState, fits: SiteFits, members: Members, jobs: Iterable[i
     priority, age = table.priority.tolist(), table.age.tolist()
 
     def turn(job: int) -> tuple[int, bool, bool, float, int, int]:
-        roles = members.roles(job)
+        roles = [role for role in members.roles(job) if members.replicas[role] > members.held[role]]
         shapes = [fits.shape(role) for role in roles]
         near, selective = any(each.near for each in shapes), any(each.selective for each in shapes)
         return -priority[job], near, not selective, -max(sizes[role] for role in roles), age[job], job
