@@ -6,7 +6,7 @@ A plan and the live scheduler ask here, so that they give the same answer (docs/
 2. in order  nodes take of that what fits, job by job, a gang as a whole or not at all; if that is all, it is the answer
 3. by turns  otherwise the queue level goes on from there, and asks the nodes at every step
 
-Where room may be taken from others or is kept for somebody, the last does it all unless the first two leave nobody out.
+Where room may be taken from others or is kept for a gang, the last does it all unless the first two leave no job waiting.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -60,7 +60,7 @@ def share_and_place(
 
 
 def _by_sums(state: QueueState, calm: bool) -> Sharing | None:
-    """Who may start how many by sums; None where room is to be taken or kept (not `calm`) and somebody lacks it."""
+    """Who may start how many by sums; None where room is to be taken or kept (not `calm`) and a job lacks it."""
     if not calm and not _enough(state):
         return None
     shared = share(state.jobs, state.queues, state.namespaces, state.whole)
