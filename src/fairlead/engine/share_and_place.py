@@ -6,7 +6,7 @@ A plan and the live scheduler ask here, so that they give the same answer (docs/
 2. in order  nodes take of that what fits, job by job, a gang as a whole or not at all; if that is all, it is the answer
 3. by turns  otherwise the queue level goes on from there, and asks the nodes at every step
 
-Where room may be taken from others or is kept for a gang, the last does it all unless the first two leave no job waiting.
+Where room may be taken from others or is kept for a gang, the last does it all unless the first two leave no job out.
 """
 
 from collections.abc import Collection, Iterable, Mapping
