@@ -58,7 +58,7 @@ def notes(api: FakeApi) -> list[str]:
     """What the Events say."""
 
     async def listed() -> list[str]:
-        return [event.note for event in (await Client(api).list(EVENTS)).items]
+        return [event["note"] for event in (await Client(api).list(EVENTS.raw)).items]
 
     return run(listed())
 
