@@ -6,11 +6,11 @@ from collections.abc import Callable
 from functools import partial
 
 import numpy as np
+from tests.fleet.matrices import divide_many
 
 from bench.goals import Figure
 from bench.measure import CPU, Report, milliseconds, ratio, side_by_side
 from fairlead.levels.fleet.divide import divide
-from fairlead.levels.fleet.static_batch import divide_many
 from fairlead.model.clusters import ClusterTable, cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, Mode, PriorDivision
 

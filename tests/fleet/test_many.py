@@ -9,9 +9,10 @@ from fairlead.levels.fleet import static_batch
 from fairlead.levels.fleet.batch import divide_all
 from fairlead.levels.fleet.divide import divide
 from fairlead.levels.fleet.static import StaticRule
-from fairlead.levels.fleet.static_batch import PriorBatch, divide_many
+from fairlead.levels.fleet.static_batch import PriorBatch
 from fairlead.model.clusters import cluster_table
 from fairlead.model.division import DividePolicy, DivideWorkload, DivisionAsk, PriorDivision, Sticky
+from tests.fleet.matrices import divide_many
 
 RNG = np.random.default_rng(7)
 NAMES = [f"c{number}" for number in range(7)]

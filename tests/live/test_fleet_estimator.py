@@ -16,9 +16,10 @@ from fairlead.kube.objects.karmada import Component, ReplicaRequirements
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.kube.wire.unary import CallError, Channel, headers
 from fairlead.live.fleet.decide import decide
-from fairlead.live.fleet.estimator import REPLICAS, SETS, EstimatorOptions, Estimators
+from fairlead.live.fleet.estimator import REPLICAS, SETS, Estimators
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
 from fairlead.model.errors import InputError
+from fairlead.settings import EstimatorSettings
 from tests.fake import FakeApi
 from tests.kube.authority import Authority
 from tests.kube.virtual import run
@@ -139,7 +140,7 @@ def test_clusters_are_asked_at_once_over_connections_that_stay() -> None:
 
     async def act() -> None:
         async with serving(lambda message: said(of(message), m1=3, m2=0)) as server:
-            estimators = Estimators(EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            estimators = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}"))
             asked = binding("web", BY_ROOM, 5)
             for _ in range(2):
                 assert await estimators.ask(asked, ["m1", "m2"]) == {"m1": 3, "m2": 0}
@@ -155,13 +156,13 @@ def test_estimator_that_fails_is_left_out_and_rests() -> None:
 
     async def act() -> None:
         async with serving(lambda message: None if of(message) == b"m1" else b"\x08\x04") as server:
-            estimators = Estimators(EstimatorOptions(address=f"127.0.0.1:{server.port}", seconds=5))
+            estimators = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}", seconds=5))
             asked = binding("web", BY_ROOM, 5)
             assert await estimators.ask(asked, ["m1", "m2"]) == {"m2": 4}
             assert await estimators.ask(asked, ["m1", "m2"]) == {"m2": 4}
             assert sorted(map(of, server.asked)) == [b"m1", b"m2", b"m2"]
             estimators.close()
-        gone = Estimators(EstimatorOptions(address=f"127.0.0.1:{server.port}", seconds=5))
+        gone = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}", seconds=5))
         assert await gone.ask(asked, ["m1"]) == {}
 
     asyncio.run(act())
@@ -194,7 +195,7 @@ def test_many_bindings_wait_for_their_turn_and_a_dead_estimator_is_waited_for_on
     monkeypatch.setattr(SlowChannel, "calls", 0)
 
     async def act() -> None:
-        estimators = Estimators(EstimatorOptions(address="{cluster}:1", seconds=1.0))
+        estimators = Estimators(EstimatorSettings(address="{cluster}:1", seconds=1.0))
         asked, clock = binding("web", BY_ROOM, 5), asyncio.get_running_loop().time
         began = clock()
         found = await asyncio.gather(*(estimators.ask(asked, ["m1"]) for _ in range(40)))
@@ -240,7 +241,7 @@ def test_connection_is_encrypted_and_shows_a_certificate(tmp_path: Path) -> None
     async def act() -> None:
         async with serving(lambda message: b"\x08\x05", server_side) as server:
             where = f"127.0.0.1:{server.port}"
-            estimators = Estimators(EstimatorOptions(address=where, authority=ca, certificate=cert, key=key))
+            estimators = Estimators(EstimatorSettings(address=where, authority=ca, certificate=cert, key=key))
             assert await estimators.ask(binding("web", BY_ROOM, 5), ["m1"]) == {"m1": 5}
             agreed = server.writers[0].get_extra_info("ssl_object").selected_alpn_protocol()
             assert agreed == "h2"
@@ -256,9 +257,9 @@ def test_files_that_cannot_be_read_are_named_with_their_setting(tmp_path: Path) 
     (tmp_path / "bad").write_text("nothing")
     ca, bad, gone = (str(tmp_path / name) for name in ("ca", "bad", "gone"))
     with pytest.raises(InputError, match=r"fleet.estimator.authority: .*gone: No such file"):
-        Estimators(EstimatorOptions(address="h:1", authority=gone))
+        Estimators(EstimatorSettings(address="h:1", authority=gone))
     with pytest.raises(InputError, match=r"fleet.estimator.certificate: .*bad and .*gone: "):
-        Estimators(EstimatorOptions(address="h:1", authority=ca, certificate=bad, key=gone))
+        Estimators(EstimatorSettings(address="h:1", authority=ca, certificate=bad, key=gone))
 
 
 def test_lower_of_report_and_estimate_counts() -> None:
@@ -286,7 +287,7 @@ def test_live_component_divides_by_what_estimators_say() -> None:
                 api.put(CLUSTERS, {"metadata": {"name": name}, "status": {"resourceSummary": summary}})
             api.put(RESOURCE_BINDINGS, live_binding("web", placement=BY_ROOM))
             api.put(RESOURCE_BINDINGS, live_binding("everywhere", placement={}))
-            stage = Stage(api, estimator=EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            stage = Stage(api, estimator=EstimatorSettings(address=f"127.0.0.1:{server.port}"))
             await until(lambda: bool(stage.counts("web") and stage.counts("everywhere")))
             assert stage.counts("web") == {"m1": 1, "m2": 5}
             assert stage.counts("everywhere") == {"m1": 6, "m2": 6}
@@ -339,7 +340,7 @@ def test_estimator_that_knows_no_sets_is_still_asked_for_replicas() -> None:
             return None if b"manager" in message else b"\x08\x04"
 
         async with serving(answer) as server:
-            estimators = Estimators(EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            estimators = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}"))
             for _ in range(2):
                 assert await estimators.ask(binding("train", {}, components=COMPONENTS), ["m1"]) == {}
             assert await estimators.ask(binding("web", BY_ROOM, 5), ["m1"]) == {"m1": 4}
@@ -368,7 +369,7 @@ def test_live_component_asks_for_sets_and_places_one_when_room_comes() -> None:
             body = live_binding("train", 0, placement={}, components=COMPONENTS)
             del body["spec"]["replicas"]
             api.put(RESOURCE_BINDINGS, body)
-            stage = Stage(api, estimator=EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            stage = Stage(api, estimator=EstimatorSettings(address=f"127.0.0.1:{server.port}"))
             await until(lambda: stage.condition("train").get("reason") == "NoClusterFit")
             room["m2"] = 1
             summary = {"allocatable": {"cpu": "10", "pods": "9"}}
@@ -391,7 +392,7 @@ def test_shadow_compares_what_it_decides_by_what_estimators_say() -> None:
                 api.put(CLUSTERS, {"metadata": {"name": name}, "status": ROOMY})
             for name in ("web", "mail"):
                 api.put(RESOURCE_BINDINGS, live_binding(name, 8, placement=BY_ROOM, schedulerName="default-scheduler"))
-            stage = Stage(api, shadow=True, estimator=EstimatorOptions(address=f"127.0.0.1:{server.port}"))
+            stage = Stage(api, shadow=True, estimator=EstimatorSettings(address=f"127.0.0.1:{server.port}"))
             await until(lambda: len(stage.fleet.verdicts) == 2)
             answered(stage, "web", m1=4, m2=4)
             answered(stage, "mail", m1=1, m2=7)

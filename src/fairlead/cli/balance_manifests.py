@@ -24,13 +24,6 @@ class BalanceManifests:
     goal: "Goal | None"
 
 
-class ManifestBalance:
-    """Stands for the type of a problem: manifests are read before."""
-
-
-PROBLEM = ManifestBalance
-
-
 def solve(asked: BalanceManifests) -> "Balance | Rebalance":
     """Placements of the replicas that wait, or moves."""
     from fairlead.levels.disk.balance import balance

@@ -12,13 +12,6 @@ if TYPE_CHECKING:
     from fairlead.model.division import DivisionAsk
 
 
-class ManifestDivision:
-    """Stands for the type of a problem: manifests are read before."""
-
-
-PROBLEM = ManifestDivision
-
-
 def solve(ask: "DivisionAsk") -> "Division":
     """One division."""
     return solve_many([ask])[0]

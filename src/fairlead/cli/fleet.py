@@ -1,15 +1,9 @@
 """`fairlead fleet`: the live scheduler of Karmada's bindings as a process."""
 
-from typing import TYPE_CHECKING
-
 import click
 
-from fairlead.cli import verb
+from fairlead.cli.configured import config_option, configuration
 from fairlead.cli.live import cluster_options, log_options, pages_option
-
-if TYPE_CHECKING:
-    from fairlead.live.fleet.estimator import EstimatorOptions
-    from fairlead.settings import EstimatorSettings
 
 
 @click.command(
@@ -25,7 +19,7 @@ Examples:
 and with --shadow /differences (where another scheduler decided otherwise, and why) on the address of --pages.
 """,
 )
-@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
+@config_option
 @cluster_options
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's fleet.health.")
 @pages_option("/decisions and /differences", 8082)
@@ -53,14 +47,13 @@ def command(
     from fairlead.live.fleet.component import FleetOptions
     from fairlead.live.fleet.main import run
     from fairlead.live.runtime.process import Process
-    from fairlead.settings import DEFAULTS, read_configuration
 
-    settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).fleet
+    settings = configuration(config).fleet
     options = FleetOptions(
         name=settings.name,
         shadow=shadow or settings.shadow,
         sticky=settings.sticky,
-        estimator=_estimator(settings.estimator),
+        estimator=settings.estimator if settings.estimator.address else None,
     )
     # A lease is a write, and one that a shadow took would be missing where the real work is done.
     alone = no_leader_election or options.shadow
@@ -71,17 +64,3 @@ def command(
         lease_seconds=settings.lease_seconds,
     )
     uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events, pages=pages))
-
-
-def _estimator(given: "EstimatorSettings") -> "EstimatorOptions | None":
-    from fairlead.live.fleet.estimator import EstimatorOptions
-
-    if not given.address:
-        return None
-    return EstimatorOptions(
-        address=given.address,
-        seconds=given.seconds,
-        authority=given.authority,
-        certificate=given.certificate,
-        key=given.key,
-    )

@@ -2,7 +2,7 @@
 
 import click
 
-from fairlead.cli import verb
+from fairlead.cli.configured import configuration
 from fairlead.cli.live import cluster_options, log_options, pages_option
 
 
@@ -58,16 +58,15 @@ def command(
     from fairlead.live.runtime.process import Process
     from fairlead.live.scheduler.component import Options
     from fairlead.live.scheduler.main import run
-    from fairlead.settings import DEFAULTS, read_configuration
 
-    configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
-    settings = configuration.scheduler
+    given = configuration(config)
+    settings = given.scheduler
     options = Options(
         name=name,
         shadow=shadow,
         strategy=settings.strategy,
         volume_seconds=settings.volume_seconds,
-        gang_seconds=configuration.queue.gang_seconds,
+        gang_seconds=given.queue.gang_seconds,
         self_check=self_check,
     )
     process = Process(
@@ -80,7 +79,7 @@ def command(
         run(
             process,
             options,
-            configuration,
+            given,
             kubeconfig=kubeconfig,
             context=context,
             events=not no_events,

@@ -20,9 +20,6 @@ class ManifestShare:
     reserve_after: int | None
 
 
-PROBLEM = ManifestShare
-
-
 def problem_of(
     found: "Catalogue", source: str, preempt: bool = False, reserve_after: int | None = None, *, planned: bool = False
 ) -> ManifestShare:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairlead.cli import verb
+from fairlead.cli.configured import config_option, configuration
 from fairlead.cli.live import cluster_options, log_options, pages_option
 from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, output_option, write_record
@@ -35,7 +35,7 @@ Examples:
 /healthz, /readyz and /metrics are served on the health address, /report (JSON) on the address of --pages.
 """,
 )
-@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
+@config_option
 @cluster_options
 @click.option("--longhorn-namespace", metavar="NAME", help="Overrides the configuration's storage.longhornNamespace.")
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's storage.health.")
@@ -66,9 +66,8 @@ def command(
     Without --act nothing is written but Events. With it, Replicas without a node get a node and a disk. Two instances
     may run: one leads by a Lease, the other follows and takes over. SIGTERM finishes the writes under way.
     """
-    from fairlead.settings import DEFAULTS, read_configuration
 
-    settings = (read_configuration(verb.read(config), config) if config else DEFAULTS).storage
+    settings = configuration(config).storage
     options = _options(settings, longhorn_namespace, act=act, shadow=shadow)
     if once:
         from fairlead.live.storage.main import once as look

@@ -21,14 +21,18 @@ Explain = Callable[[Any], Sequence[str]]
 """A decision as sentences (`fairlead.engine.explain_*`)."""
 
 
-class Verb(Protocol):
-    """A module of `fairlead.problems`."""
-
-    PROBLEM: type[Any]
+class Solver(Protocol):
+    """What answers problems that are read already."""
 
     def solve(self, problem: Any, /) -> Any: ...
 
     def answer(self, problem: Any, decision: Any, /) -> dict[str, Any]: ...
+
+
+class Verb(Solver, Protocol):
+    """A module of `fairlead.problems`."""
+
+    PROBLEM: type[Any]
 
 
 def file_option(what: str = "A problem in JSON or YAML") -> Callable[[Decorated], Decorated]:
@@ -80,7 +84,7 @@ def run(
 
 
 def report(
-    verb: Verb,
+    verb: Solver,
     problems: Sequence[Any],
     output: str | None,
     table: Table,
@@ -148,7 +152,7 @@ def problems(verb: Verb, raw: bytes, source: str) -> list[tuple[str, Any]]:
     return found
 
 
-def _solve(verb: Verb, problems: Sequence[Any]) -> list[Any]:
+def _solve(verb: Solver, problems: Sequence[Any]) -> list[Any]:
     """A decision or an error for each problem, in order; in bulk where the verb can."""
     good = [problem for problem in problems if not isinstance(problem, InputError)]
     solve_many = getattr(verb, "solve_many", None)
@@ -156,7 +160,7 @@ def _solve(verb: Verb, problems: Sequence[Any]) -> list[Any]:
     return [problem if isinstance(problem, InputError) else next(solved) for problem in problems]
 
 
-def _attempt(verb: Verb, problem: Any) -> Any:
+def _attempt(verb: Solver, problem: Any) -> Any:
     try:
         return verb.solve(problem)
     except InputError as error:

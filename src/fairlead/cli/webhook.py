@@ -2,7 +2,7 @@
 
 import click
 
-from fairlead.cli import verb
+from fairlead.cli.configured import config_option, configuration
 from fairlead.cli.live import cluster_options, log_options
 
 
@@ -19,7 +19,7 @@ Examples:
 are served on the health address. SIGTERM drains: it goes on serving for a while and asks clients to leave.
 """,
 )
-@click.option("--config", metavar="FILE", help="A configuration (see `fairlead config`).")
+@config_option
 @cluster_options
 @click.option("--listen", metavar="HOST:PORT", help="Overrides the configuration's webhook.listen.")
 @click.option("--health", metavar="HOST:PORT", help="Overrides the configuration's webhook.health.")
@@ -29,9 +29,8 @@ def command(config: str | None, kubeconfig: str, context: str, listen: str | Non
     import msgspec
 
     from fairlead.live.webhook.main import start
-    from fairlead.settings import DEFAULTS, read_configuration
 
-    configuration = read_configuration(verb.read(config), config) if config else DEFAULTS
+    given = configuration(config)
     addresses = {name: value for name, value in (("listen", listen), ("health", health)) if value is not None}
-    webhook = msgspec.structs.replace(configuration.webhook, **addresses)
-    start(msgspec.structs.replace(configuration, webhook=webhook), kubeconfig, context)
+    webhook = msgspec.structs.replace(given.webhook, **addresses)
+    start(msgspec.structs.replace(given, webhook=webhook), kubeconfig, context)

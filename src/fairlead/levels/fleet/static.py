@@ -1,7 +1,7 @@
 """Division by static weight with a residual that is drawn once and then kept: the rules, for many at once.
 
 Everything here is a matrix with one row for each binding and one column for each cluster. `divide` uses it with one
-row, `divide_many` with many; so both give the same answer.
+row, `divide_all` with many; so both give the same answer.
 """
 
 from collections.abc import Callable

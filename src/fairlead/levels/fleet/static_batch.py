@@ -1,10 +1,9 @@
-"""`divide_many`: static divisions of many workloads over the same clusters, as matrices.
+"""Static divisions of many workloads over the same clusters, as matrices.
 
 Rows are settled by the same rules as one division, a slice at a time, so that the working set stays in the
 processor's cache and memory is that of the results.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,12 +12,9 @@ from numpy.typing import NDArray
 
 from fairlead.kernel import lottery
 from fairlead.kernel.rational import largest
-from fairlead.levels.fleet import draw
 from fairlead.levels.fleet.quota import quotas
-from fairlead.levels.fleet.static import PriorRows, Rows, Settled, StaticRule, settle
-from fairlead.model.clusters import ClusterTable
+from fairlead.levels.fleet.static import PriorRows, Rows, Settled, settle
 from fairlead.model.columns import Bool, Int
-from fairlead.model.division import DividePolicy, Reschedule, Sticky
 
 _CELLS = 65_536
 """Cells settled at a time."""
@@ -54,71 +50,11 @@ class PriorBatch:
         )
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Divisions:
-    """Replicas of every workload on every cluster. `unplaced` is all of it where no cluster has weight."""
-
-    counts: Int
-    floors: Int
-    residual: Int
-    rule: Int
-    unplaced: Int
-
-    @property
-    def kept(self) -> Bool:
-        """Where the whole prior was reused."""
-        return np.equal(self.rule, StaticRule.REUSE)
-
-
-def divide_many(
-    uids: Sequence[str],
-    replicas: Int,
-    clusters: ClusterTable,
-    policy: DividePolicy,
-    *,
-    weights: Int | None = None,
-    capacity: Int | None = None,
-    prior: PriorBatch | None = None,
-) -> Divisions:
-    """Divide replicas[m] of each workload over the clusters by static weight.
-
-    `weights` and `capacity` are [m, n], by default those of the table. Row for row equal to `divide`, except with
-    `balance_residuals`: then, over the batch, clusters with equal weights and room differ by at most one residual
-    (where no prior is kept). Bounds, affinity and spread are not for matrices: use `divide`.
-    """
-    shape = (len(uids), len(clusters))
-    rows = Rows(
-        uids=draw.uid_digests(uids),
-        targets=draw.digests(clusters.names),
-        rank=clusters.rank,
-        weights=np.broadcast_to(clusters.weights if weights is None else weights, shape),
-        units=replicas,
-        capacity=_capacity(clusters, capacity, shape),
-        coefficient=policy.coefficient,
-        sticky=Sticky.NONE if policy.reschedule is Reschedule.FRESH else policy.sticky,
-    )
-    settled = settle_many(rows, prior, balanced=policy.balance_residuals, keep_odds=False)
-    unplaced = replicas - settled.counts.sum(axis=1)
-    return Divisions(
-        counts=settled.counts,
-        floors=settled.floors,
-        residual=settled.residual,
-        rule=settled.rule,
-        unplaced=unplaced,
-    )
-
-
-def _capacity(clusters: ClusterTable, given: Int | None, shape: tuple[int, int]) -> Int | None:
-    if given is None:
-        return np.broadcast_to(clusters.capacity, shape) if clusters.reports_room else None
-    return given if (given >= 0).all() else None
-
-
-def settle_many(rows: Rows, prior: PriorBatch | None, *, balanced: bool, keep_odds: bool = True) -> Settled:
+def settle_many(rows: Rows, prior: PriorBatch | None, *, balanced: bool) -> Settled:
     """`settle` slice by slice; `rows` come without a prior, which is sliced here."""
     height, width = rows.weights.shape
     result = _blank(height, width)
-    odds: NDArray[Any] | None = np.zeros((height, width), dtype=np.int64) if keep_odds else None
+    odds: NDArray[Any] = np.zeros((height, width), dtype=np.int64)
     step = max(1, _CELLS // max(1, width))
     for start in range(0, height, step):
         here = slice(start, start + step)
@@ -133,7 +69,7 @@ def settle_many(rows: Rows, prior: PriorBatch | None, *, balanced: bool, keep_od
         settled = settle(part)
         for column in _COLUMNS:
             getattr(result, column)[here] = getattr(settled, column)
-        if odds is not None and settled.odds is not None:
+        if settled.odds is not None:
             odds = odds.astype(settled.odds.dtype) if settled.odds.dtype == object else odds
             odds[here] = settled.odds
     if balanced and height > 1:

@@ -22,7 +22,7 @@ from fairlead.kube.codec.placement import Knobs, knobs_of
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError
 from fairlead.kube.events import EventType
 from fairlead.kube.objects.karmada import KarmadaCluster, ResourceBinding
-from fairlead.kube.objects.meta import Bare, ObjectReference
+from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import (
     CLUSTER_PROPAGATION_POLICIES,
     CLUSTER_RESOURCE_BINDINGS,
@@ -34,7 +34,7 @@ from fairlead.kube.resources import (
 from fairlead.kube.watch import Reflector
 from fairlead.live.fleet import report
 from fairlead.live.fleet.decide import BindingVerdict, decide
-from fairlead.live.fleet.estimator import EstimatorOptions, Estimators
+from fairlead.live.fleet.estimator import Estimators
 from fairlead.live.fleet.known_clusters import KnownClusters, same_but_room
 from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.fleet.shadow import Comparison
@@ -47,6 +47,7 @@ from fairlead.live.runtime.pages import Page
 from fairlead.live.runtime.spans import object_spans
 from fairlead.model.division import Sticky
 from fairlead.model.faults import way_to
+from fairlead.settings import EstimatorSettings
 
 GATHER = 0.02
 """Seconds to wait after a change, so that a burst becomes one batch."""
@@ -69,7 +70,7 @@ class FleetOptions:
     name: str = "fairlead"
     shadow: bool = False
     sticky: Sticky = Sticky.MOST
-    estimator: EstimatorOptions | None = None
+    estimator: EstimatorSettings | None = None
 
 
 class Fleet(ElectedComponent):
@@ -292,9 +293,7 @@ class Fleet(ElectedComponent):
         if self._recorder is None:
             return
         meta, resource = verdict.binding.metadata, resource_of(verdict.binding)
-        about = ObjectReference(
-            api_version=resource.api_version, kind=resource.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
-        )
+        about = resource.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
         reason = "ScheduleBindingSucceed" if verdict.success else "ScheduleBindingFailed"
         kind: EventType = "Normal" if verdict.success else "Warning"
         self._recorder.record(about, reason=reason, action="Scheduling", note=verdict.note, kind=kind)

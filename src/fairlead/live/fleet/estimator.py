@@ -8,7 +8,6 @@ not answer in time is left out, as Karmada does.
 import asyncio
 import ssl
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import structlog
 
@@ -19,6 +18,7 @@ from fairlead.live.fleet.decide import BindingVerdict
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
 from fairlead.live.runtime.outbox import together
 from fairlead.model.errors import InputError
+from fairlead.settings import EstimatorSettings
 
 SERVICE = "/github.com.karmada_io.karmada.pkg.estimator.service.Estimator"
 REPLICAS = f"{SERVICE}/MaxAvailableReplicas"
@@ -31,24 +31,10 @@ REST = 30.0
 log = structlog.get_logger("fleet")
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class EstimatorOptions:
-    """Where the estimator of a cluster is (`{cluster}` stands for its name), and how long an answer may take.
-
-    `authority`, `certificate` and `key` are files; without an authority the connection is not encrypted.
-    """
-
-    address: str
-    seconds: float = 3.0
-    authority: str = ""
-    certificate: str = ""
-    key: str = ""
-
-
 class Estimators:
     """The estimators of all members. Files are read when it is made: `InputError` where they cannot be."""
 
-    def __init__(self, options: EstimatorOptions) -> None:
+    def __init__(self, options: EstimatorSettings) -> None:
         self._options = options
         self._tls = _tls(options)
         self._channels: dict[str, tuple[Channel, asyncio.Lock]] = {}
@@ -103,7 +89,7 @@ class Estimators:
             channel.close()
 
 
-def _tls(options: EstimatorOptions) -> ssl.SSLContext | None:
+def _tls(options: EstimatorSettings) -> ssl.SSLContext | None:
     if not options.authority:
         return None
     try:

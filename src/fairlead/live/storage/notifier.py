@@ -60,6 +60,4 @@ class VolumeNotifier:
 
 
 def _reference(resource: Resource[LonghornVolume] | Resource[LonghornReplica], meta: ObjectMeta) -> ObjectReference:
-    return ObjectReference(
-        api_version=resource.api_version, kind=resource.kind, namespace=meta.namespace, name=meta.name, uid=meta.uid
-    )
+    return resource.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
