@@ -193,7 +193,7 @@ async def test_pod_is_bound_once_and_evicted_within_its_budget(
         await client.create(DISRUPTION_BUDGETS, budget, namespace=namespace)
         # Until the disruption controller has seen the budget, evictions are refused for another reason.
         async with following(client, DISRUPTION_BUDGETS, namespace=namespace) as (budgets, _):
-            await until(lambda: budgets.objects[namespace, "web"].status.current_healthy == 1)
+            await until(lambda: budgets.objects[namespace, "web"].status.observed_generation >= 1)
         with pytest.raises(ApiError) as caught:
             await client.evict(namespace, "web-0", uid=uid)
         assert caught.value.too_many

@@ -16,6 +16,7 @@ from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 from fairlead.live.runtime.evictions import Evictions, Refusal
+from fairlead.live.runtime.pulse import Pulse
 from tests.kube.virtual import run
 from tests.live.fair_turns import Place4, sharing
 
@@ -35,6 +36,7 @@ class Scene(Place4):
             self.measures,
             clock=clock,
             nudge=self.nudge,
+            pulse=Pulse(clock),
             shadow=shadow,
         )
 

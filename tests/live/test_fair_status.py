@@ -219,7 +219,9 @@ class Office(Place4):
         measures = self.measures = QueueMetrics(CollectorRegistry())
         pod_status = self.pod_status = PodStatusWriter(client, None, self.pods.get, clock)
         evictions = Evictions(client, namespace="f", switch="s", allowed=True, per_minute=1, clock=clock)
-        evictor = Evictor(self.holds, evictions, pod_status, measures, clock=clock, nudge=self.nudge)
+        evictor = Evictor(
+            self.holds, evictions, pod_status, measures, clock=clock, nudge=self.nudge, pulse=Pulse(clock)
+        )
         self.status_loop = StatusLoop(
             client,
             self.holds,

@@ -7,6 +7,7 @@ Pure request building over one `Transport`. Retries are bounded and only for cal
 
 import asyncio
 from collections.abc import AsyncGenerator, Awaitable, Callable, Mapping
+from copy import copy
 from typing import Any, Literal, TypeVar
 
 import msgspec
@@ -69,21 +70,16 @@ class Client:
 
     def fenced(self, fence: Fence | None) -> "Client":
         """A client on the same connections whose writes pass the fence; None: the work is not elected."""
-        return Client(
-            self.transport,
-            retry=self.retry,
-            timeout=self.timeout,
-            sleep=self.sleep,
-            jitter=self.jitter,
-            fence=fence,
-        )
+        found = copy(self)
+        found.fence = fence
+        return found
 
     async def close(self) -> None:
         await self.transport.close()
 
-    async def get(self, resource: Resource[T], name: str, *, namespace: str = "", subresource: str = "") -> T:
+    async def get(self, resource: Resource[T], name: str, *, namespace: str = "") -> T:
         """One object, as stored now (a consistent read)."""
-        path = resource.path(namespace=namespace, name=name, subresource=subresource)
+        path = resource.path(namespace=namespace, name=name)
         answer = await self.call("GET", path, repeatable=True)
         return decode(answer.body, resource.shape, f"GET {path}")
 
@@ -145,13 +141,10 @@ class Client:
                 raise
             return await self.page(resource, **scope, limit=0)
 
-    async def create(
-        self, resource: Resource[T], body: Body, *, namespace: str = "", name: str = "", subresource: str = ""
-    ) -> T:
-        """A new object; `name` only together with `subresource`. Not tried again once it may have been stored."""
-        path = resource.path(namespace=namespace, name=name, subresource=subresource)
-        whole = encode(body) if subresource else encode_object(resource, body)
-        answer = await self.call("POST", path, body=whole)
+    async def create(self, resource: Resource[T], body: Body, *, namespace: str = "") -> T:
+        """A new object. Not tried again once it may have been stored."""
+        path = resource.path(namespace=namespace)
+        answer = await self.call("POST", path, body=encode_object(resource, body))
         return decode(answer.body, resource.shape, f"POST {path}")
 
     async def replace(

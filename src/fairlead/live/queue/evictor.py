@@ -8,7 +8,7 @@ evicted. Where any step is refused, the promise is withdrawn and victims are cho
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import KW_ONLY, dataclass, field, replace
 from typing import Protocol
 
 import structlog
@@ -70,40 +70,32 @@ class Case:
     gain: Gain | None
 
 
+@dataclass(slots=True, eq=False)
 class Evictor:
     """One case at a time. Time is that of `clock`, in seconds of any kind."""
 
-    def __init__(
-        self,
-        holds: Holds,
-        evictions: Evictions,
-        pod_status: PodStatusWriter,
-        measures: QueueMetrics,
-        *,
-        clock: Callable[[], float],
-        nudge: Callable[[], None],
-        leads: Callable[[], bool] = lambda: True,
-        shadow: bool = False,
-        pulse: Pulse | None = None,
-    ) -> None:
-        self._holds = holds
-        self._evictions = evictions
-        self._pod_status = pod_status
-        self._measures = measures
-        self._clock = clock
-        self._nudge = nudge
-        self._leads = leads
-        self._shadow = shadow
-        self._pulse = pulse or Pulse(clock)
-        self._wants_preemption = holds.policy.preempt
-        self._queue: asyncio.Queue[list[Case] | EvictionOrder] = asyncio.Queue()
-        self._busy = False
-        self._rests: dict[tuple[str, str], float] = {}
-        self._reported: dict[str, frozenset[str]] = {}
+    holds: Holds
+    evictions: Evictions
+    pod_status: PodStatusWriter
+    measures: QueueMetrics
+    _: KW_ONLY
+    clock: Callable[[], float]
+    nudge: Callable[[], None]
+    pulse: Pulse
+    leads: Callable[[], bool] = lambda: True
+    shadow: bool = False
+    _wants_preemption: bool = field(init=False)
+    _queue: asyncio.Queue[list[Case] | EvictionOrder] = field(default_factory=asyncio.Queue, init=False)
+    _busy: bool = field(default=False, init=False)
+    _rests: dict[tuple[str, str], float] = field(default_factory=dict, init=False)
+    _reported: dict[str, frozenset[str]] = field(default_factory=dict, init=False)
+
+    def __post_init__(self) -> None:
+        self._wants_preemption = self.holds.policy.preempt
 
     def took_turn(self, turn: QueueTurn) -> None:
         """Begin what the turn asks for. While an earlier one is being carried out the new one is let pass."""
-        if self._shadow:
+        if self.shadow:
             self.would(turn)
             return
         self._release(turn)
@@ -111,10 +103,10 @@ class Evictor:
         if self._busy or not cases:
             return
         self._busy = True
-        self._holds.yielding = {wanted.pod.key for case in cases for wanted in case.victims}
+        self.holds.yielding = {wanted.pod.key for case in cases for wanted in case.victims}
         self._renew()
         for case in cases:
-            self._holds.promise(case.promise)
+            self.holds.promise(case.promise)
         self._queue.put_nowait(cases)
 
     def would(self, turn: QueueTurn) -> None:
@@ -141,23 +133,23 @@ class Evictor:
 
     def rested(self) -> None:
         """End the rests that are over; whoever waited for that is looked at again."""
-        now = self._clock()
+        now = self.clock()
         over = [what for what, until in self._rests.items() if until <= now]
         for kind, name in over:
             del self._rests[kind, name]
             if kind == "pod":
-                self._holds.spared.discard(Uid(name))
+                self.holds.spared.discard(Uid(name))
             elif kind == "job":
-                self._holds.barred.discard(JobKey(name))
+                self.holds.barred.discard(JobKey(name))
         self._renew()
         if over:
-            self._nudge()
+            self.nudge()
 
     async def run(self) -> None:
         """Carry out cases until cancelled."""
         while True:
             work = await self._queue.get()
-            with self._pulse.under_way("evictions"):
+            with self.pulse.under_way("evictions"):
                 if isinstance(work, EvictionOrder):
                     await self._let_go(work)
                     continue
@@ -172,14 +164,14 @@ class Evictor:
             work = self._queue.get_nowait()
             if not isinstance(work, EvictionOrder):
                 for case in work:
-                    self._holds.withdraw(case.job)
+                    self.holds.withdraw(case.job)
                 self._done()
 
     def _done(self) -> None:
         self._busy = False
-        self._holds.yielding = set()
+        self.holds.yielding = set()
         self._renew()
-        self._nudge()
+        self.nudge()
 
     async def _carry_out_all(self, cases: Sequence[Case]) -> None:
         """In order; each was chosen as if those before it had happened, so that after a refusal the rest is dropped."""
@@ -192,18 +184,18 @@ class Evictor:
                 done = False
             if not done:
                 for other in cases[number:]:
-                    self._holds.withdraw(other.job)
-                await self._pod_status.unnominate(case.promise.places)
+                    self.holds.withdraw(other.job)
+                await self.pod_status.unnominate(case.promise.places)
                 return
 
     async def _carry_out(self, case: Case, cases: Sequence[Case]) -> bool:
         if case.gain is None or not case.gain.better:
-            self._measures.skipped.inc()
+            self.measures.skipped.inc()
             log.error("preemption skipped: it would not improve the allocation", beneficiary=case.job)
             self._rest("job", case.job, BARRED)
             return False
         if not case.victims:
-            await self._pod_status.nominate(case.promise.places)
+            await self.pod_status.nominate(case.promise.places)
             return True
         objections = await together(self._objection, case.victims, in_flight=IN_FLIGHT)
         for wanted, refusal in zip(case.victims, objections, strict=True):
@@ -211,13 +203,13 @@ class Evictor:
                 self._refused(case, wanted, refusal)
                 return False
         # One may have started in room that another made: nobody has to go only when none of them waits any more.
-        if not self._leads() or not any(self._holds.waits(each.promise) for each in cases):
+        if not self.leads() or not any(self.holds.waits(each.promise) for each in cases):
             return False
-        spent = await self._evictions.spend(len(case.victims))
+        spent = await self.evictions.spend(len(case.victims))
         if isinstance(spent, Refusal):
             self._refused(case, case.victims[0], spent)
             return False
-        await self._pod_status.nominate(case.promise.places)
+        await self.pod_status.nominate(case.promise.places)
         left = case.victims
         while left:
             now, left = left[:AT_ONCE], left[AT_ONCE:]
@@ -227,9 +219,9 @@ class Evictor:
             ]
             vain = answers.count(Refusal.GONE) + (len(refused) + len(left) if refused else 0)
             if vain:
-                await self._evictions.give_back(spent, vain)
+                await self.evictions.give_back(spent, vain)
             for wanted, why in refused:
-                await self._pod_status.pardon(wanted.pod)
+                await self.pod_status.pardon(wanted.pod)
                 self._refused(case, wanted, why)
             if refused:
                 return False
@@ -237,8 +229,8 @@ class Evictor:
 
     async def _evict(self, case: Case, wanted: EvictionOrder) -> Refusal | None:
         meta = wanted.pod.metadata
-        await self._pod_status.condemn(wanted.pod, case.job)
-        refusal = await self._evictions.carry_out(meta.namespace, meta.name, meta.uid)
+        await self.pod_status.condemn(wanted.pod, case.job)
+        refusal = await self.evictions.carry_out(meta.namespace, meta.name, meta.uid)
         if refusal is None:
             self._evicted(wanted, case.gain)
         return refusal
@@ -246,38 +238,38 @@ class Evictor:
     async def _objection(self, wanted: EvictionOrder) -> Refusal | None:
         """What the server would say to the eviction."""
         meta = wanted.pod.metadata
-        return await self._evictions.possible(meta.namespace, meta.name, meta.uid)
+        return await self.evictions.possible(meta.namespace, meta.name, meta.uid)
 
     def _release(self, turn: QueueTurn) -> None:
         """Evict members of a gang that cannot be completed, one by one; no job gets their room."""
         for wanted in turn.evictions:
             uid = wanted.pod.metadata.uid
             if wanted.action == "release" and ("release", uid) not in self._rests:
-                self._rests["release", uid] = self._clock() + SPARED
+                self._rests["release", uid] = self.clock() + SPARED
                 self._queue.put_nowait(wanted)
 
     async def _let_go(self, wanted: EvictionOrder) -> None:
         meta = wanted.pod.metadata
         try:
-            refusal = await self._evictions.evict(meta.namespace, meta.name, meta.uid)
+            refusal = await self.evictions.evict(meta.namespace, meta.name, meta.uid)
         except KubeError as error:
             log.warning("not released", pod="/".join(wanted.pod.key), why=str(error))
             return
         if refusal is None:
             self._evicted(wanted, None)
         else:
-            self._measures.refused.labels(refusal.name).inc()
+            self.measures.refused.labels(refusal.name).inc()
             log.info("not released", pod="/".join(wanted.pod.key), why=refusal.value)
 
     def _evicted(self, wanted: EvictionOrder, gain: Gain | None) -> None:
-        self._measures.evicted.labels(wanted.action).inc()
-        self._pod_status.evicted(wanted)
+        self.measures.evicted.labels(wanted.action).inc()
+        self.pod_status.evicted(wanted)
         log.info("evicted", **_facts(wanted, gain))
 
     def _refused(self, case: Case, wanted: EvictionOrder, refusal: Refusal) -> None:
-        self._measures.refused.labels(refusal.name).inc()
+        self.measures.refused.labels(refusal.name).inc()
         log.info("not evicted", **_facts(wanted, case.gain), why=refusal.value)
-        self._pod_status.refused(case.promise.places, refusal.value)
+        self.pod_status.refused(case.promise.places, refusal.value)
         if refusal in REST:
             self._rest("all", "", REST[refusal])
         elif refusal is Refusal.TOO_MANY:
@@ -288,14 +280,14 @@ class Evictor:
     def _renew(self) -> None:
         """Turns search for victims only while evictions can be carried out: the search is most of their work."""
         able = self._wants_preemption and not self._busy and ("all", "") not in self._rests
-        self._holds.policy = replace(self._holds.policy, preempt=able)
+        self.holds.policy = replace(self.holds.policy, preempt=able)
 
     def _rest(self, kind: str, name: str, seconds: float) -> None:
-        self._rests[kind, name] = self._clock() + seconds
+        self._rests[kind, name] = self.clock() + seconds
         if kind == "pod":
-            self._holds.spared.add(Uid(name))
+            self.holds.spared.add(Uid(name))
         elif kind == "job":
-            self._holds.barred.add(JobKey(name))
+            self.holds.barred.add(JobKey(name))
         else:
             self._renew()
 

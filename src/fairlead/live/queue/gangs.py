@@ -1,9 +1,9 @@
 """Gangs that have been started, from the first bind to the last; and those that have to be given up."""
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
 
 from fairlead.kube.events import Recorder
-from fairlead.kube.objects.meta import ObjectReference
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.cluster.cache import PodEvent
 from fairlead.live.cluster.identity import JobKey, PodKey, group_of_job
@@ -26,32 +26,25 @@ def gathers(finding: Finding | None, waiting: Iterable[PodRecord], now: float) -
     return now - max(moment(pod.created) for pod in waiting) < GATHERING
 
 
+@dataclass(slots=True, eq=False)
 class Gangs:
     """Follows every recorded intent until all its pods are bound or gone. Only a leader ends them.
 
     `pod_of` looks up a pod.
     """
 
-    def __init__(
-        self,
-        job_cache: JobCache,
-        intents: Intents,
-        pod_of: Callable[[PodKey], PodRecord | None],
-        recorder: Recorder | None = None,
-        leads: Callable[[], bool] = lambda: True,
-    ) -> None:
-        self._leads = leads
-        self._job_cache = job_cache
-        self._intents = intents
-        self._pod_of = pod_of
-        self._recorder = recorder
-        self._open: dict[JobKey, tuple[Promise, set[PodKey]]] = {}
+    job_cache: JobCache
+    intents: Intents
+    pod_of: Callable[[PodKey], PodRecord | None]
+    recorder: Recorder | None = None
+    leads: Callable[[], bool] = lambda: True
+    _open: dict[JobKey, tuple[Promise, set[PodKey]]] = field(default_factory=dict, init=False)
 
     def check(self) -> None:
         """Look at intents that are new to us, those of an earlier leader among them."""
-        if not self._leads():
+        if not self.leads():
             return
-        intents = self._job_cache.intents
+        intents = self.job_cache.intents
         for job, promise in list(intents.items()):
             if self._open.get(job, (None,))[0] is not promise:
                 self._open[job] = promise, {key for key in promise.places if self._misses(key)}
@@ -61,10 +54,10 @@ class Gangs:
 
     def on_pod(self, event: PodEvent) -> None:
         """A pod came, changed or went: a gang that misses no pod any more ends."""
-        if not self._open or not self._leads():
+        if not self._open or not self.leads():
             return
         pod = event.pod
-        job = self._job_cache.job_of(pod)
+        job = self.job_cache.job_of(pod)
         if job in self._open and not self._misses(pod.key):
             self._open[job][1].discard(pod.key)
             self._close(job)
@@ -81,7 +74,7 @@ class Gangs:
     def expire(self, before: float, released: Iterable[LiveJob]) -> None:
         """Intents seen before that moment end, complete or not; people are told of gangs that are given up."""
         given_up = {job.key: job for job in released}
-        for job, promise in list(self._job_cache.intents.items()):
+        for job, promise in list(self.job_cache.intents.items()):
             if promise.at <= before:
                 self._end(job)
                 if job in given_up:
@@ -89,7 +82,7 @@ class Gangs:
 
     def _misses(self, key: PodKey) -> bool:
         """Whether the pod is still to be bound."""
-        pod = self._pod_of(key)
+        pod = self.pod_of(key)
         return pod is not None and pod.waits
 
     def _close(self, job: JobKey) -> None:
@@ -99,31 +92,25 @@ class Gangs:
     def _end(self, job: JobKey) -> None:
         """The intent counts no longer, from now on; the server is told."""
         self._open.pop(job, None)
-        if self._job_cache.intents.pop(job, None) is None:
+        if self.job_cache.intents.pop(job, None) is None:
             return
         key = group_of_job(job)
-        group = self._job_cache.groups.get(key) if key else None
+        group = self.job_cache.groups.get(key) if key else None
         if key is not None and group is not None:
-            self._intents.end(End(key[0], key[1:], group.intent))
+            self.intents.end(End(key[0], key[1:], group.intent))
 
     def _tell(self, job: LiveJob) -> None:
-        if self._recorder is None:
+        if self.recorder is None:
             return
         stay = [pod for pod, _ in _running(job) if bare(pod)]
         resource = RESOURCES[job.source]
-        group = self._job_cache.groups.get((job.source, job.namespace, job.name))
+        group = self.job_cache.groups.get((job.source, job.namespace, job.name))
         note = f"{job.running} of {job.min_member} members were bound in time; the gang is released"
         if stay:
             names = ", ".join(pod.metadata.name for pod in stay[:3])
             note += f", but {len(stay)} pods without a controller stay ({names}{', …' if len(stay) > 3 else ''})"
-        self._recorder.record(
-            ObjectReference(
-                api_version=resource.api_version,
-                kind=resource.kind,
-                namespace=job.namespace,
-                name=job.name,
-                uid=group.uid if group is not None else "",
-            ),
+        self.recorder.record(
+            resource.refer(job.name, namespace=job.namespace, uid=group.uid if group is not None else ""),
             reason="GangReleased",
             action="Scheduling",
             note=note,

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any, Protocol
 
 import structlog
@@ -46,73 +46,62 @@ class GateSight:
     ask: Ask
 
 
+@dataclass(slots=True, eq=False)
 class GateLoop:
     """Runs in every instance and acts in the one that leads. `answers` are those of the last look, for the status."""
 
-    def __init__(
-        self,
-        client: Client,
-        sight: GateSight,
-        *,
-        wall: Callable[[], float],
-        monotonic: Callable[[], float],
-        processor: Callable[[], float] = time.thread_time,
-        leads: Callable[[], bool],
-        writes: bool,
-        pulse: Pulse,
-        aside: Aside,
-    ) -> None:
-        self.answers: Asking = {}
-        self.looks = 0
-        """Grows with every look."""
-        self._client = client
-        self._sight = sight
-        self._wall = wall
-        self._now = monotonic
-        self._processor = processor
-        self._leads = leads
-        self._writes = writes
-        self._pulse = pulse
-        self._aside = aside
-        self._arrivals = Arrivals()
-        self._seen = -1
-        self._due = True
-        self._next_look = 0.0
-        self._sent: dict[Key, str] = {}
-        """Groups let in, by the version that was written upon; until the server tells of another."""
+    client: Client
+    sight: GateSight
+    _: KW_ONLY
+    wall: Callable[[], float]
+    monotonic: Callable[[], float]
+    processor: Callable[[], float] = time.thread_time
+    leads: Callable[[], bool]
+    writes: bool
+    pulse: Pulse
+    aside: Aside
+    answers: Asking = field(default_factory=dict, init=False)
+    looks: int = field(default=0, init=False)
+    """Grows with every look."""
+    _arrivals: Arrivals = field(default_factory=Arrivals, init=False)
+    _seen: int = field(default=-1, init=False)
+    _due: bool = field(default=True, init=False)
+    _next_look: float = field(default=0.0, init=False)
+    _sent: dict[Key, str] = field(default_factory=dict, init=False)
+    """Groups let in, by the version that was written upon; until the server tells of another."""
 
     async def run(self) -> None:
         """Look until cancelled."""
-        await every(PACE, self.round, name="gate", pulse=self._pulse, leads=self._leads)
+        await every(PACE, self.round, name="gate", pulse=self.pulse, leads=self.leads)
 
     async def round(self) -> None:
         """One look, if something changed or groups still settle; then write to the groups that may have pods."""
-        if (self._sight.generation() == self._seen and not self._due) or self._now() < self._next_look:
+        if (self.sight.generation() == self._seen and not self._due) or self.monotonic() < self._next_look:
             return
-        begun = self._processor()
-        self._seen = self._sight.generation()
-        groups = self._sight.groups()
+        begun = self.processor()
+        self._seen = self.sight.generation()
+        groups = self.sight.groups()
         self._sent = {key: version for key, version in self._sent.items() if _version(groups.get(key)) == version}
         burst = self._arrivals.see(
-            [_job(key) for key, group in groups.items() if group.status.phase in ASKS], self._now()
+            [_job(key) for key, group in groups.items() if group.status.phase in ASKS], self.monotonic()
         )
         self._due = not burst.over
-        self.answers = self._sight.ask(burst=burst, let_in=frozenset(map(_job, self._sent)))
+        self.answers = self.sight.ask(burst=burst, let_in=frozenset(map(_job, self._sent)))
         self.looks += 1
-        self._next_look = self._now() + DUTY * (self._processor() - begun)
-        if self._writes:
+        self._next_look = self.monotonic() + DUTY * (self.processor() - begun)
+        if self.writes:
             await together(self._let_in, list(self._patches(groups)), in_flight=IN_FLIGHT)
 
     def _patches(self, groups: Mapping[Key, PodGroup]) -> Iterator[tuple[Key, dict[str, Any]]]:
         """For every group that may have pods and is not let in yet; a group that makes this raise is set aside."""
-        now = timestamps.whole(self._wall())
+        now = timestamps.whole(self.wall())
         for job, finding in self.answers.values():
             key = job.namespace, job.name
             group = groups.get(key)
             if job.held_back or key in self._sent or group is None or group.status.phase not in ASKS:
                 continue
             patch: dict[str, Any] | None = None
-            with self._aside.around(POD_GROUPS.refer(job.name, namespace=job.namespace), WRITING):
+            with self.aside.around(POD_GROUPS.refer(job.name, namespace=job.namespace), WRITING):
                 patch = status.group_patch(group, job, finding, now)
             if patch is not None:
                 yield key, patch
@@ -121,7 +110,7 @@ class GateLoop:
         (namespace, name), patch = write
         self._sent[namespace, name] = patch["metadata"]["resourceVersion"]
         try:
-            await self._client.patch(POD_GROUPS, name, patch, namespace=namespace)
+            await self.client.patch(POD_GROUPS, name, patch, namespace=namespace)
         except KubeError as error:
             # Changed or deleted meanwhile: the watch tells, and the next look lets it in.
             del self._sent[namespace, name]

@@ -26,26 +26,22 @@ class _Role:
     running: dict[PodKey, Place] = field(default_factory=dict)
 
 
+@dataclass(slots=True, eq=False)
 class JobEntry:
     """The pods of one job. A pod that is leaving is no member any more; one that is held back is none yet."""
 
-    __slots__ = (
-        "_ended", "_live", "_made_of", "_roles", "_where", "changes", "key", "name", "namespace", "queue", "source",
-    )  # fmt: skip
-
-    def __init__(self, key: JobKey, source: JobSource, namespace: str, name: str, queue: str = DEFAULT) -> None:
-        self.key = key
-        self.source = source
-        self.namespace = namespace
-        self.name = name
-        self.queue = queue
-        self.changes = 0
-        """Grows with every change of the job."""
-        self._roles: dict[RoleKey, _Role] = {}
-        self._where: dict[PodKey, RoleKey | None] = {}
-        self._ended: dict[PodKey, bool] = {}
-        self._live: LiveJob | None = None
-        self._made_of: tuple[GangSpec | None, str] = (None, "")
+    key: JobKey
+    source: JobSource
+    namespace: str
+    name: str
+    queue: str = DEFAULT
+    changes: int = field(default=0, init=False)
+    """Grows with every change of the job."""
+    _roles: dict[RoleKey, _Role] = field(default_factory=dict, init=False)
+    _where: dict[PodKey, RoleKey | None] = field(default_factory=dict, init=False)
+    _ended: dict[PodKey, bool] = field(default_factory=dict, init=False)
+    _live: LiveJob | None = field(default=None, init=False)
+    _made_of: tuple[GangSpec | None, str] = field(default_factory=lambda: (None, ""), init=False)
 
     @property
     def empty(self) -> bool:

@@ -2,7 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from functools import partial
 from typing import Any
 
@@ -68,57 +68,39 @@ class Sight:
     """Our pods that wait and say that a node is being cleared for them."""
 
 
+@dataclass(slots=True, eq=False)
 class StatusLoop:
     """Runs in every instance and acts in the one that leads. In shadow nothing is written."""
 
-    def __init__(
-        self,
-        client: Client,
-        promises: Holds,
-        sight: Sight,
-        evictor: Evictor,
-        pod_status: PodStatusWriter,
-        measures: QueueMetrics,
-        *,
-        wall: Callable[[], float],
-        monotonic: Callable[[], float],
-        nudge: Callable[[], None],
-        leads: Callable[[], bool],
-        period: float,
-        hold_seconds: float,
-        writes: bool,
-        tells_evictions: bool,
-        pulse: Pulse,
-        aside: Aside | None = None,
-    ) -> None:
-        self._client = client
-        self._promises = promises
-        self._sight = sight
-        self._evictor = evictor
-        self._pod_status = pod_status
-        self._measures = measures
-        self._wall = wall
-        self._now = monotonic
-        self._nudge = nudge
-        self._leads = leads
-        self._period = period
-        self._hold_seconds = hold_seconds
-        self._writes = writes
-        self._tells_evictions = tells_evictions
-        self._aside = aside or Aside()
-        self._pulse = pulse
-        self._seen = -1
-        self._next_look = 0.0
-        self._unwritten = False
-        self._written: dict[What, int] = {}
-        self._round = 0
-        self._calm_since: float | None = None
-        self._turn: QueueTurn | None = None
-        self._asking: Asking = {}
-        self._found: dict[str, Finding] = {}
-        self._cools_until: float | None = None
-        self._gathering = False
-        """Whether members of some gang may still be on their way, of which nothing is said before they are late."""
+    client: Client
+    promises: Holds
+    sight: Sight
+    evictor: Evictor
+    pod_status: PodStatusWriter
+    measures: QueueMetrics
+    _: KW_ONLY
+    wall: Callable[[], float]
+    monotonic: Callable[[], float]
+    nudge: Callable[[], None]
+    leads: Callable[[], bool]
+    period: float
+    hold_seconds: float
+    writes: bool
+    tells_evictions: bool
+    pulse: Pulse
+    aside: Aside = field(default_factory=Aside)
+    _seen: int = field(default=-1, init=False)
+    _next_look: float = field(default=0.0, init=False)
+    _unwritten: bool = field(default=False, init=False)
+    _written: dict[What, int] = field(default_factory=dict, init=False)
+    _round: int = field(default=0, init=False)
+    _calm_since: float | None = field(default=None, init=False)
+    _turn: QueueTurn | None = field(default=None, init=False)
+    _asking: Asking = field(default_factory=dict, init=False)
+    _found: dict[str, Finding] = field(default_factory=dict, init=False)
+    _cools_until: float | None = field(default=None, init=False)
+    _gathering: bool = field(default=False, init=False)
+    """Whether members of some gang may still be on their way, of which nothing is said before they are late."""
 
     def took_turn(self, turn: QueueTurn) -> None:
         """Remember what the turn found: it asked the nodes, which a look does not."""
@@ -126,82 +108,82 @@ class StatusLoop:
 
     async def run(self) -> None:
         """Keep promises, status and metrics up to date until cancelled."""
-        await every(self._period, self.round, name="status", pulse=self._pulse, leads=self._leads)
+        await every(self.period, self.round, name="status", pulse=self.pulse, leads=self.leads)
 
     async def round(self) -> None:
         """One look at everything."""
-        self._evictor.rested()
+        self.evictor.rested()
         await self._keep_promises()
         self._wake_after_cooldown()
-        if (self._sight.generation() != self._seen or self._gathering) and self._now() >= self._next_look:
+        if (self.sight.generation() != self._seen or self._gathering) and self.monotonic() >= self._next_look:
             self._look()
         elif not self._unwritten:
             return
-        if self._writes and self._turn is not None:
+        if self.writes and self._turn is not None:
             await self._write(self._turn)
 
     def _wake_after_cooldown(self) -> None:
         """Look again at those who wait once a pod may be evicted that could not before: nothing else tells of that."""
-        if self._cools_until is not None and self._wall() >= self._cools_until:
+        if self._cools_until is not None and self.wall() >= self._cools_until:
             self._cools_until = self._next_cool()
-            self._nudge()
+            self.nudge()
 
     def _next_cool(self) -> float | None:
         """When the next running pod may be evicted by its cooldown time."""
-        jobs, now = self._turn.jobs if self._turn is not None else (), self._wall()
+        jobs, now = self._turn.jobs if self._turn is not None else (), self.wall()
         pods = (pod.queue_fields.cools_until for job in jobs for role in job.roles for pod, _ in role.running)
         return min((until for until in pods if until > now), default=None)
 
     async def _keep_promises(self) -> None:
         """End the promises whose pods wait no longer, and those whose room did not come in time."""
         held, lost = 0, self._lost()
-        for promise in list(self._promises.by_job.values()):
+        for promise in list(self.promises.by_job.values()):
             if promise.begun:
                 continue
             waiting = [key for key in promise.places if self._waits(key)]
-            late = self._now() - promise.at > self._hold_seconds
+            late = self.monotonic() - promise.at > self.hold_seconds
             if waiting and not late and not lost:
                 held += len(waiting)
                 continue
             if waiting and late:
                 self._too_late(promise)
-            self._promises.withdraw(promise.job)
-            self._nudge()
-        self._measures.held.set(held)
-        promised = {key for promise in self._promises.by_job.values() for key in promise.places}
+            self.promises.withdraw(promise.job)
+            self.nudge()
+        self.measures.held.set(held)
+        promised = {key for promise in self.promises.by_job.values() for key in promise.places}
         # A leader before this one may have nominated pods; what it promised them went with it.
-        nominated = {*self._pod_status.nominated, *self._sight.nominated()} if self._writes else ()
-        await self._pod_status.unnominate([key for key in nominated if key not in promised])
+        nominated = {*self.pod_status.nominated, *self.sight.nominated()} if self.writes else ()
+        await self.pod_status.unnominate([key for key in nominated if key not in promised])
 
     def _lost(self) -> bool:
         """Whether no room will come for open promises: no pod has been terminating for a while."""
-        if self._sight.leaving() or not self._evictor.idle or not self._promises.by_job:
+        if self.sight.leaving() or not self.evictor.idle or not self.promises.by_job:
             self._calm_since = None
             return False
         if self._calm_since is None:
-            self._calm_since = self._now()
-        return self._now() - self._calm_since > LOST
+            self._calm_since = self.monotonic()
+        return self.monotonic() - self._calm_since > LOST
 
     def _waits(self, key: PodKey) -> bool:
-        pod = self._sight.pod(key)
+        pod = self.sight.pod(key)
         return pod is not None and pod.waits
 
     def _too_late(self, promise: Promise) -> None:
-        why = f"the room was not there after {self._hold_seconds:g} seconds"
+        why = f"the room was not there after {self.hold_seconds:g} seconds"
         log.warning("room is no longer kept", job=promise.job, why=why)
-        self._pod_status.refused(promise.places, why)
-        self._evictor.bar(promise.job)
+        self.pod_status.refused(promise.places, why)
+        self.evictor.bar(promise.job)
 
     def _look(self) -> None:
         """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
-        start = self._now()
-        self._seen = self._sight.generation()
-        self._turn, self._asking = self._sight.look(), self._sight.gate()
+        start = self.monotonic()
+        self._seen = self.sight.generation()
+        self._turn, self._asking = self.sight.look(), self.sight.gate()
         self._cools_until = self._next_cool()
-        self._measures.show(self._turn.sharing)
-        if self._tells_evictions and self._turn.sharing.unplaced:
-            self._evictor.would(self._sight.would())
-        self._next_look = self._now() + DUTY * (self._now() - start)
+        self.measures.show(self._turn.sharing)
+        if self.tells_evictions and self._turn.sharing.unplaced:
+            self.evictor.would(self.sight.would())
+        self._next_look = self.monotonic() + DUTY * (self.monotonic() - start)
 
     async def _write(self, turn: QueueTurn) -> None:
         """Bring PodGroups and Queues up to date, no more than MOST_WRITES at once."""
@@ -210,7 +192,7 @@ class StatusLoop:
         jobs = self._by_group(turn, JobSource.GROUP)
         jobs |= {(job.namespace, job.name): (job, finding) for job, finding in self._asking.values()}
         # What is new since the last look is written after the next one.
-        groups = [(key, group, *jobs[key]) for key, group in self._sight.groups().items() if key in jobs]
+        groups = [(key, group, *jobs[key]) for key, group in self.sight.groups().items() if key in jobs]
         work = [*self._group_writes(groups), *self._native_writes(turn), *self._queue_writes(turn, groups)]
         work.sort(key=lambda each: self._written.get(each[0], 0))
         self._unwritten = len(work) > MOST_WRITES
@@ -237,7 +219,7 @@ class StatusLoop:
         resource, (namespace, name) = what
         # Volcano's PodGroup has no status subresource.
         part = "" if resource is POD_GROUPS else "status"
-        await self._client.patch(resource, name, patch, namespace=namespace, subresource=part)
+        await self.client.patch(resource, name, patch, namespace=namespace, subresource=part)
 
     def _by_group(self, turn: QueueTurn, source: JobSource) -> dict[Key, tuple[LiveJob, Finding | None]]:
         """The jobs of PodGroups by namespace and name, with what stops them."""
@@ -253,21 +235,21 @@ class StatusLoop:
         waiting = [pod for role in job.roles for pod in role.waiting]
         if not waiting:
             return None
-        early = gathers(finding, waiting, self._wall())
+        early = gathers(finding, waiting, self.wall())
         self._gathering |= early
         return None if early else finding
 
     def _group_writes(self, groups: Iterable[Standing]) -> Iterator[Write]:
-        now = timestamps.whole(self._wall())
-        queues = {name: queue for (_, name), queue in self._sight.queues().items()}
+        now = timestamps.whole(self.wall())
+        queues = {name: queue for (_, name), queue in self.sight.queues().items()}
         for key, group, job, finding in groups:
             make = partial(status.group_patch, group, job, finding, now, queues.get(job.queue))
             yield from self._made(POD_GROUPS, key, make)
 
     def _native_writes(self, turn: QueueTurn) -> Iterator[Write]:
         """Only groups with pods of ours: the others may be those of another scheduler."""
-        now = timestamps.whole(self._wall())
-        groups = self._sight.native()
+        now = timestamps.whole(self.wall())
+        groups = self.sight.native()
         for key, (job, finding) in self._by_group(turn, JobSource.NATIVE).items():
             if key in groups:
                 make = partial(status.native_patch, groups[key], job, finding, now)
@@ -276,13 +258,13 @@ class StatusLoop:
     def _made(self, resource: Resource[Any], key: Key, make: Callable[[], dict[str, Any] | None]) -> Iterator[Write]:
         """The write of one object's status; one that makes this raise is set aside (docs/decisions/0201)."""
         patch: dict[str, Any] | None = None
-        with self._aside.around(resource.refer(key[1], namespace=key[0]), WRITING):
+        with self.aside.around(resource.refer(key[1], namespace=key[0]), WRITING):
             patch = make()
         if patch is not None:
             yield (resource, key), patch
 
     def _queue_writes(self, turn: QueueTurn, groups: Iterable[Standing]) -> Iterator[Write]:
-        queues = {name: queue for (_, name), queue in self._sight.queues().items()}
+        queues = {name: queue for (_, name), queue in self.sight.queues().items()}
         if not queues:
             return
         held = status.allocated(turn.jobs, queues)

@@ -8,7 +8,7 @@ all workloads of namespaces that the webhook is not asked about: their new pods 
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 
 import structlog
 
@@ -92,52 +92,39 @@ class _Rest:
     failures: int
 
 
+@dataclass(slots=True, eq=False)
 class Repair:
     """Runs in every replica and acts in the elected one."""
 
-    def __init__(
-        self,
-        client: Client,
-        evictions: Evictions,
-        recorder: Recorder,
-        tiers: LiveTiers,
-        *,
-        leads: Callable[[], bool],
-        clock: Callable[[], float],
-        configuration: str,
-        period: float,
-        back: bool,
-        pulse: Pulse,
-        aside: Aside | None = None,
-    ) -> None:
-        self._client = client
-        self._configuration = configuration
-        self._evictions = evictions
-        self._recorder = recorder
-        self._tiers = tiers
-        self._leads = leads
-        self._pulse = pulse
-        self._clock = clock
-        self._period = period
-        self._back = back
-        self._aside = aside or Aside()
-        self._tried: dict[str, _Tried] = {}
-        self._resting: dict[str, _Rest] = {}
+    client: Client
+    evictions: Evictions
+    recorder: Recorder
+    tiers: LiveTiers
+    _: KW_ONLY
+    leads: Callable[[], bool]
+    clock: Callable[[], float]
+    configuration: str
+    period: float
+    back: bool
+    pulse: Pulse
+    aside: Aside = field(default_factory=Aside)
+    _tried: dict[str, _Tried] = field(default_factory=dict, init=False)
+    _resting: dict[str, _Rest] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
         """Look for repairs until cancelled."""
-        await every(self._period, self.round, name="repair", pulse=self._pulse, leads=self._leads)
+        await every(self.period, self.round, name="repair", pulse=self.pulse, leads=self.leads)
 
     async def round(self) -> None:
         """Look at every workload that is served once, and evict at most one pod of each."""
-        served = await served_namespaces(self._client, self._configuration)
-        everything = census(await read_objects(self._client), self._tiers.now, self._failed)
+        served = await served_namespaces(self.client, self.configuration)
+        everything = census(await read_objects(self.client), self.tiers.now, self._failed)
         standings = [each for each in everything if each.namespace in served]
         for standing in standings:
-            self._pulse.beat("repair", self._period + CALL_SECONDS)
-            if not self._leads():
+            self.pulse.beat("repair", self.period + CALL_SECONDS)
+            if not self.leads():
                 return
-            with self._aside.around(_reference(standing), WRITING, KubeError):
+            with self.aside.around(_reference(standing), WRITING, KubeError):
                 if waits_for_itself(standing):
                     self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
                 await self._mend(standing)
@@ -148,19 +135,19 @@ class Repair:
     def _failed(self, kind: OwnerKind, workload: TieredController, error: Exception | None) -> None:
         meta = workload.metadata
         about = RESOURCES[kind.value].refer(meta.name, namespace=meta.namespace, uid=meta.uid)
-        self._aside.tell(about, error)
+        self.aside.tell(about, error)
 
     async def _mend(self, standing: WorkloadTiers) -> None:
         tried = self._tried.get(standing.uid)
         if tried is not None and standing.settled:
             self._judge(standing, tried)
-        member = candidate(standing, back=self._back)
+        member = candidate(standing, back=self.back)
         rest = self._resting.get(standing.uid)
-        if member is None or (rest is not None and rest.until > self._clock()):
+        if member is None or (rest is not None and rest.until > self.clock()):
             return
-        refusal = await self._evictions.evict(standing.namespace, member.name, member.uid)
+        refusal = await self.evictions.evict(standing.namespace, member.name, member.uid)
         if refusal is None:
-            self._tried[standing.uid] = _Tried(standing.held, self._clock())
+            self._tried[standing.uid] = _Tried(standing.held, self.clock())
             note = f"evicted {member.name}: {standing.held} of {standing.target} replicas are bound to on-demand nodes"
             self._say(standing, "Repairing", note)
         elif refusal is not Refusal.OFF:
@@ -173,13 +160,13 @@ class Repair:
         if _distance(standing, standing.held) >= _distance(standing, tried.held):
             failures = 1 if before is None else before.failures + 1
             seconds = min(FIRST_REST_SECONDS * 2 ** min(failures - 1, 10), LONGEST_REST_SECONDS)
-            self._resting[standing.uid] = _Rest(self._clock() + seconds, failures)
+            self._resting[standing.uid] = _Rest(self.clock() + seconds, failures)
             note = f"its replacement was not given the slot; it is left alone for {seconds:.0f} seconds"
             self._say(standing, "RepairDidNotHelp", note, warning=True)
 
     def _say(self, standing: WorkloadTiers, reason: str, note: str, *, warning: bool = False) -> None:
         kind: EventType = "Warning" if warning else "Normal"
-        self._recorder.record(_reference(standing), reason=reason, action="Repairing", note=note, kind=kind)
+        self.recorder.record(_reference(standing), reason=reason, action="Repairing", note=note, kind=kind)
 
 
 def _reference(standing: WorkloadTiers) -> ObjectReference:
