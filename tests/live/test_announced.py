@@ -63,7 +63,7 @@ def told(api: FakeApi, number: int = 0) -> str:
     """Why the pod waits."""
     found = api.find(PODS, f"web-{number}", namespace="ns") or {}
     conditions = found.get("status", {}).get("conditions", [])
-    return next((each["message"] for each in conditions if each["type"] == "PodScheduled"), "")
+    return next((each.get("message", "") for each in conditions if each["type"] == "PodScheduled"), "")
 
 
 def play(api: FakeApi, story: Callable[[], Awaitable[Any]]) -> Any:
@@ -168,6 +168,20 @@ def test_pod_that_is_seen_before_its_owner_waits_for_it_a_moment() -> None:
         return bound(orphan)
 
     assert play(orphan, alone) == 1
+
+
+def test_pods_of_an_owner_that_is_never_seen_take_part_in_a_contested_turn() -> None:
+    """Five such pods on a node for three: three start, and those that wait are told that room is missing."""
+    api = cluster(cpus=3)
+
+    async def story() -> int:
+        for number in range(5):
+            pod(api, number)
+        await asyncio.sleep(10)
+        return bound(api)
+
+    assert play(api, story) == 3
+    assert [("cpu" in why) for why in (told(api, number) for number in range(5)) if why] == [True, True]
 
 
 def test_announcement_taken_back_lets_pods_go() -> None:

@@ -48,11 +48,15 @@ class Announcements:
         """Whether the pod has to wait for a group that its owner announces, or for its owner to be known."""
         fields, owner = pod.queue_fields, pod.owner
         if fields.group or fields.native or owner is None or owner.kind not in KINDS or not self.served(POD_GROUPS):
+            self.forget(pod.metadata.uid)
             return False
         known = self._owners.get(owner.uid)
         if known is None:
+            # The wait is remembered after its end: a pod waits once for an owner that is never seen.
             _, since = self._since.setdefault(pod.metadata.uid, (owner.uid, self.clock()))
             return self.synced() and self.clock() - since < UNSEEN
+        if known <= 1:
+            self.forget(pod.metadata.uid)
         return known > 1
 
     def why(self, pod: PodRecord) -> Finding:

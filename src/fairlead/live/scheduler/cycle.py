@@ -95,7 +95,6 @@ class Cycle:
         """Whether the pod waits for the group that its owner announces; it is told when that takes long."""
         announced = self.stores.jobs.announced
         if not announced.awaits(pod):
-            announced.forget(pod.metadata.uid)
             return False
         why = announced.why_late(pod)
         if why is not None:
