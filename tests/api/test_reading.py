@@ -201,3 +201,22 @@ def test_more_nodes_than_any_cluster_has_are_refused(number: int) -> None:
     """At once, and not when the memory is full."""
     with pytest.raises(fairlead.InputError, match=f"{number} nodes; expected at most 100000"):
         fairlead.what_if(fairlead.read(NODE, WEB), add_nodes=number, like="n1")
+
+
+def test_what_a_queue_grants_goes_to_the_tiers_in_turn() -> None:
+    """Three of six may start: two that must be on demand, then one on spot and no more."""
+    nodes = [
+        {**NODE, "metadata": {"name": tier, "labels": {"node.kubernetes.io/capacity": tier}}}
+        for tier in ("on-demand", "spot")
+    ]
+    web = yaml.safe_load(WEB)
+    web["metadata"]["annotations"] = {"distributed-scheduling/min-available": "2"}
+    web["spec"]["replicas"] = 6
+    queue = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "Queue",
+        "metadata": {"name": "default"},
+        "spec": {"capability": {"cpu": "3"}},
+    }
+    (only,) = fairlead.plan([*nodes, web, queue]).workloads
+    assert [(part["tier"], part["granted"]) for part in only["parts"]] == [("on-demand", 2), ("spot", 1)]

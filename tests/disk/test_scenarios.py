@@ -122,6 +122,13 @@ def test_node_whose_disks_fit_only_in_sum_is_no_candidate() -> None:
     assert {each.reason.code: each.count for each in decision.trace.rejected} == {"InsufficientUsable": 2}
 
 
+def test_of_many_disks_that_were_refused_three_are_named() -> None:
+    """All are counted; names are examples."""
+    decision = place(cluster({"A": {f"a{number}": 10 for number in range(5)}}), 70)
+    (rejected,) = decision.trace.rejected
+    assert (rejected.count, rejected.names) == (5, ("A/a0", "A/a1", "A/a2"))
+
+
 def test_node_sum_counts_disks_that_are_too_small() -> None:
     """A disk that is too small for this replica is still usable space of its node."""
     decision = place(cluster({"A": {"a1": 900, "a2": 50}, "B": {"b1": 600, "b2": 320}}), 100)

@@ -15,6 +15,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.live.cluster.cache import Cache
+from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records, cores_of
 from fairlead.live.scheduler.binder import Binder
@@ -151,6 +152,16 @@ def test_layout_that_cannot_be_read_offers_no_cores(layout: str) -> None:
     made = cache(node("n", 4, layout), pods=(pod("a"),))
     (outcome,) = cycle(made)
     assert outcome.waiting
+
+
+def test_node_whose_cores_become_others_wakes_who_waits() -> None:
+    """Its amounts are the same: only the layout tells that there may be room now."""
+    woken: list[Wake] = []
+    made = Cache(on_room=lambda what, about: woken.append(what))
+    for layout in ("0=0-1", "0=0-1", "0=0-3"):
+        woken.clear()
+        made.on_node(Change("added", node("n", 4, layout)))
+    assert woken == [Wake.NODE]
 
 
 def test_node_that_does_not_say_its_cores_offers_none() -> None:

@@ -84,7 +84,6 @@ def guarantees(
     together ask for more than there is, the last in natural order go without.
     """
     kept = np.where(queues.open[:, None], queues.guarantee, 0)
-    kept[list(tree.refused)] = 0
     findings: dict[int, Finding] = {}
     for queue in tree.top_down:
         if tree.parent[queue] != tree.whole and not queues.open[tree.parent[queue]]:
