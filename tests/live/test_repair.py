@@ -202,6 +202,21 @@ def test_census_tells_who_runs_where() -> None:
     _in_town(play)
 
 
+@pytest.mark.parametrize("field", ["updatedReplicas", "availableReplicas", "replicas"])
+def test_workload_in_the_middle_of_a_change_is_not_settled(field: str) -> None:
+    """All its pods are there, and its status says that not all of them are what they should be."""
+
+    async def play(town: Town) -> None:
+        found = town.api.find(DEPLOYMENTS, "web", namespace="shop")
+        assert found is not None
+        town.api.put(DEPLOYMENTS, {**found, "status": {**found["status"], field: found["status"][field] - 1}})
+        (standing,) = census(await read_objects(Client(town.api)), Tiers())
+        assert len(standing.members) == standing.replicas
+        assert not standing.settled
+
+    _in_town(play)
+
+
 def test_repair_evicts_one_spot_pod_at_a_time() -> None:
     """The spot pod goes; while its replacement is not there, nothing else does."""
 
