@@ -180,14 +180,14 @@ def test_group_that_cannot_be_decided_waits_beside_others(monkeypatch: pytest.Mo
 
 def test_job_that_fails_a_turn_is_left_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The turn is taken without it, gangs beside it start, and its pods are told why it waits."""
-    share = contested_turn.share
+    composed = contested_turn.share_and_place
 
-    def failing(jobs: Any, *rest: Any, **named: Any) -> Any:
-        if any("bad" in name for name in jobs.names):
+    def failing(state: Any, *rest: Any, **named: Any) -> Any:
+        if any("bad" in name for name in state.jobs.names):
             raise ZeroDivisionError("no good")
-        return share(jobs, *rest, **named)
+        return composed(state, *rest, **named)
 
-    monkeypatch.setattr(contested_turn, "share", failing)
+    monkeypatch.setattr(contested_turn, "share_and_place", failing)
     closed = queue("closed", {"state": "Closed"})
     made = [closed, group("bad"), in_group("bad-1", "bad"), group("good"), in_group("good-1", "good")]
     town = played(*made)
@@ -198,14 +198,15 @@ def test_job_that_fails_a_turn_is_left_out_of_it(monkeypatch: pytest.MonkeyPatch
 
 def test_queue_that_fails_every_turn_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs in it are told that it cannot be read; jobs of other queues go on."""
-    share = contested_turn.share
+    composed = contested_turn.share_and_place
 
-    def failing(jobs: Any, queues: Any, *rest: Any, **named: Any) -> Any:
+    def failing(state: Any, *rest: Any, **named: Any) -> Any:
+        queues = state.queues
         if "bad" in queues.names and queues.names.index("bad") not in queues.faults:
             raise ZeroDivisionError("no good")
-        return share(jobs, queues, *rest, **named)
+        return composed(state, *rest, **named)
 
-    monkeypatch.setattr(contested_turn, "share", failing)
+    monkeypatch.setattr(contested_turn, "share_and_place", failing)
     town = played(queue("bad", capability={"cpu": "1"}), in_queue("in-bad", "bad"), in_queue("other", "default"))
     assert town.holds(Told("works", "other"))
     assert town.holds(Told("pod", "in-bad", "QueueUnreadable"))
