@@ -389,7 +389,15 @@ def test_those_who_wait_are_looked_at_again_when_a_pod_has_cooled_down() -> None
         (role,) = job.roles
         cooling = tuple((_cooling(f"c{seconds}", seconds, since), "n1") for seconds in (10, 20))
         office = Office({"train": replace(job, roles=(replace(role, running=cooling),))})
-        for pause, nudges in ((0, 0), (9, 0), (2, 1), (2, 1), (8, 2), (50, 2)):
+        office.pods |= {pod.key: pod for pod, _ in cooling}
+        for pause, nudges in ((0, 0), (9, 0), (2, 1), (2, 1)):
+            await asyncio.sleep(pause)
+            await office.status_loop.round()
+            assert office.nudges == nudges
+        # The server says that the other one was scheduled later than was thought, which is no change of any job.
+        later = _cooling("c20", 23, since)
+        office.pods[later.key] = later
+        for pause, nudges in ((8, 2), (1, 2), (2, 3), (50, 3)):
             await asyncio.sleep(pause)
             await office.status_loop.round()
             assert office.nudges == nudges

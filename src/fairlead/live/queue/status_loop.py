@@ -129,10 +129,15 @@ class StatusLoop:
             self.nudge()
 
     def _next_cool(self) -> float | None:
-        """When the next running pod may be evicted by its cooldown time."""
+        """When the next running pod may be evicted by its cooldown time, which counts from when it was scheduled.
+
+        The server tells of that moment after the look in which the pod was only about to be bound.
+        """
         jobs, now = self._turn.jobs if self._turn is not None else (), self.wall()
-        pods = (pod.queue_fields.cools_until for job in jobs for role in job.roles for pod, _ in role.running)
-        return min((until for until in pods if until > now), default=None)
+        running = (pod for job in jobs for role in job.roles for pod, _ in role.running)
+        cooling = (self.sight.pod(pod.key) for pod in running if pod.queue_fields.cools_until)
+        ends = (pod.queue_fields.cools_until for pod in cooling if pod is not None)
+        return min((until for until in ends if until > now), default=None)
 
     async def _keep_promises(self) -> None:
         """End the promises whose pods wait no longer, and those whose room did not come in time."""
