@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from fairlead.levels.queue.grants.order import namespace_measure
+from fairlead.model.queuestate import QueuedJob, queue_state
 from fairlead.problems import share
 from fairlead.text.documents import strict
 from tests.queue.tables import TABLES, Table, problem
@@ -76,3 +77,11 @@ def test_after_job1_the_order_is_job3_then_job2() -> None:
     ]
     answer = answered({"total": {"cpu": 2}, "queues": [{"name": "q"}], "jobs": jobs})
     assert {name for name, job in answer["jobs"].items() if job["admitted"]} == {"job1", "job3"}
+
+
+def test_jobs_are_ranked_by_age_then_natural_name_and_those_without_a_time_come_last_as_given() -> None:
+    """Two of one time go by name, j2 before j10; without a time the order of the input counts, not the name."""
+    times = {"z": None, "j10": 5.0, "a": None, "j2": 5.0, "k": 4.0}
+    jobs = [QueuedJob(name=name, queue="q", namespace="n", roles=(), created=time) for name, time in times.items()]
+    state = queue_state(jobs=jobs, queues=(), weights={}, past={}, whole={"cpu": 1})
+    assert dict(zip(times, state.jobs.age.tolist(), strict=True)) == {"k": 0, "j2": 1, "j10": 2, "z": 3, "a": 4}

@@ -25,6 +25,8 @@ class SiteJob:
     least_together: int
     name: str = ""
     """The key of the workload where it is not given."""
+    created: str = ""
+    """When it was created; the workload's time where it is not given."""
 
 
 def job_of(workload: Workload, parts: Sequence[TierPart]) -> SiteJob:
@@ -58,9 +60,10 @@ def site_state(
     declared = {queue.name: queue for queue in queues}
     declared.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
     whole = totals(nodes.allocatable[~nodes.unschedulable])
-    ages = {created: float(age) for age, created in enumerate(sorted({job.workload.created for job in jobs}))}
+    times = [job.created or job.workload.created for job in jobs]
+    ages = {created: float(age) for age, created in enumerate(sorted(set(times)))}
     return queue_state(
-        jobs=[_job(job, ages[job.workload.created], nodes.resources) for job in jobs],
+        jobs=[_job(job, ages[time], nodes.resources) for job, time in zip(jobs, times, strict=True)],
         queues=[_queue(declared[name], nodes.resources) for name in natural_sorted(declared)],
         weights=weights,
         past={},

@@ -212,7 +212,7 @@ class SiteFits:
 
     def _alike(self, shape: Shape) -> Shape:
         """The shape without its name where nobody looks at that: gangs that differ in nothing else are alike."""
-        return shape if self.nodes.population.wary else needs_like(shape)
+        return shape if self.nodes.wary else needs_like(shape)
 
     def ever(self, role: int) -> bool:
         """See `Emptied`. What others do there is left out, and so are the wishes about them."""

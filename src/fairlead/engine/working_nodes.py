@@ -54,6 +54,11 @@ class WorkingNodes:
         """Who runs where, the replicas placed since among them."""
         return self._population.view()
 
+    @property
+    def wary(self) -> bool:
+        """Whether a replica that is there minds who else comes."""
+        return bool(self._population.wary)
+
     def place(
         self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool] = NOTHING_MORE
     ) -> Grouping:

@@ -1,5 +1,6 @@
 """Everything the queue level decides from, built from rows that are easy to write: jobs, roles, queues, nodes."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -10,7 +11,7 @@ from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Bool, Int, distinct, ints, lookup
 from fairlead.model.errors import InputError
 from fairlead.model.jobs import UNSET, JobTable, NamespaceTable, QueueTable, RunningTable
-from fairlead.model.order import natural_key, natural_rank
+from fairlead.model.order import NaturalKey, natural_key
 from fairlead.model.shape import Shape
 
 PODS = "pods"
@@ -252,13 +253,16 @@ def _jobs(
 
 def _ages(rows: Sequence[QueuedJob]) -> Int:
     """Ranks by age: `created`, then name; those without it are the youngest, in the order of the input."""
-    names = natural_rank([row.name for row in rows]).tolist()
-    keys = [
-        (0, row.created, names[number]) if row.created is not None else (1, 0.0, number)
-        for number, row in enumerate(rows)
-    ]
+    alike = Counter(row.created for row in rows)
+
+    def key(number: int) -> tuple[int, float, NaturalKey | tuple[()]]:
+        row = rows[number]
+        if row.created is None:
+            return 1, number, ()
+        return 0, row.created, natural_key(row.name) if alike[row.created] > 1 else ()
+
     ranks = np.empty(len(rows), dtype=np.int64)
-    ranks[sorted(range(len(rows)), key=keys.__getitem__)] = np.arange(len(rows))
+    ranks[sorted(range(len(rows)), key=key)] = np.arange(len(rows))
     return ints(ranks)
 
 

@@ -6,7 +6,7 @@ that wait, a queue and namespace shows its first `WINDOW` jobs in order, and the
 
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -86,7 +86,7 @@ class SimTurns:
         """
         by_pair = waiting.first(WINDOW, refused, full)
         shown = sorted((job for jobs in by_pair.values() for job in jobs), key=lambda job: job.turn)
-        rows = [job_of(_aged(job, place), job.split().parts) for place, job in enumerate(shown)]
+        rows = [_aged(job, place) for place, job in enumerate(shown)]
         for pair, held in self.held.items():
             others = held - sum((job.running * job.vector for job in by_pair.get(pair, [])), self._nothing())
             if others.any():
@@ -141,6 +141,7 @@ class SimTurns:
         return np.zeros(len(self.resources), dtype=np.int64)
 
 
-def _aged(job: SimJob, place: int) -> Workload:
-    """The workload with its place in the order as its age."""
-    return replace(job.workload, created=f"{place:012d}", least_together=job.least)
+def _aged(job: SimJob, place: int) -> SiteJob:
+    """The job with its place in the order as its age."""
+    parts = job.split().parts
+    return SiteJob(workload=job.workload, parts=parts, least_together=job.least, created=f"{place:012d}")

@@ -38,6 +38,7 @@ class Why:
         self.namespaces = Counter(queue for queue, _ in state.world.pairs)
         """How many namespaces have jobs in each queue."""
         self.fits = fits
+        self._texts: dict[tuple[int, int], str] = {}
 
     def findings(self, blocks: Mapping[int, Block]) -> dict[int, Finding]:
         """For every blocked job the stage that stops it."""
@@ -63,7 +64,10 @@ class Why:
         return self._room(job, block.step, block.lack)
 
     def _amount(self, resource: int, amount: int) -> str:
-        return quantity(self.state.world.jobs.resources[resource], amount)
+        known = self._texts.get((resource, amount))
+        if known is None:
+            known = self._texts[resource, amount] = quantity(self.state.world.jobs.resources[resource], amount)
+        return known
 
     def _capability(self, job: int, step: GangStep, lack: Lack) -> Finding:
         """The queue, or one above it, may not hold more."""

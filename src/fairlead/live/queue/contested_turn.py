@@ -172,9 +172,11 @@ class _Turn:
     def _settled(self, number: int) -> Places:
         return {**self.going.get(number, {}), **self.kept.get(number, {})}
 
-    def _fixed(self, number: int) -> set[str]:
+    def _fixed(self, number: int) -> Collection[str]:
         """Uids of pods that stay: those promised a place, and those that may not be chosen."""
         places = self._settled(number)
+        if not places:
+            return self.promises.spared
         mine = {pod.metadata.uid for role in self.jobs[number].roles for pod in role.waiting if pod.key in places}
         return mine | self.promises.spared
 
