@@ -1,5 +1,5 @@
 """`python -m fairlead`."""
 
-from fairlead.cli.main import main
+from fairlead.cli.main import process
 
-main()
+process()

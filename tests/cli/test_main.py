@@ -69,6 +69,21 @@ def test_a_missing_extra_is_named(words: tuple[str, ...]) -> None:
     assert "Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("form", ["json", "table"])
+def test_a_plan_ends_with_its_answer_whole_and_nothing_freed(form: str) -> None:
+    """Nothing runs after the answer, which is what it is otherwise, as is the exit code (docs/decisions/0416)."""
+    words = "plan", "-f", "examples/shop", "-o", form
+    late = "import atexit; atexit.register(print, 'late'); from fairlead.cli import main; "
+    ended, freed = (
+        subprocess.run(
+            [sys.executable, "-c", late + end, *words], capture_output=True, text=True, timeout=60, check=False
+        )
+        for end in ("main.process()", "main.main()")
+    )
+    assert ended.stdout + "late\n" == freed.stdout
+    assert ended.returncode == freed.returncode == 1
+
+
 def test_the_extra_for_spans_is_named(tmp_path: Path) -> None:
     """An endpoint is set and the extra is missing: the process says so instead of running without spans."""
     hide = "import sys; sys.modules['opentelemetry'] = None; sys.argv[0] = 'fairlead'; main.main()"

@@ -1,6 +1,5 @@
 """What commands that look at a live cluster share: the options, the connection, the progress."""
 
-import asyncio
 import functools
 import sys
 from collections.abc import Callable
@@ -85,6 +84,8 @@ member_option = click.option(
 
 def collected(kubeconfig: str, context: str, *, host: bool = True, members: tuple[str, ...] = ()) -> "list[Manifest]":
     """The objects of the cluster that a plan reads, and those of the members; what is read is told on a terminal."""
+    import asyncio
+
     from fairlead.kube.config import load
     from fairlead.kube.manifests.collect import collect, collect_foreign
     from fairlead.kube.wire.http import connect

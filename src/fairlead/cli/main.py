@@ -2,6 +2,7 @@
 
 import os
 import sys
+from contextlib import suppress
 from importlib import import_module
 
 import click
@@ -48,6 +49,9 @@ EXTRAS = {**dict.fromkeys(LIVE, "live"), "opentelemetry": "otel"}
 """Which extra brings a package, by the name that is imported."""
 
 EXIT_OK, EXIT_UNPLACED, EXIT_BAD_INPUT, EXIT_UNREACHABLE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+held: list[object] = []
+"""What is too large to be freed object by object at the end of the process (docs/decisions/0416)."""
 
 EPILOG = """
 \b
@@ -97,6 +101,18 @@ class LazyGroup(click.Group):
 @click.version_option(__version__, "-V", "--version", prog_name="fairlead")
 def cli() -> None:
     """Place replicas evenly, fairly and stably, in Kubernetes and around it, and say why."""
+
+
+def process() -> None:
+    """As `main`, for a process that has nothing else to do: what is held is not freed before it ends."""
+    try:
+        main()
+    except SystemExit as end:
+        if held and isinstance(end.code, int):
+            with suppress(OSError):
+                sys.stdout.flush()  # standard error keeps nothing back
+                os._exit(end.code)
+        raise
 
 
 def main() -> None:

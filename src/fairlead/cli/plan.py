@@ -10,7 +10,7 @@ from fairlead.cli.completing import completing, nodes
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.given import exit_code
 from fairlead.cli.live import cluster_options, collected, member_option
-from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED
+from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED, held
 from fairlead.cli.output import chosen, console, output_option, write_file, write_record, yaml_text
 from fairlead.cli.progress import progress
 from fairlead.cli.selection import namespace_options, one_namespace, selected, selector_option
@@ -184,6 +184,7 @@ def read(
     # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
     gc.disable()
     found, view = viewed(sources, live, on_progress, warn, settings)
+    held[:] = [found]
     for error in found.errors:
         click.echo(f"fairlead: {error}", err=True)
     if found.errors and (strict or not found.objects):
