@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from fairlead.levels.queue.grants import grant
 from fairlead.levels.queue.grants.grant import Loop
 from fairlead.levels.queue.nodes import NodeRoom
-from fairlead.levels.queue.share import share
+from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.model.columns import ints
 from fairlead.model.jobs import UNSET
 from tests.queue.build import J, Q, Tables, tables
@@ -145,9 +145,32 @@ def test_leaps_change_nothing(world: Tables) -> None:
 
 @given(worlds(most_replicas=100), st.lists(AMOUNTS, min_size=1, max_size=8), st.integers(1, 30))
 def test_leaps_change_nothing_on_nodes(world: Tables, nodes: list[tuple[int, int]], size: int) -> None:
-    """With nodes the answer is that of single turns as well."""
+    """With nodes the answer is that of single turns as well, unless turns may be granted in bulk (0380)."""
     free = np.array(nodes) * size
     assert admitted(world, OFTEN, free) == admitted(world, NEVER, free)
+
+
+@given(worlds(most_replicas=100), st.lists(AMOUNTS, min_size=1, max_size=8), st.integers(1, 30))
+def test_turns_in_bulk_leave_no_room_that_a_step_would_fit(
+    world: Tables, nodes: list[tuple[int, int]], size: int
+) -> None:
+    """Granted in bulk, gangs are whole or nothing starts, and what waits then finds no room by single turns either."""
+    jobs, free = world.jobs, np.array(nodes) * size
+    fits = NodeRoom(jobs.resources, free, jobs.role_request, np.ones((len(jobs.role_request), len(free)), dtype=bool))
+    with leaping(OFTEN):
+        found = share(*world, fits, policy=SharePolicy(bulk=True))
+    started = {row.name: row.admitted - row.running for row in found.jobs if row.admitted > row.running}
+    least = dict(zip(jobs.names, jobs.min_member.tolist(), strict=True))
+    assert all(row.admitted >= least[row.name] for row in found.jobs if row.name in started)
+    spots: dict[int, int] = {}
+    for role, there in found.spots.items():
+        spots[role] = sum(there.values())
+    assert sum(spots.values()) == sum(started.values())
+    held = replace(
+        jobs, role_running=jobs.role_running + np.array([spots.get(r, 0) for r in range(len(jobs.role_running))])
+    )
+    again = share(held, world.queues, world.namespaces, world.whole, fits)
+    assert [row.admitted for row in again.jobs] == [row.admitted for row in found.jobs]
 
 
 @given(worlds(most_replicas=100), st.lists(AMOUNTS, min_size=1, max_size=8), st.integers(1, 30), st.data())

@@ -42,7 +42,7 @@ def share_and_place(
 
     The roles of `fits` are those of the job table. `running`, `policy`, `now` and `tried` are as for `share`.
     """
-    policy = policy or SharePolicy()
+    policy = replace(policy or SharePolicy(), bulk=True)
     calm = not (policy.preempt or policy.reserve_after is not None or state.jobs.may_wait)
     granted = None if fits.resting else _by_sums(state, calm)
     if granted is not None:
@@ -53,7 +53,8 @@ def share_and_place(
         on_progress("sharing what is left", 0, None)
         if calm:
             jobs = replace(state.jobs, role_running=np.array(members.held))
-            return _together(granted, spots, share(jobs, state.queues, state.namespaces, state.whole, fits))
+            more = share(jobs, state.queues, state.namespaces, state.whole, fits, policy=policy)
+            return _together(granted, spots, more)
         fits.undo(before)
     tables = state.jobs, state.queues, state.namespaces, state.whole
     return share(*tables, fits, running=running, policy=policy, now=now, tried=tried)

@@ -40,7 +40,8 @@ class SharePolicy:
 
     `patience` bounds the search for the fewest victims, see `victim_search.PATIENCE`. `budget` is how many candidates
     may be looked at for all jobs that wait, None for as many as there are (docs/decisions/0247). `elastic` is how many
-    replicas may be evicted for others that are above a gang, None for as many as it takes (docs/decisions/0281).
+    replicas may be evicted for others that are above a gang, None for as many as it takes (docs/decisions/0281). `bulk`
+    grants thousands of turns at once also where the order of placing matters (docs/decisions/0380).
     """
 
     preempt: bool = False
@@ -48,6 +49,7 @@ class SharePolicy:
     patience: int = PATIENCE
     budget: int | None = None
     elastic: int | None = None
+    bulk: bool = False
 
 
 def share(
@@ -73,7 +75,7 @@ def share(
     world, tree = state.world, state.world.tree
     waiting = [job for job in range(len(jobs)) if job not in refused]
     reservation = _reservation(state, waiting, fits, policy, now)
-    blocks = run(state, waiting, fits)
+    blocks = run(state, waiting, fits, policy.bulk)
     requested = admit.demands(jobs, refused)
     queue_fair = queue_fluid(world, tree.upward(admit.by_queue(jobs, queues, requested)))
     pair_fair = namespace_fluid(world, queue_fair, state.by_pair(requested))

@@ -41,9 +41,10 @@ class Block:
 class Loop:
     """The order as heaps: one of queues below every parent, one of namespaces in every queue, one of jobs in each."""
 
-    def __init__(self, state: State, jobs: Iterable[int], fits: Fits | None = None) -> None:
+    def __init__(self, state: State, jobs: Iterable[int], fits: Fits | None = None, bulk: bool = False) -> None:
         self.state = state
         self.fits = fits
+        self.bulk = bulk
         self.blocked: dict[int, Block] = {}
         self.closed: set[int] = set()
         """Roles of which no node takes one more replica."""
@@ -109,16 +110,19 @@ class Loop:
     def _leap(self) -> None:
         """Many turns at once, where that saves work; afterwards so many single turns before the next attempt.
 
-        Where nodes say how many replicas they take in whatever order, that bounds the leap. Where the order matters,
-        the leap goes as far as sums let it, nodes take of it what fits, and single turns go on with the rest
-        (docs/decisions/0380).
+        Where nodes say how many replicas they take in whatever order, that bounds the leap, and the end is that of
+        single turns. Where the order matters there is no leap but in `bulk`: it goes as far as sums let it, nodes take
+        of it what fits, and single turns go on with the rest (docs/decisions/0380).
         """
         waiting = [key[-1] for heap in self.jobs.values() for key in heap]
         cost = LEAP_COST + LEAP_COST_EACH * len(waiting)
         self.patience = max(2 * self.patience, cost, 1)
         if self._possible(waiting) < cost:
             return
-        gains = Leap(self.state, self.jobs, self._places(waiting)).counts()
+        places = self._places(waiting)
+        if self.fits is not None and places is None and not self.bulk:
+            return
+        gains = Leap(self.state, self.jobs, places).counts()
         if gains:
             granted = self.state.grant_all(gains, self.fits)
             self._fill(waiting)
@@ -202,6 +206,6 @@ class Loop:
                 heapreplace(siblings, self.state.queue_turn(row))
 
 
-def run(state: State, jobs: list[int], fits: Fits | None = None) -> dict[int, Block]:
+def run(state: State, jobs: list[int], fits: Fits | None = None, bulk: bool = False) -> dict[int, Block]:
     """Grant to these jobs all that fits, in order; why each of the others got no further."""
-    return Loop(state, jobs, fits).run()
+    return Loop(state, jobs, fits, bulk).run()
