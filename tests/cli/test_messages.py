@@ -59,6 +59,14 @@ def test_a_full_disk_is_told_in_one_line() -> None:
     assert b"Traceback" not in done.stderr
 
 
+@pytest.mark.parametrize("closed", ["1", "2"])
+def test_closed_output_is_no_traceback(closed: str) -> None:
+    """Nobody reads what a stream would show that the caller has closed; the exit code is that of the answer."""
+    command = f'exec "{sys.executable}" -m fairlead plan -f examples/shop {closed}>&-'
+    done = subprocess.run(["bash", "-c", command], capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (1, b"")
+
+
 @pytest.mark.parametrize("command", ["plan", "divide"])
 def test_closed_standard_input_is_bad_input(command: str) -> None:
     """`<&-` in a shell."""

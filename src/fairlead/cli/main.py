@@ -117,6 +117,7 @@ def process() -> None:
 
 def main() -> None:
     """Run the command line; whatever happens, the user sees one line and a sensible exit code."""
+    _open_streams()
     try:
         if not _is_unicode():
             from fairlead.cli.ascii import draw_with_ascii
@@ -149,13 +150,20 @@ def main() -> None:
     sys.exit(code if isinstance(code, int) else EXIT_OK)
 
 
+def _open_streams() -> None:
+    """What is written to a standard stream that the caller has closed goes nowhere; the exit code still tells."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - it lasts as long as the process
+
+
 def _detach() -> None:
     """Python flushes standard output again at exit, and would complain again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def _is_unicode() -> bool:
-    """Whether both standard streams can draw. One that is closed draws nothing, one without an encoding everything."""
+    """Whether both standard streams can draw; one without an encoding can."""
     encodings = (getattr(stream, "encoding", None) for stream in (sys.stdout, sys.stderr))
     return all(encoding is None or "utf" in encoding.lower() for encoding in encodings)
 
