@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Any
 import click
 from click.shell_completion import CompletionItem
 
+from fairlead.cli.output import Decorated
+
 if TYPE_CHECKING:
     from fairlead.kube.resources import Resource
 
@@ -102,6 +104,18 @@ def policy_names(ctx: click.Context) -> Iterable[str]:
     from fairlead.sim.policy import STRATEGIES
 
     return STRATEGIES
+
+
+def policies_option(text: str) -> Callable[[Decorated], Decorated]:
+    """`--policy` of what simulates."""
+    return click.option(
+        "--policy",
+        "policies",
+        multiple=True,
+        metavar="NAME|FILE",
+        shell_complete=completing(policy_names, or_file=True),
+        help=text,
+    )
 
 
 def _files(ctx: click.Context) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairlead.cli.completing import completing, policy_names
+from fairlead.cli.completing import policies_option
 from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.main import EXIT_INTERRUPTED, EXIT_OK
 from fairlead.cli.output import chosen, console, output_option, write_file, write_record
@@ -35,14 +35,7 @@ first-fit.
 """,
 )
 @click.argument("scenario", metavar="SCENARIO")
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="NAME|FILE",
-    shell_complete=completing(policy_names, or_file=True),
-    help="A policy (repeatable).  [auto]",
-)
+@policies_option("A policy (repeatable).  [auto]")
 @click.option("--trace", default="", metavar="FILE", help="Arrivals in CSV, besides those of the scenario.")
 @click.option("--seed", type=int, default=None, help="Another seed than the scenario's.")
 @click.option("--until", default="", metavar="TIME", help="Another end than the scenario's, such as 90m.")

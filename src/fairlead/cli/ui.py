@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from fairlead.cli.completing import completing, contexts, policy_names
+from fairlead.cli.completing import completing, contexts, policies_option
 from fairlead.cli.live import KUBECONFIG_OPTION
 from fairlead.cli.main import EXIT_OK
 from fairlead.model.errors import InputError
@@ -47,14 +47,7 @@ header X-Fairlead-Token.
     help="A context of the kubeconfig (repeatable: several clusters at once).",
 )
 @click.option("--scenario", default="", metavar="FILE", help="A simulation, with every moment of it.")
-@click.option(
-    "--policy",
-    "policies",
-    multiple=True,
-    metavar="NAME|FILE",
-    shell_complete=completing(policy_names, or_file=True),
-    help="With --scenario: a policy (repeatable).",
-)
+@policies_option("With --scenario: a policy (repeatable).")
 @click.option(
     "--listen", default="127.0.0.1:8123", metavar="HOST:PORT", help="Port 0 takes a free one.", show_default=True
 )
