@@ -2,6 +2,8 @@
 
 import asyncio
 from collections import Counter
+from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import msgspec
@@ -19,7 +21,9 @@ from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, Records, cores_of
 from fairlead.live.scheduler.binder import Binder
-from fairlead.live.scheduler.decide import batches, decide
+from fairlead.live.scheduler.decide import batches, decide, settle
+from fairlead.model.columns import Bool
+from fairlead.model.reasons import Reason
 from tests.fake import FakeApi
 from tests.kube.virtual import run
 
@@ -242,3 +246,22 @@ def test_no_piece_is_promised_twice(story: list[tuple[str, int, str]]) -> None:
 def test_annotation_of_cores_is_read_whole_or_not_at_all(text: str, want: tuple[tuple[str, int], ...]) -> None:
     """A core without a name, or with pieces that are no number of pieces, says nothing about the others either."""
     assert cores_of(text) == want
+
+
+def test_a_turns_place_is_settled_by_asking_its_node_alone() -> None:
+    """A pod with bound cores that a turn gave a node: no other node is asked for cores, and a full one says no."""
+    made = cache(*(node(f"n{number}") for number in range(3)), pods=(pod("a", "4"), pod("b", "4")))
+    asked: list[tuple[str, ...]] = []
+    view = made.view()
+
+    def cores(one: PodRecord, names: tuple[str, ...]) -> Mapping[Reason, Bool]:
+        asked.append(names)
+        return view.cores(one, names)
+
+    got = settle(replace(view, cores=cores), made.pods["shop", "a"], "n1", made.storage.demand)
+    assert got is not None
+    assert [(each.metadata.name, place) for each, place in got.placed] == [("a", "n1")]
+    made.assume(("shop", "a"), "n1")
+    assert settle(made.view(), made.pods["shop", "b"], "n1", made.storage.demand) is None
+    assert settle(made.view(), made.pods["shop", "b"], "n2", made.storage.demand) is not None
+    assert asked == [("n1",)]

@@ -12,11 +12,17 @@ from fairlead.kube.changes import Change, Key
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.volumes.claim_cache import ClaimCache
 from fairlead.levels.node.constraints import reasons
+from fairlead.live.cluster.cache import ClusterView
 from fairlead.live.cluster.records import PodRecord, Records
+from fairlead.live.scheduler.decide import settle
 from fairlead.model.claims import ClaimDemand
+from fairlead.model.columns import ints
+from fairlead.model.nodestate import NodeRecord, node_state
+from fairlead.model.population import Population
 
 RECORDS = Records()
 BOUND = {"pv.kubernetes.io/bind-completed": "yes"}
+HOST = "kubernetes.io/hostname"
 
 
 def storage(told: Callable[[Key | None], None] = lambda claim: None, **objects: list[dict[str, Any]]) -> ClaimCache:
@@ -50,7 +56,7 @@ def claim(name: str, *, size: str = "1Gi", volume: str = "", **more: Any) -> dic
 
 def volume(name: str, *, size: str = "1Gi", host: str = "", **more: Any) -> dict[str, Any]:
     """A volume, reachable from one host or from everywhere."""
-    term = {"matchExpressions": [{"key": "kubernetes.io/hostname", "operator": "In", "values": [host]}]}
+    term = {"matchExpressions": [{"key": HOST, "operator": "In", "values": [host]}]}
     return {
         "metadata": {"name": name, "labels": more.get("labels", {})},
         "spec": {
@@ -384,3 +390,17 @@ def test_storage_after_a_storm_is_that_of_a_fresh_list(storm: list[tuple[str, st
         fresh.count(pod(name, name), node)
     for name in NAMES:
         assert made.demand(pod("p", name)) == fresh.demand(pod("p", name))
+
+
+def test_a_turns_place_is_settled_with_the_volume_of_its_node() -> None:
+    """Local volumes on two of three hosts: the pod gets that of its node, and is not settled where there is none."""
+    made = storage(
+        storageclasses=[STATIC],
+        persistentvolumeclaims=[claim("c")],
+        persistentvolumes=[volume(f"on-{host}", host=host) for host in ("n0", "n2")],
+    )
+    names = ("n0", "n1", "n2")
+    nodes = node_state([NodeRecord(name=name, allocatable={"pods": 9}, labels={HOST: name}) for name in names])
+    view = ClusterView(nodes=nodes, population=Population(), rank=ints([0, 1, 2]))
+    outcomes = [settle(view, pod("p", "c"), name, made.demand) for name in names]
+    assert [each and each.volumes for each in outcomes] == [{"c": "on-n0"}, None, {"c": "on-n2"}]

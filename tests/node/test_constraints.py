@@ -5,8 +5,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.levels.node.constraints import labels, reasons
-from fairlead.levels.node.constraints.feasible import Constraints, rejections
+from fairlead.levels.node.constraints.feasible import Constraints, rejections, takes
 from fairlead.levels.node.constraints.room import UNLIMITED, room
+from fairlead.model.columns import flags
 from fairlead.model.nodestate import NodeRecord, node_state
 from fairlead.model.selectors import Operator, Preference, Requirement, Taint, Term, Toleration, tolerated
 from fairlead.model.shape import Shape
@@ -80,6 +81,16 @@ def term_holds(record: NodeRecord, term: Term) -> bool:
         all(each.holds(record.labels.get(each.key)) for each in term.labels)
         and all(each.holds(own.get(each.key)) for each in term.fields)
     )
+
+
+@given(records, shapes, st.lists(st.booleans(), min_size=4, max_size=4))
+def test_one_node_is_judged_as_among_all(nodes: list[NodeRecord], shape: Shape, also: list[bool]) -> None:
+    """Labels, taints, cordons, room and the filters of a caller: the answer about one node is that of its row."""
+    state = node_state(nodes)
+    more = {reasons.NO_VOLUME: flags(also[: len(nodes)])}
+    want = Constraints(state, shape, also=more).allowed().tolist()
+    got = [takes(state, row, shape, also={reasons.NO_VOLUME: flags([also[row]])}) for row in range(len(nodes))]
+    assert want == got
 
 
 @given(records, shapes)

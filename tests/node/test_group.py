@@ -2,12 +2,14 @@
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.levels.node.constraints import reasons
+from fairlead.levels.node.constraints.feasible import Constraints, takes
 from fairlead.levels.node.group import NodeGroup, place_group
 from fairlead.model.columns import flags, ints
 from fairlead.model.nodestate import NodeRecord, node_state
@@ -211,13 +213,9 @@ def spread_allows(
     return here + selects(spread.selector, me) - lowest <= spread.most_skew
 
 
-@settings(max_examples=300)
-@given(clusters, running, shapes, st.integers(1, 6))
-def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, need) -> None:  # type: ignore[no-untyped-def]
-    """Placed replicas can be lined up so that each was allowed when it came; those left out fit nowhere."""
-    nodes = records(rows)
-    state = node_state(nodes)
-    seen = [
+def residents(there: list[Any], nodes: list[NodeRecord]) -> list[Seen]:
+    """What runs already."""
+    return [
         Seen(
             Resident(
                 namespace=space,
@@ -231,13 +229,37 @@ def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, 
         )
         for space, app, place, leaving, far, ports, held in there
     ]
-    population = Population(
+
+
+def population_of(seen: list[Seen], nodes: list[NodeRecord]) -> Population:
+    """The same as columns."""
+    return Population(
         residents=tuple(each.who for each in seen),
         codes=ints(range(len(seen))),
         rows=ints([nodes.index(each.node) for each in seen]),
         leaving=flags([each.leaving for each in seen]),
         namespaces=NAMESPACES,
     )
+
+
+@settings(max_examples=300)
+@given(clusters, running, shapes)
+def test_one_node_is_judged_as_among_all(rows, there, shape) -> None:  # type: ignore[no-untyped-def]
+    """What a question about one node answers is what the column of all nodes says at its row."""
+    nodes = records(rows)
+    state, population = node_state(nodes), population_of(residents(there, nodes), nodes)
+    want = Constraints(state, shape, population).allowed().tolist()
+    assert want == [takes(state, row, shape, population) for row in range(len(nodes))]
+
+
+@settings(max_examples=300)
+@given(clusters, running, shapes, st.integers(1, 6))
+def test_group_obeys_every_rule_and_leaves_no_feasible_node(rows, there, shape, need) -> None:  # type: ignore[no-untyped-def]
+    """Placed replicas can be lined up so that each was allowed when it came; those left out fit nowhere."""
+    nodes = records(rows)
+    state = node_state(nodes)
+    seen = residents(there, nodes)
+    population = population_of(seen, nodes)
     zeros, ones = np.zeros(len(nodes), dtype=np.int64), np.ones(len(nodes), dtype=np.int64)
     got = place_group(state, population, NodeGroup(shape=shape, need=need, base=zeros, step=ones))
     assert got.unplaced == need - got.counts.sum()

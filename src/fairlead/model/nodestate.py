@@ -25,6 +25,13 @@ class LabelColumn:
     def __post_init__(self) -> None:
         object.__setattr__(self, "code_of", {value: code for code, value in enumerate(self.values)})
 
+    def only(self, row: int) -> "LabelColumn":
+        """The label of one node."""
+        code = int(self.codes[row])
+        if code == ABSENT:
+            return LabelColumn(self.codes[row : row + 1], ())
+        return LabelColumn(frozen(np.zeros(1, dtype=np.int32)), (self.values[code],))
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NodeState:
@@ -54,6 +61,22 @@ class NodeState:
     def column(self, resource: str) -> int | None:
         """The place of a resource, None where no node has it."""
         return self.resources.index(resource) if resource in self.resources else None
+
+    def only(self, row: int) -> "NodeState":
+        """The same with one node, so that a question about it costs nothing for the others."""
+        here, name = slice(row, row + 1), self.names[row]
+        return NodeState(
+            names=(name,),
+            resources=self.resources,
+            allocatable=self.allocatable[here],
+            used=self.used[here],
+            labels={key: column.only(row) for key, column in self.labels.items()},
+            taint_profile=ints([0]),
+            taint_profiles=(self.taint_profiles[int(self.taint_profile[row])],),
+            unschedulable=self.unschedulable[here],
+            features=self.features[here],
+            rows={name: 0},
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

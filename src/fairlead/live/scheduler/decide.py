@@ -13,7 +13,7 @@ import numpy as np
 from fairlead.engine.shape_columns import Heights, sparse
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import MADE, Reach, reach
-from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
+from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections, takes
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
@@ -22,6 +22,7 @@ from fairlead.live.cluster.records import PodRecord
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Bool, Int
 from fairlead.model.decision import Rejection
+from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 from fairlead.model.workload import AUTO, GLOBAL_GREEDY
@@ -73,18 +74,18 @@ def settle(
 ) -> PodSetOutcome | None:
     """The volumes and cores of a pod that is decided alone, on the node that a turn gave it; None: not there any more.
 
-    Every constraint is asked again: a pod that was recorded after the turn may have gone elsewhere than the turn chose,
-    and taken the room, or the place in a spread, that this one was given. A pod that makes this raise is left to
-    `decide`, which sets it aside.
+    Every constraint is asked again, of this node only: a pod that was recorded after the turn may have gone elsewhere
+    than the turn chose, and taken the room, or the place in a spread, that this one was given. A pod that makes this
+    raise is left to `decide`, which sets it aside.
     """
     row = view.nodes.rows[node]
     try:
         claims = demand(pod) if pod.volumes else None
-        reached, also = _alone(view, pod, claims)
-        if not Constraints(view.nodes, pod.shape, view.population, also).allowed()[row]:
+        reached, also = _alone(view, view.nodes.only(row), pod, claims)
+        if not takes(view.nodes, row, pod.shape, view.population, also):
             return None
         (group,) = grouped([pod])
-        volumes = _volumes(claims, reached, row) if claims and reached else {}
+        volumes = _volumes(claims, reached, 0) if claims and reached else {}
     except Exception:
         return None
     return PodSetOutcome(
@@ -133,7 +134,7 @@ class _Cycle:
 def _place(
     working: WorkingNodes, view: ClusterView, group: PodSet, heights: Heights, claims: ClaimDemand | None
 ) -> tuple[PodSetOutcome, Int]:
-    reached, also = _alone(view, group.pods[0], claims)
+    reached, also = _alone(view, view.nodes, group.pods[0], claims)
     grouping = working.place(group.shape, len(group.pods), heights, also)
     places = np.repeat(np.arange(len(grouping.counts)), grouping.counts).tolist()
     names = view.nodes.names
@@ -148,11 +149,13 @@ def _place(
     return outcome, grouping.counts
 
 
-def _alone(view: ClusterView, pod: PodRecord, claims: ClaimDemand | None) -> tuple[Reach | None, Mapping[Reason, Bool]]:
-    """Which volumes the claims get on each node, and the nodes that have these and the bound cores."""
-    reached = reach(view.nodes, claims) if claims else None
+def _alone(
+    view: ClusterView, nodes: NodeState, pod: PodRecord, claims: ClaimDemand | None
+) -> tuple[Reach | None, Mapping[Reason, Bool]]:
+    """Which volumes the claims get on each of these nodes, and which of them have these and the bound cores."""
+    reached = reach(nodes, claims) if claims else None
     also = reached.passing if reached else NOTHING_MORE
-    return reached, {**also, **view.cores(pod, view.nodes.names)} if pod.pieces else also
+    return reached, {**also, **view.cores(pod, nodes.names)} if pod.pieces else also
 
 
 def _volumes(claims: ClaimDemand, reached: Reach, row: int) -> dict[str, str]:

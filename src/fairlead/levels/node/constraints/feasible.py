@@ -38,30 +38,20 @@ class Constraints:
         self.state = state
         self.preference = labels.preference(state, shape) + neighbours.wished(state, shape, population)
         self.left, self.binding = room.room(state, shape)
-        self._passing = {
-            reasons.UNSCHEDULABLE: ~state.unschedulable | reopened_to(state, shape),
-            **lasting(state, shape),
-            **also,
-        }
+        self._passing = {**_of_the_node(state, shape), **also}
         self._alone = np.logical_and.reduce(list(self._passing.values()))
-        self._free_ports = ~neighbours.port_taken(state, shape, population) if shape.ports else None
-        self._free_disks = ~neighbours.disk_taken(state, shape, population) if shape.disks else None
-        self._disks_once = neighbours.shares_with_itself(shape)
-        self._apart = neighbours.apart(state, shape, population)
-        self._together = neighbours.together(state, shape, population)
-        self._hard = spread.spreads(state, shape, population, hard=True)
+        self._near = _Neighbourhood(state, shape, population)
         self._soft = spread.spreads(state, shape, population, hard=False)
 
     @property
     def independent(self) -> bool:
         """Whether placing one replica changes nothing for the next but room: then a whole group is placed at once."""
-        exclusive = self._free_ports is not None or self._disks_once
-        return not (self._apart or self._together or self._hard or self._soft or exclusive)
+        return self._near.independent and not self._soft
 
     def allowed(self) -> Bool:
         """Nodes that may take the next replica."""
         mask: Bool = self._alone & (self.left > 0)
-        for passing in self._neighbourly().values():
+        for passing in self._near.passing().values():
             mask &= passing
         return mask
 
@@ -72,6 +62,37 @@ class Constraints:
     def place(self, row: int) -> None:
         """Follow one replica placed on the node."""
         self.left[row] -= 1
+        self._near.place(row)
+        for domains in self._soft:
+            domains.place(row)
+
+    def codes(self) -> Codes:
+        """0 where the node may take the next replica, else the place (from 1) of its reason in `reasons.FILTERS`."""
+        passing = {**self._passing, reasons.NO_ROOM: self.left > 0, **self._near.passing()}
+        codes = np.zeros(len(self.state.names), dtype=np.uint8)
+        for code, reason in enumerate(reasons.FILTERS, start=1):
+            if reason in passing:
+                codes[(codes == 0) & ~passing[reason]] = code
+        return codes
+
+
+class _Neighbourhood:
+    """The filters that look at what runs on a node and near it; they follow the replicas that are placed."""
+
+    def __init__(self, state: NodeState, shape: Shape, population: Population) -> None:
+        self._free_ports = ~neighbours.port_taken(state, shape, population) if shape.ports else None
+        self._free_disks = ~neighbours.disk_taken(state, shape, population) if shape.disks else None
+        self._disks_once = neighbours.shares_with_itself(shape)
+        self._apart = neighbours.apart(state, shape, population)
+        self._together = neighbours.together(state, shape, population)
+        self._hard = spread.spreads(state, shape, population, hard=True)
+
+    @property
+    def independent(self) -> bool:
+        exclusive = self._free_ports is not None or self._disks_once
+        return not (self._apart or self._together or self._hard or exclusive)
+
+    def place(self, row: int) -> None:
         if self._free_ports is not None:
             self._free_ports[row] = False
         if self._free_disks is not None and self._disks_once:
@@ -80,19 +101,10 @@ class Constraints:
             apart.place(row)
         if self._together:
             self._together[0].place(row, self._together[1])
-        for domains in (*self._hard, *self._soft):
+        for domains in self._hard:
             domains.place(row)
 
-    def codes(self) -> Codes:
-        """0 where the node may take the next replica, else the place (from 1) of its reason in `reasons.FILTERS`."""
-        passing = {**self._passing, reasons.NO_ROOM: self.left > 0, **self._neighbourly()}
-        codes = np.zeros(len(self.state.names), dtype=np.uint8)
-        for code, reason in enumerate(reasons.FILTERS, start=1):
-            if reason in passing:
-                codes[(codes == 0) & ~passing[reason]] = code
-        return codes
-
-    def _neighbourly(self) -> dict[Reason, Bool]:
+    def passing(self) -> dict[Reason, Bool]:
         passing: dict[Reason, Bool] = {}
         if self._free_ports is not None:
             passing[reasons.PORT_TAKEN] = self._free_ports
@@ -105,6 +117,25 @@ class Constraints:
         if self._hard:
             passing[reasons.TOO_UNEVEN] = np.logical_and.reduce([each.allowed() for each in self._hard])
         return passing
+
+
+def takes(
+    state: NodeState, row: int, shape: Shape, population: Population = EMPTY, also: Mapping[Reason, Bool] = NOTHING_MORE
+) -> bool:
+    """Whether this one node may take a replica; `also` has one entry, of this node.
+
+    The answer is `Constraints.allowed` at the row. Other nodes are read only by the filters that look at neighbours.
+    """
+    here = state.only(row)
+    alone = (*_of_the_node(here, shape).values(), *also.values(), room.room(here, shape)[0] > 0)
+    return all(passing[0] for passing in alone) and all(
+        passing[row] for passing in _Neighbourhood(state, shape, population).passing().values()
+    )
+
+
+def _of_the_node(state: NodeState, shape: Shape) -> dict[Reason, Bool]:
+    """The filters that look at one node alone, but for room."""
+    return {reasons.UNSCHEDULABLE: ~state.unschedulable | reopened_to(state, shape), **lasting(state, shape)}
 
 
 def lasting(state: NodeState, shape: Shape) -> dict[Reason, Bool]:
