@@ -59,6 +59,6 @@ def _measured(waiting: int, pods: int, nodes: int) -> tuple[float, float, float]
         world.pods(pods, f"w{gang}", group=f"w{gang}")
     first = best(world.turn, repeats=1, clock=CPU)
     later = best(world.turn, repeats=3, clock=CPU)
-    world.promises.policy = replace(world.promises.policy, budget=LEAST)
+    world.terms = replace(world.terms, policy=replace(world.terms.policy, budget=LEAST))
     least = best(world.turn, repeats=3, clock=CPU)
     return first, later, least

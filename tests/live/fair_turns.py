@@ -12,7 +12,6 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import PODS
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobSource
 from fairlead.live.cluster.pod_sets import pod_set_key
 from fairlead.live.cluster.records import PodRecord, Records
@@ -46,10 +45,6 @@ class Held:
     """Stands for who makes the turns; remembers what it is told."""
 
     def __init__(self) -> None:
-        self.policy = SharePolicy(preempt=True)
-        self.spared: set[str] = set()
-        self.barred: set[str] = set()
-        self.yielding: set[Key] = set()
         self.made: dict[str, Promise] = {}
         self.withdrawn: list[str] = []
         self.started: set[str] = set()

@@ -23,7 +23,7 @@ from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
-from fairlead.live.cluster.turn_types import QueueTurn
+from fairlead.live.cluster.turn_types import QueueTurn, TurnTerms
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.node_fits import TurnSite
@@ -48,8 +48,10 @@ class World:
             served=lambda resource: resource in self.served,
             clock=lambda: self.clock,
         )
-        rules = self.cache.rules
-        self.promises = Promises(self.job_cache, lambda pod: rules.cover(pod.resident), policy, deadline=deadline)
+        rules, self.terms = self.cache.rules, TurnTerms(policy=policy or SharePolicy())
+        self.promises = Promises(
+            self.job_cache, lambda pod: rules.cover(pod.resident), lambda: self.terms, deadline=deadline
+        )
         self.sinks = dict(self.job_cache.watched()) | dict(rules.watched())
         self.records = Records()
         for number, cpu in enumerate(cpus, start=1):

@@ -40,6 +40,11 @@ class Scene(Place4):
             shadow=shadow,
         )
 
+    def took_turn(self, turn: QueueTurn) -> None:
+        """As the scheduler tells it: what the evictor begins is promised."""
+        for promise in self.evictor.took_turn(turn):
+            self.holds.promise(promise)
+
     def refusals(self, why: Refusal) -> float:
         return float(self.measures.refused.labels(why.name)._value.get())
 
@@ -66,7 +71,7 @@ def test_victims_go_and_the_beneficiary_is_nominated() -> None:
     """The room is promised at once; two evictions are paid for together; the pod that waits names its node."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
         assert list(scene.holds.by_job) == ["high"]
         await asyncio.sleep(1)
         assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
@@ -87,7 +92,7 @@ def test_a_victim_is_marked_before_it_goes() -> None:
         scene.api.before(
             lambda: seen.append(scene.stored("low-0").get("status")), method="POST", path="low-0/eviction", times=2
         )
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(1)
         dry_run, eviction = seen
         assert not dry_run
@@ -110,17 +115,17 @@ def test_a_pod_under_a_disruption_budget_is_left_out_of_the_next_choice() -> Non
                 "status": {"disruptionsAllowed": 0},
             },
         )
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
-        assert scene.holds.spared == {"uid-low-0"}
+        assert scene.evictor.spared == {"uid-low-0"}
         assert scene.holds.by_job == {}
         assert scene.refusals(Refusal.PROTECTED) == 1
         assert scene.spent() == []
         assert scene.nudges == 1
         await asyncio.sleep(SPARED)
         scene.evictor.rested()
-        assert scene.holds.spared == set()
+        assert scene.evictor.spared == set()
         assert scene.nudges == 2
 
     play(story)
@@ -137,7 +142,7 @@ def test_a_budget_that_says_no_midway_stops_the_rest(monkeypatch: pytest.MonkeyP
         scene.api.before(
             lambda: scene.api.fail(429, method="POST", path="low-1/eviction"), method="PUT", path="configmaps/switch"
         )
-        scene.evictor.took_turn(scene.turn(victims))
+        scene.took_turn(scene.turn(victims))
         await asyncio.sleep(1)
         assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1", "high-2"]
         assert [line.split()[1] for line in scene.spent()] == ["1"]
@@ -153,14 +158,14 @@ def test_the_switch_stops_preemption_but_not_the_turns() -> None:
 
     async def story(scene: Scene) -> None:
         scene.api.put(CONFIG_MAPS, {"metadata": {"name": "switch", "namespace": "f"}, "data": {"stop": "true"}})
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
-        assert not scene.holds.policy.preempt
+        assert not scene.evictor.able
         assert scene.refusals(Refusal.STOPPED) == 1
         await asyncio.sleep(6)
         scene.evictor.rested()
-        assert scene.holds.policy.preempt
+        assert scene.evictor.able
 
     play(story)
 
@@ -169,14 +174,14 @@ def test_a_job_that_needs_more_than_a_minute_allows_never_evicts() -> None:
     """Half a gang's room helps nobody: the job is barred, the others go on."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
-        assert scene.holds.barred == {"high"}
-        assert scene.holds.policy.preempt
+        assert scene.evictor.barred == {"high"}
+        assert scene.evictor.able
         await asyncio.sleep(BARRED)
         scene.evictor.rested()
-        assert scene.holds.barred == set()
+        assert scene.evictor.barred == set()
 
     play(story, per_minute=1)
 
@@ -185,7 +190,7 @@ def test_a_spent_budget_drops_the_rest_of_the_turn() -> None:
     """The first job's eviction is paid; the second has to wait, and its promise is withdrawn."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
         assert list(scene.holds.by_job) == ["high", "higher"]
         await asyncio.sleep(1)
         assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
@@ -199,11 +204,11 @@ def test_an_eviction_that_betters_nothing_is_not_carried_out() -> None:
     """It is counted, and the job evicts nobody for a while."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}, better=False))
+        scene.took_turn(scene.turn({"low-0": "high"}, better=False))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
         assert scene.measures.skipped._value.get() == 1
-        assert scene.holds.barred == {"high"}
+        assert scene.evictor.barred == {"high"}
 
     play(story)
 
@@ -212,13 +217,13 @@ def test_nobody_goes_for_a_job_that_has_found_room_meanwhile() -> None:
     """Others ended between the turn and the eviction: nothing is paid, and the promise is withdrawn."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high"}))
         scene.holds.started.add("high")
         await asyncio.sleep(1)
         assert len(scene.there) == 6
         assert scene.spent() == []
         assert scene.holds.by_job == {}
-        assert scene.holds.barred == set()
+        assert scene.evictor.barred == set()
 
     play(story)
 
@@ -227,7 +232,7 @@ def test_room_that_one_job_took_from_another_is_made_all_the_same() -> None:
     """The second started in the room of the first, which still waits: the victims of the second go for the first."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "higher"}))
         scene.holds.started.add("higher")
         await asyncio.sleep(1)
         assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
@@ -243,14 +248,14 @@ def test_who_gets_what_others_leave_is_promised_it_and_evicts_nobody() -> None:
         turn = scene.turn({"low-0": "high"})
         rest = Promise(job="other", places={("ml", "high-1"): "n1"}, at=0.0)
         turn = replace(turn, promises=(*turn.promises, rest), sharing=sharing({"high": (0, 1), "other": (0, 1)}))
-        scene.evictor.took_turn(turn)
+        scene.took_turn(turn)
         await asyncio.sleep(1)
         assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
         assert list(scene.holds.by_job) == ["high", "other"]
         assert scene.stored("high-1")["status"]["nominatedNodeName"] == "n1"
         scene.api.fail(429, method="POST", path="low-0/eviction")
         scene.put("low-0", node="n1")
-        scene.evictor.took_turn(turn)
+        scene.took_turn(turn)
         await asyncio.sleep(1)
         assert scene.holds.by_job == {}
 
@@ -261,14 +266,14 @@ def test_while_evictions_are_carried_out_turns_do_not_look_for_more() -> None:
     """That is most of the work of a turn, and would be for nothing; afterwards they look again."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
-        assert not scene.holds.policy.preempt
-        assert scene.holds.yielding == {("ml", "low-0")}
+        scene.took_turn(scene.turn({"low-0": "high"}))
+        assert not scene.evictor.able
+        assert scene.evictor.yielding == {("ml", "low-0")}
         scene.evictor.rested()
-        assert not scene.holds.policy.preempt
+        assert not scene.evictor.able
         await asyncio.sleep(1)
-        assert scene.holds.policy.preempt
-        assert scene.holds.yielding == set()
+        assert scene.evictor.able
+        assert scene.evictor.yielding == set()
 
     play(story)
 
@@ -278,7 +283,7 @@ def test_in_shadow_nothing_is_promised_and_nobody_goes() -> None:
 
     async def story(scene: Scene) -> None:
         for _ in range(3):
-            scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+            scene.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(1)
         assert len(scene.there) == 6
         assert scene.holds.by_job == {}
@@ -291,11 +296,11 @@ def test_a_second_turn_waits_for_the_first() -> None:
     """While one is carried out the next is let pass; it comes again."""
 
     async def story(scene: Scene) -> None:
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
-        scene.evictor.took_turn(scene.turn({"low-1": "higher"}))
+        scene.took_turn(scene.turn({"low-0": "high"}))
+        scene.took_turn(scene.turn({"low-1": "higher"}))
         await asyncio.sleep(1)
         assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
-        scene.evictor.took_turn(scene.turn({"low-1": "higher"}))
+        scene.took_turn(scene.turn({"low-1": "higher"}))
         await asyncio.sleep(1)
         assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
 
@@ -311,8 +316,8 @@ def test_members_of_a_gang_that_is_released_go_one_by_one() -> None:
             for number in range(2)
         )
         turn = QueueTurn(sharing=sharing({}), jobs=(), grants=(), evictions=members)
-        scene.evictor.took_turn(turn)
-        scene.evictor.took_turn(turn)
+        scene.took_turn(turn)
+        scene.took_turn(turn)
         await asyncio.sleep(1)
         assert scene.there == ["low-2", "low-3", "high-0", "high-1"]
         assert scene.measures.evicted.labels("release")._value.get() == 2
@@ -325,7 +330,7 @@ def test_a_server_that_cannot_be_asked_costs_the_job_a_rest() -> None:
 
     async def story(scene: Scene) -> None:
         scene.api.fail(500, method="POST", path="low-0/eviction", times=9)
-        scene.evictor.took_turn(scene.turn({"low-0": "high"}))
+        scene.took_turn(scene.turn({"low-0": "high"}))
         await asyncio.sleep(60)
         assert len(scene.there) == 6
         assert scene.holds.by_job == {}

@@ -219,7 +219,7 @@ class Office(Place4):
         measures = self.measures = QueueMetrics(CollectorRegistry())
         pod_status = self.pod_status = PodStatusWriter(client, None, self.pods.get, clock)
         evictions = Evictions(client, namespace="f", switch="s", allowed=True, per_minute=1, clock=clock)
-        evictor = Evictor(
+        evictor = self.evictor = Evictor(
             self.holds, evictions, pod_status, measures, clock=clock, nudge=self.nudge, pulse=Pulse(clock)
         )
         self.status_loop = StatusLoop(
@@ -296,7 +296,7 @@ def test_room_that_will_not_come_is_no_longer_kept() -> None:
         await asyncio.sleep(2)
         await office.status_loop.round()
         assert office.holds.by_job == {}
-        assert office.holds.barred == set()
+        assert office.evictor.barred == set()
 
     run(story())
 
@@ -469,7 +469,7 @@ def test_room_that_does_not_come_in_time_is_given_up() -> None:
         await asyncio.sleep(2)
         await office.status_loop.round()
         assert office.holds.withdrawn == ["high"]
-        assert office.holds.barred == {"high"}
+        assert office.evictor.barred == {"high"}
         assert office.nudges == 1
         assert office.stored("high-0")["status"].get("nominatedNodeName") is None
 

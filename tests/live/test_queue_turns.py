@@ -9,7 +9,7 @@ import pytest
 from fairlead.kube.resources import POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.turn_types import Promise
+from fairlead.live.cluster.turn_types import Promise, TurnTerms
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.intents import promised, written
@@ -335,7 +335,7 @@ def test_a_gang_that_is_being_evicted_gets_nobody_new() -> None:
     world = World(6)
     world.group("g", 3)
     members = world.pods(3, "old", group="g", on="n1", owner="g")
-    world.promises.yielding = {pod.key for pod in members}
+    world.terms = TurnTerms(yielding={pod.key for pod in members})
     world.gone(members[0])
     world.pods(1, "new", group="g", owner="g")
     turn, _ = world.turn()
@@ -355,9 +355,9 @@ def test_nobody_is_evicted_against_a_rule(guard: str) -> None:
     if guard == "budget":
         world.budget("low", 0)
     elif guard == "barred":
-        world.promises.barred.add("PodGroup/ns/g")
+        world.terms = replace(world.terms, barred={"PodGroup/ns/g"})
     elif guard == "spared":
-        world.promises.spared.add(low.metadata.uid)
+        world.terms = replace(world.terms, spared={low.metadata.uid})
     else:
         world.gone(low)
         world.pod("kept", owner="low", on="n1", namespace="kube-system")
@@ -434,22 +434,23 @@ def test_when_everybody_may_simply_be_placed(case: str, want: bool) -> None:
     elif case == "reserved":
         world.promises.reserved = "PodGroup/ns/other"
     elif case == "reservation and others wait":
-        world.promises.policy = SharePolicy(reserve_after=10)
+        world.terms = TurnTerms(policy=SharePolicy(reserve_after=10))
     assert world.promises.calm(due, parked=True) is want
 
 
-def test_a_what_if_leaves_reservation_and_policy_as_they_are() -> None:
-    """Only the turn that is acted on says what room is kept for; a what-if asks with a policy of its own."""
+def test_a_what_if_leaves_the_reservation_as_it_is() -> None:
+    """Only the turn that is acted on says what room is kept for; a what-if asks on terms of its own."""
     world = World(4, policy=SharePolicy(reserve_after=10))
     world.pod("old", cpu="2", on="n1", owner="web")
     world.group("g", 3)
     world.pods(3, "a", group="g")
-    site, before = TurnSite(view=world.cache.view(), per_node=world.cache.per_node), world.promises.policy
-    tried, _ = take_turn(world.promises, site, None, NOW + 60, SharePolicy(reserve_after=0, preempt=True))
-    assert (tried.reserved, world.promises.reserved, world.promises.policy) == ("PodGroup/ns/g", "", before)
+    site = TurnSite(view=world.cache.view(), per_node=world.cache.per_node)
+    terms = TurnTerms(policy=SharePolicy(reserve_after=0, preempt=True))
+    assert take_turn(world.promises, site, None, NOW + 60, terms)[0].reserved == "PodGroup/ns/g"
+    assert world.promises.reserved == ""
     world.turn(now=NOW + 60)
     assert world.promises.reserved == "PodGroup/ns/g"
-    assert take_turn(world.promises, site, None, NOW + 60, SharePolicy())[0].reserved == ""
+    assert take_turn(world.promises, site, None, NOW + 60, TurnTerms())[0].reserved == ""
     assert world.promises.reserved == "PodGroup/ns/g"
 
 

@@ -108,6 +108,23 @@ def play(story: Callable[[Town], Awaitable[None]], **options: Any) -> None:
 ALLOWED = {"evictions": {"allowed": True, "perMinute": 6}}
 
 
+def test_the_terms_of_a_turn_follow_what_the_evictor_is_doing() -> None:
+    """While victims leave, the next turn searches for none and gives their job nothing new; afterwards as before."""
+
+    async def story(town: Town) -> None:
+        await asyncio.sleep(5)
+        promises = town.scheduler.promises
+        before, seen = promises.terms(), []
+        town.api.before(lambda: seen.append(promises.terms()), method="POST", path="/eviction", times=4)
+        town.gang("high", 2, 2, priority=100)
+        await asyncio.sleep(20)
+        assert (before.policy.preempt, len(before.yielding)) == (True, 0)
+        assert {(each.policy.preempt, len(each.yielding)) for each in seen} == {(False, 2)}
+        assert promises.terms() == before
+
+    play(story, **ALLOWED)
+
+
 def test_a_gang_of_higher_priority_takes_the_room_it_needs() -> None:
     """Two of four go, the gang of two starts, everybody's status follows, and then nothing moves any more."""
 

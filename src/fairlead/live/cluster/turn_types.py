@@ -1,10 +1,11 @@
 """What passes between the job cache, the decision of a turn and the actions on it."""
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from fairlead.levels.queue.result import Sharing
-from fairlead.live.cluster.identity import JobKey, JobSource, PodKey
+from fairlead.levels.queue.share import SharePolicy
+from fairlead.live.cluster.identity import JobKey, JobSource, PodKey, Uid
 from fairlead.live.cluster.pod_sets import PodSetKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.model.jobs import UNSET
@@ -97,6 +98,21 @@ class EvictionOrder:
     beneficiary: str
     """The key of the job it makes room for; empty for a release."""
     action: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnTerms:
+    """What one turn goes by beside jobs and promises, put together when it begins (docs/decisions/0455)."""
+
+    policy: SharePolicy = field(default_factory=SharePolicy)
+    tried: frozenset[str] = frozenset()
+    """Jobs that turns within a budget searched victims for already, see `Sharing.cursor`."""
+    spared: Collection[Uid] = frozenset()
+    """Uids of pods that may not be chosen for eviction."""
+    barred: Collection[JobKey] = frozenset()
+    """Keys of jobs that may not evict."""
+    yielding: Collection[PodKey] = frozenset()
+    """Pods about to be evicted; their jobs get nothing until they are gone: a gang is evicted as a whole."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

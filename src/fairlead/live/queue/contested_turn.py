@@ -14,11 +14,19 @@ import numpy as np
 from fairlead.engine.share_and_place import share_and_place
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey, PodKey
 from fairlead.live.cluster.pod_sets import PodSet, PodSetKey, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.turn_types import EvictionOrder, Grant, LiveJob, LiveRole, Place, Promise, QueueTurn
+from fairlead.live.cluster.turn_types import (
+    EvictionOrder,
+    Grant,
+    LiveJob,
+    LiveRole,
+    Place,
+    Promise,
+    QueueTurn,
+    TurnTerms,
+)
 from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, settled
@@ -29,14 +37,14 @@ Places = dict[PodKey, str]
 
 
 def take_turn(
-    promises: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy | None = None
+    promises: Promises, site: TurnSite, awake: Collection[str] | None, now: float, terms: TurnTerms | None = None
 ) -> tuple[QueueTurn, list[PodSetOutcome]]:
     """Decide; nothing is written. Only jobs of `awake` (None: all) get anything; `now` is in wall-clock seconds.
 
-    `policy` replaces that of `promises`, for a what-if. A job that makes the turn fail is left out with a reason, and
+    `terms` replaces those of `promises`, for a what-if. A job that makes the turn fail is left out with a reason, and
     the turn is taken without it.
     """
-    turn, outcomes = promises.faulty.guarded(lambda: _Turn(promises, site, awake, now, policy or promises.policy).run())
+    turn, outcomes = promises.faulty.guarded(lambda: _Turn(promises, site, awake, now, terms or promises.terms()).run())
     return turn, [*outcomes, *promises.faulty.outcomes(awake, len(site.view.nodes.rows))]
 
 
@@ -44,10 +52,11 @@ class _Turn:
     """The working copy of one turn; used once."""
 
     def __init__(
-        self, promises: Promises, site: TurnSite, awake: Collection[str] | None, now: float, policy: SharePolicy
+        self, promises: Promises, site: TurnSite, awake: Collection[str] | None, now: float, terms: TurnTerms
     ) -> None:
         self.promises = promises
-        self.policy = policy
+        self.terms = terms
+        self.policy = terms.policy
         self.now = now
         self.moment = promises.job_cache.clock()
         """The time that promises go by."""
@@ -56,7 +65,7 @@ class _Turn:
         self.void: list[JobKey] = []
         self.jobs = promises.faulty.jobs()
         self.nodes = site.view.nodes
-        self.real = [promises.row(job, None, ()) for job in self.jobs]
+        self.real = [promises.row(job, None, (), terms.barred) for job in self.jobs]
         self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.real)]).tolist()
         """The row of each job's first role."""
         self.asleep = self._sleepers(awake)
@@ -73,12 +82,12 @@ class _Turn:
         released = [number for number, job in enumerate(self.jobs) if self._overdue(job)]
         for number, promise in self._open_promises(released):
             self._keep(number, promise)
-        if store.yielding:
+        if self.terms.yielding:
             self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
         budgets = Budgets(store.cover, self.now) if self.policy.preempt else None
         jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
         rows = [
-            store.row(job, budgets, self._fixed(number))
+            store.row(job, budgets, self._fixed(number), self.terms.barred)
             if budgets is not None or job is not self.jobs[number]
             else real
             for (number, job), real in zip(enumerate(jobs), self.real, strict=True)
@@ -90,7 +99,7 @@ class _Turn:
             running=state.running if budgets is not None else None,
             policy=self.policy,
             now=int(self.now),
-            tried=store.tried,
+            tried=self.terms.tried,
         )
         evictions = list(self._victims(shared, jobs, state.running))
         # A job that starts in a turn with evictions may use room that is not free yet.
@@ -132,7 +141,7 @@ class _Turn:
 
     def _yields(self, job: LiveJob) -> bool:
         """Whether pods of the job are about to go."""
-        return any(pod.key in self.promises.yielding for pod, _ in _running(job))
+        return any(pod.key in self.terms.yielding for pod, _ in _running(job))
 
     def _open_promises(self, released: Collection[int]) -> list[tuple[int, Promise]]:
         """Promises whose pods still wait, the oldest first."""
@@ -176,9 +185,9 @@ class _Turn:
         """Uids of pods that stay: those promised a place, and those that may not be chosen."""
         places = self._settled(number)
         if not places:
-            return self.promises.spared
+            return self.terms.spared
         mine = {pod.metadata.uid for role in self.jobs[number].roles for pod in role.waiting if pod.key in places}
-        return mine | self.promises.spared
+        return mine.union(self.terms.spared)
 
     def _victims(self, shared: Sharing, jobs: list[LiveJob], running: RunningTable) -> Iterator[EvictionOrder]:
         by_key: dict[str, LiveJob] = {job.key: job for job in jobs}

@@ -8,14 +8,13 @@ evicted. Where any step is refused, the promise is withdrawn and victims are cho
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field, replace
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Protocol
 
 import structlog
 
 from fairlead.kube.errors import KubeError
 from fairlead.levels.queue.preemption.potential import Gain
-from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey, PodKey, Uid
 from fairlead.live.cluster.turn_types import EvictionOrder, Promise, QueueTurn
 from fairlead.live.queue.metrics import QueueMetrics
@@ -40,20 +39,10 @@ log = structlog.get_logger("evictor")
 
 
 class Holds(Protocol):
-    """What the evictor asks of who makes the turns."""
-
-    policy: SharePolicy
-    spared: set[Uid]
-    """Uids of pods that may not be chosen."""
-    barred: set[JobKey]
-    """Keys of jobs that may not evict."""
-    yielding: set[PodKey]
-    """Pods about to be evicted; their jobs get nothing until they are gone: a gang is evicted as a whole."""
+    """What is asked of the store of promises."""
 
     @property
     def by_job(self) -> Mapping[JobKey, Promise]: ...
-
-    def promise(self, promise: Promise) -> None: ...
 
     def withdraw(self, job: JobKey) -> None: ...
 
@@ -84,30 +73,29 @@ class Evictor:
     pulse: Pulse
     leads: Callable[[], bool] = lambda: True
     shadow: bool = False
-    _wants_preemption: bool = field(init=False)
     _queue: asyncio.Queue[list[Case] | EvictionOrder] = field(default_factory=asyncio.Queue, init=False)
     _busy: bool = field(default=False, init=False)
+    yielding: frozenset[PodKey] = field(default=frozenset(), init=False)
+    """Pods about to be evicted."""
     _rests: dict[tuple[str, str], float] = field(default_factory=dict, init=False)
     _reported: dict[str, frozenset[str]] = field(default_factory=dict, init=False)
 
-    def __post_init__(self) -> None:
-        self._wants_preemption = self.holds.policy.preempt
+    def took_turn(self, turn: QueueTurn) -> Sequence[Promise]:
+        """Begin what the turn asks for; the promises that are to be kept meanwhile.
 
-    def took_turn(self, turn: QueueTurn) -> None:
-        """Begin what the turn asks for. While an earlier one is being carried out the new one is let pass."""
+        While an earlier turn is being carried out the new one is let pass.
+        """
         if self.shadow:
             self.would(turn)
-            return
+            return ()
         self._release(turn)
         cases = cases_of(turn)
         if self._busy or not cases:
-            return
+            return ()
         self._busy = True
-        self.holds.yielding = {wanted.pod.key for case in cases for wanted in case.victims}
-        self._renew()
-        for case in cases:
-            self.holds.promise(case.promise)
+        self.yielding = frozenset(wanted.pod.key for case in cases for wanted in case.victims)
         self._queue.put_nowait(cases)
+        return [case.promise for case in cases]
 
     def would(self, turn: QueueTurn) -> None:
         """Log what would be evicted; once, until the victims change."""
@@ -127,6 +115,21 @@ class Evictor:
         """Whether nobody is being evicted, nor about to be."""
         return not self._busy
 
+    @property
+    def able(self) -> bool:
+        """Whether evictions can be carried out. Turns search for victims only then: that is most of their work."""
+        return not self._busy and ("all", "") not in self._rests
+
+    @property
+    def spared(self) -> frozenset[Uid]:
+        """Uids of pods that may not be chosen now."""
+        return frozenset(Uid(name) for kind, name in self._rests if kind == "pod")
+
+    @property
+    def barred(self) -> frozenset[JobKey]:
+        """Keys of jobs that may not evict now."""
+        return frozenset(JobKey(name) for kind, name in self._rests if kind == "job")
+
     def bar(self, job: JobKey) -> None:
         """The room that was made for the job did not come in time: it evicts nobody else for a while."""
         self._rest("job", job, BARRED)
@@ -135,13 +138,8 @@ class Evictor:
         """End the rests that are over; whoever waited for that is looked at again."""
         now = self.clock()
         over = [what for what, until in self._rests.items() if until <= now]
-        for kind, name in over:
-            del self._rests[kind, name]
-            if kind == "pod":
-                self.holds.spared.discard(Uid(name))
-            elif kind == "job":
-                self.holds.barred.discard(JobKey(name))
-        self._renew()
+        for what in over:
+            del self._rests[what]
         if over:
             self.nudge()
 
@@ -169,8 +167,7 @@ class Evictor:
 
     def _done(self) -> None:
         self._busy = False
-        self.holds.yielding = set()
-        self._renew()
+        self.yielding = frozenset()
         self.nudge()
 
     async def _carry_out_all(self, cases: Sequence[Case]) -> None:
@@ -277,19 +274,8 @@ class Evictor:
         else:
             self._rest("pod", wanted.pod.metadata.uid, SPARED)
 
-    def _renew(self) -> None:
-        """Turns search for victims only while evictions can be carried out: the search is most of their work."""
-        able = self._wants_preemption and not self._busy and ("all", "") not in self._rests
-        self.holds.policy = replace(self.holds.policy, preempt=able)
-
     def _rest(self, kind: str, name: str, seconds: float) -> None:
         self._rests[kind, name] = self.clock() + seconds
-        if kind == "pod":
-            self.holds.spared.add(Uid(name))
-        elif kind == "job":
-            self.holds.barred.add(JobKey(name))
-        else:
-            self._renew()
 
 
 def cases_of(turn: QueueTurn) -> list[Case]:

@@ -98,8 +98,8 @@ def _shared(
     preempt: bool,
 ) -> tuple[QueueState, Sharing]:
     """What the queue level says, by sums alone, of all jobs and of the groups as jobs of one replica."""
-    jobs = promises.faulty.jobs()
-    rows = [_row(job, INQUEUE) if _incomplete(job, now) else promises.row(job, None, ()) for job in jobs]
+    jobs, terms = promises.faulty.jobs(), promises.terms()
+    rows = [_row(job, INQUEUE) if _incomplete(job, now) else promises.row(job, None, (), terms.barred) for job in jobs]
     state = promises.tables([*rows, *(_row(job, phases[job.key]) for job in asking)], nodes, jobs, None)
     shared = share(
         state.jobs,
@@ -107,7 +107,7 @@ def _shared(
         state.namespaces,
         state.whole,
         running=running_of(state.jobs),
-        policy=replace(promises.policy, preempt=preempt, budget=FIRST),
+        policy=replace(terms.policy, preempt=preempt, budget=FIRST),
         now=int(now),
     )
     return state, shared

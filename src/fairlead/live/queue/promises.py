@@ -1,14 +1,14 @@
 """The job cache as tables of the queue level, and the room that is promised to jobs."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 
-from fairlead.levels.queue.share import SharePolicy, share
-from fairlead.live.cluster.identity import JobKey, PodKey, Uid
+from fairlead.levels.queue.share import share
+from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
-from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
+from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn, TurnTerms
 from fairlead.live.queue.faulty import FaultyJobs
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.row_cache import RowCache
@@ -22,27 +22,24 @@ DEADLINE = 300.0
 
 
 class Promises:
-    """What turns start from beside the jobs: promises, the reservation, the policy.
+    """What turns start from beside the jobs: promises and the reservation.
 
-    `covers` gives the disruption budget over a pod.
+    `covers` gives the disruption budget over a pod, `terms` what the next turn goes by.
     """
 
     def __init__(
-        self, job_cache: JobCache, covers: Covers, policy: SharePolicy | None = None, *, deadline: float = DEADLINE
+        self,
+        job_cache: JobCache,
+        covers: Covers,
+        terms: Callable[[], TurnTerms] = TurnTerms,
+        *,
+        deadline: float = DEADLINE,
     ) -> None:
         self.job_cache = job_cache
-        self.policy = policy or SharePolicy()
+        self.terms = terms
         self.deadline = deadline
-        self.spared: set[Uid] = set()
-        """Uids of pods that may not be chosen for eviction."""
-        self.barred: set[JobKey] = set()
-        """Keys of jobs that may not evict."""
-        self.yielding: set[PodKey] = set()
-        """Pods about to be evicted; their jobs get nothing until they are gone."""
         self.reserved = ""
         """The job that the last turn kept room for."""
-        self.tried: frozenset[str] = frozenset()
-        """Jobs that turns within a budget searched victims for already, see `Sharing.cursor`."""
         self._covers = covers
         self._rows = RowCache()
         self._held: dict[JobKey, Promise] = {}
@@ -77,7 +74,7 @@ class Promises:
     def _calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         if self._held or self.job_cache.intents or self.reserved or self.job_cache.bounded:
             return False
-        if parked and (self.policy.reserve_after is not None or self.job_cache.impatient):
+        if parked and (self.terms().policy.reserve_after is not None or self.job_cache.impatient):
             return False
         gangs: Counter[JobKey] = Counter()
         for pod in due:
@@ -131,14 +128,19 @@ class Promises:
         jobs = self.faulty.jobs()
         rows = [self.row(job, None, ()) for job in jobs]
         state = self.tables(rows, nodes, jobs, None)
-        policy = replace(self.policy, preempt=False)
+        policy = replace(self.terms().policy, preempt=False)
         shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy, now=int(now))
         return QueueTurn(sharing=shared, jobs=tuple(jobs), grants=(), reserved=shared.reserved or "")
 
-    def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str]) -> Row:
-        """A job as a row; pods whose PodGroup does not exist ask for nothing. `fixed` are uids of pods that stay."""
+    def row(
+        self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str], barred: Collection[JobKey] = ()
+    ) -> Row:
+        """A job as a row; pods whose PodGroup does not exist ask for nothing.
+
+        `fixed` are uids of pods that stay, `barred` keys of jobs that may not evict.
+        """
         made = self._rows.row(job, budgets, fixed, only_running=bool(self.job_cache.astray(job.key)))
-        if job.key in self.barred:
+        if job.key in barred:
             return replace(made, wanted=replace(made.wanted, preempts=False))
         return made
 

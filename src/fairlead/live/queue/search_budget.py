@@ -1,9 +1,6 @@
 """Turns that stay short: how far each one searches for victims, and where the next goes on (docs/decisions/0247)."""
 
 from collections.abc import Callable
-from dataclasses import replace
-
-from fairlead.live.queue.promises import Promises
 
 TURN = 0.1
 """Seconds that a turn should take: watches and binds wait for it."""
@@ -14,17 +11,22 @@ FIRST, LEAST, MOST = 20_000, 1_000, 1_000_000
 class SearchBudget:
     """Sizes the budget of each turn by the time of the last one. `generation` counts changes of the job cache."""
 
-    def __init__(self, promises: Promises, generation: Callable[[], int]) -> None:
-        self._promises = promises
+    def __init__(self, generation: Callable[[], int]) -> None:
+        self.budget = FIRST
+        """Candidates that the next turn may look at."""
+        self.tried: frozenset[str] = frozenset()
+        """Jobs that turns searched victims for already, see `Sharing.cursor`."""
         self._generation = generation
         self._began = generation()
         """The generation of the job cache when the search began."""
 
-    def took_turn(self, cursor: frozenset[str], seconds: float) -> bool:
-        """Note what a turn left open; whether the search has to go on although nothing happened since."""
-        promises, before = self._promises, self._promises.tried
-        promises.tried = cursor
-        if not promises.policy.preempt:
+    def took_turn(self, cursor: frozenset[str], seconds: float, *, preempts: bool) -> bool:
+        """Note what a turn left open; whether the search has to go on although nothing happened since.
+
+        `preempts`: whether the turn searched for victims at all.
+        """
+        before, self.tried = self.tried, cursor
+        if not preempts:
             return False
         if cursor or seconds > TURN:
             self._resize(seconds)
@@ -35,6 +37,5 @@ class SearchBudget:
         return bool(cursor) or (bool(before) and changed)
 
     def _resize(self, seconds: float) -> None:
-        now = self._promises.policy.budget or FIRST
-        wanted = int(now * min(2.0, max(0.25, TURN / max(seconds, 1e-6))))
-        self._promises.policy = replace(self._promises.policy, budget=min(MOST, max(LEAST, wanted)))
+        wanted = int(self.budget * min(2.0, max(0.25, TURN / max(seconds, 1e-6))))
+        self.budget = min(MOST, max(LEAST, wanted))

@@ -6,14 +6,14 @@ from dataclasses import replace
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import PodKey
-from fairlead.live.cluster.turn_types import QueueTurn
+from fairlead.live.cluster.turn_types import QueueTurn, TurnTerms
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gate import at_the_gate
 from fairlead.live.queue.gate_loop import GateLoop, GateSight
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
-from fairlead.live.queue.search_budget import FIRST, SearchBudget
+from fairlead.live.queue.search_budget import SearchBudget
 from fairlead.live.queue.standard_queues import StandardQueues
 from fairlead.live.queue.status_loop import Sight, StatusLoop
 from fairlead.live.runtime.evictions import Evictions
@@ -37,14 +37,13 @@ class QueueWiring:
         self._scheduler = scheduler
         self._wall = wall
         self._now = monotonic
-        scheduler.promises.policy = SharePolicy(
+        self._policy = SharePolicy(
             preempt=settings.preempt and (allowed or shadow),
             reserve_after=settings.reserve_after_seconds,
-            budget=FIRST,
             # A part of what may go in a minute, so that they can be paid for together (docs/decisions/0281).
             elastic=max(1, configuration.evictions.per_minute // 4),
         )
-        self._search = SearchBudget(scheduler.promises, lambda: scheduler.job_cache.generation)
+        self._search = SearchBudget(lambda: scheduler.job_cache.generation)
         measures = QueueMetrics(scheduler.measures.registry)
         evictions = Evictions(
             client,
@@ -126,6 +125,7 @@ class QueueWiring:
             period=settings.status_seconds,
             pulse=pulse,
         )
+        scheduler.promises.terms = self._terms
         scheduler.cycle.on_turn = self._took_turn
         scheduler.companions.append(self)
 
@@ -141,11 +141,25 @@ class QueueWiring:
         """This instance leads no longer: evictions that have not begun are given up."""
         self._evictor.lost()
 
+    def _terms(self) -> TurnTerms:
+        """What the next turn goes by: the settings, as far as evictor and search allow (docs/decisions/0455)."""
+        evictor, search = self._evictor, self._search
+        preempts = self._policy.preempt and evictor.able
+        return TurnTerms(
+            policy=replace(self._policy, preempt=preempts, budget=search.budget),
+            tried=search.tried,
+            spared=evictor.spared,
+            barred=evictor.barred,
+            yielding=evictor.yielding,
+        )
+
     def _took_turn(self, turn: QueueTurn) -> None:
-        if self._search.took_turn(turn.sharing.cursor, self._now() - turn.at):
+        preempts = self._policy.preempt and self._evictor.able
+        if self._search.took_turn(turn.sharing.cursor, self._now() - turn.at, preempts=preempts):
             self._scheduler.stir()
         self._status_loop.took_turn(turn)
-        self._evictor.took_turn(turn)
+        for promise in self._evictor.took_turn(turn):
+            self._scheduler.promises.promise(promise)
 
     def _nominated(self) -> list[PodKey]:
         name, waiting = self._scheduler.options.name, self._scheduler.cache.waiting
@@ -153,5 +167,6 @@ class QueueWiring:
 
     def _would(self) -> QueueTurn:
         """What a turn with evictions would be; nothing is done about it."""
-        promises, site = self._scheduler.promises, self._scheduler.cycle.site()
-        return take_turn(promises, site, None, self._wall(), replace(promises.policy, preempt=True))[0]
+        terms = self._terms()
+        terms = replace(terms, policy=replace(terms.policy, preempt=True))
+        return take_turn(self._scheduler.promises, self._scheduler.cycle.site(), None, self._wall(), terms)[0]
