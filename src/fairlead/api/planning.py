@@ -209,7 +209,9 @@ def what_if(
     if then is view:
         raise InputError("", "no change is asked for; expected drain, lose, add_nodes and like, scale or weight")
     stopped = stopped_by(view, asked)
-    return WhatIfAnswer(what_if_answer(now._decided, decide(then), stopped), [each.sentence for each in stopped])
+    return WhatIfAnswer(
+        what_if_answer(now._decided, decide(then, after=now._decided), stopped), [each.sentence for each in stopped]
+    )
 
 
 def _planned(planned: Planned) -> PlanAnswer:

@@ -142,7 +142,7 @@ def command(
                 asked = replace(asked, scale=(*scale, *autoscaled(found, scale_hpa)))
             changed = apply(view, asked)
             decided = plan(view, on_progress=on_progress)
-            then = plan(changed, on_progress=on_progress) if changed is not view else decided
+            then = plan(changed, on_progress=on_progress, after=decided) if changed is not view else decided
         if html:
             from fairlead.web.saved import plan_file
 

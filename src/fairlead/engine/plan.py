@@ -49,13 +49,15 @@ class Plan:
         )
 
 
-def plan(snapshot: Snapshot, on_progress: OnProgress = no_progress) -> Plan:
+def plan(snapshot: Snapshot, on_progress: OnProgress = no_progress, after: Plan | None = None) -> Plan:
     """Decide everything that the snapshot asks for. The same snapshot gives the same plan.
 
-    `on_progress` follows the workloads that are being placed.
+    `on_progress` follows the workloads that are being placed. Where the snapshot is a change of another one, `after` is
+    the plan of that: replicas stay where it has them, as far as they can.
     """
     names = {site.name for site in snapshot.sites}
     divided = tuple(_divide(workload, ask, names) for workload, ask in snapshot.divided)
+    known = {} if after is None else {each.site.name: each for each in after.sites}
     sites = tuple(
         plan_site(
             site,
@@ -64,6 +66,7 @@ def plan(snapshot: Snapshot, on_progress: OnProgress = no_progress) -> Plan:
                 *((each.workload, each.division.placements.get(site.name, 0)) for each in divided),
             ],
             on_progress,
+            known.get(site.name),
         )
         for site in snapshot.sites
     )

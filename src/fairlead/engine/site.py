@@ -10,6 +10,7 @@ from fairlead.engine.outcomes import outcomes
 from fairlead.engine.share_and_place import share_and_place
 from fairlead.engine.site_jobs import SiteJobs
 from fairlead.engine.site_plan import Path, SitePlan
+from fairlead.engine.staying import stayed
 from fairlead.engine.tier_parts import TierSplit, parts
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
@@ -17,8 +18,14 @@ from fairlead.model.snapshot import Site
 from fairlead.model.workload import Workload
 
 
-def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: OnProgress = no_progress) -> SitePlan:
-    """Plan `asked` (each workload with its replicas here) on the site."""
+def plan_site(
+    site: Site,
+    asked: Sequence[tuple[Workload, int]],
+    on_progress: OnProgress = no_progress,
+    after: SitePlan | None = None,
+) -> SitePlan:
+    """Plan `asked` (each workload with its replicas here) on the site; replicas stay where the plan `after` which it
+    comes has them, as far as they can."""
     before = site
     # 0. what runs on every node takes its room
     site, daemons = settled(site)
@@ -32,7 +39,9 @@ def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: On
     jobs = SiteJobs(site, splits, limits, gangs)
     fits = jobs.fits()
     sharing = share_and_place(jobs.tables(), fits, on_progress=on_progress)
-    after = fits.nodes.state
+    if after is not None:
+        sharing, fits = stayed(jobs, fits, sharing, after)
+    then = fits.nodes.state
     # 4. what became of each, and why some wait
     became = outcomes(splits, jobs, fits, sharing)
     paths = tuple(
@@ -47,7 +56,7 @@ def plan_site(site: Site, asked: Sequence[tuple[Workload, int]], on_progress: On
         )
         for row, (workload, replicas) in enumerate(ordered)
     )
-    made = SitePlan(site=before, sharing=sharing, paths=(*paths, *daemons), before=before.nodes, after=after)
+    made = SitePlan(site=before, sharing=sharing, paths=(*paths, *daemons), before=before.nodes, after=then)
     # 5. what must hold of every plan
     invariants.check(made)
     return made

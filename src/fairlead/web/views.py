@@ -97,5 +97,5 @@ def what_if(look: Look, decided: Plan, asked: Changes) -> Record:
     then = changed(look.view, asked)
     if then is look.view:
         raise InputError("", "no change is asked for; expected drain, lose, addNodes and like, scale or weight")
-    after = plan(then)
+    after = plan(then, after=decided)
     return {**what_if_answer(decided, after, stopped_by(look.view, asked)), "map": map_record(then, after)}
