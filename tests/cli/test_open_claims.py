@@ -92,6 +92,14 @@ def test_replicas_that_share_a_new_volume_stay_with_it(tmp_path: Path) -> None:
     assert (here.placed()["shop/web"], here.waits()) == ({"a1": 4, "a2": 4}, 1)
 
 
+def test_two_share_a_volume_beside_one_that_is_made_and_evenly_where_one_is_there(tmp_path: Path) -> None:
+    """The live scheduler, too, waits for a node's new volume; a volume that is there is reached from its whole zone."""
+    drivers = [csi_node(name, keys=(ZONE,)) for name in ("a1", "a2", "b1")]
+    shared = (*NODES, *drivers, storage_class(), open_claim("data"), using("Deployment", "web", 2, "data"))
+    assert Folder(tmp_path, *shared).placed()["shop/web"] == {"a1": 2}
+    assert Folder(tmp_path, *shared, supply("there", "a")).placed()["shop/web"] == {"a1": 1, "a2": 1}
+
+
 def test_claim_of_a_class_that_binds_at_once(tmp_path: Path) -> None:
     """Applied, it gets the smallest volume that suits; seen pending by a server, it has none and its pod waits."""
     at_once = storage_class(mode="Immediate", provisioner="kubernetes.io/no-provisioner")

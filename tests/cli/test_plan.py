@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 import yaml
 
+from tests.cli import clusters
+
 ROOT = Path(__file__).parents[2]
 SHOP = ROOT / "examples" / "shop"
 
@@ -206,3 +208,24 @@ def test_plan_as_manifests_has_what_would_be_written(tmp_path: Path) -> None:
     replicas = {each["metadata"]["name"]: each["spec"] for each in objects if each["kind"] == "Replica"}
     assert set(replicas) == {"cart-data-r-a", "cart-data-r-b", "cart-data-r-c"}
     assert replicas["cart-data-r-a"]["diskID"] == f"{replicas['cart-data-r-a']['nodeID']}-bulk-uuid"
+
+
+@pytest.mark.parametrize(
+    "other",
+    [
+        {"spec": {"nodeName": "a"}},
+        {"status": {"phase": "Succeeded"}},
+        {"spec": {"schedulingGates": [{"name": "later"}]}},
+        {"metadata": {"deletionTimestamp": "2026-01-01T00:00:00Z"}},
+    ],
+    ids=["runs", "has ended", "is gated", "is being deleted"],
+)
+def test_only_pods_that_wait_get_a_binding(other: dict[str, Any], tmp_path: Path) -> None:
+    """Two places for new replicas; of the two pods that are there, the first waits for no node."""
+    first, second = (clusters.pod(name, "", "Deployment/web") for name in ("web-1", "web-2"))
+    for part, more in other.items():
+        first[part] = {**first.get(part, {}), **more}
+    web = clusters.keeper("Deployment", "web", replicas=3)
+    folder = clusters.Folder(tmp_path, clusters.node("a"), web, first, second)
+    objects = list(yaml.safe_load_all(folder.run("plan", "-o", "manifests").stdout))
+    assert [each["metadata"]["name"] for each in objects if each["kind"] == "Binding"] == ["web-2"]

@@ -1,5 +1,6 @@
 """Many volumes at once, pending placements, and the edges of the arithmetic."""
 
+from dataclasses import replace
 from fractions import Fraction
 
 import pytest
@@ -204,6 +205,19 @@ def test_replica_that_waits_under_a_name_is_not_replaced_by_a_failed_one() -> No
     lacking = StorageVolume(name="v", size_bytes=100, replicas=2, waiting=("r1",), held=held)
     decision = balance([lacking], table, PLAIN)
     assert [(each.replica, each.reuses, each.node) for each in decision.placed] == [("", "old", "A"), ("r1", "", "B")]
+
+
+def test_replica_that_serves_again_is_known_by_its_volume_too() -> None:
+    """Both volumes call theirs r1: that of the larger serves again, that of the other does not keep its node taken."""
+    table = cluster({"A": {"a": 1000}, "B": {"b": 900}})
+    held = HeldReplica(name="r1", node="A", disk="a", failed=True, reusable=True)
+    large = StorageVolume(name="large", size_bytes=100, held=(held,))
+    small = StorageVolume(name="small", size_bytes=50, held=(replace(held, reusable=False),))
+    decision = balance([large, small], table, PLAIN)
+    assert [(each.volume, each.reuses, each.node) for each in decision.placed] == [
+        ("large", "r1", "A"),
+        ("small", "", "A"),
+    ]
 
 
 def test_refusals_are_those_of_one_more_replica() -> None:

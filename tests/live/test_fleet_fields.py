@@ -101,6 +101,7 @@ def components(*pairs: tuple[int, str]) -> list[dict[str, Any]]:
         (components((1, "1"), (4, "500m")), {"m1", "m2"}),
         (components((1, "1"), (4, "1")), {"m2"}),
         (components((5, "1m"), (5, "1m")), set()),
+        (components((9, "100m")), {"m1", "m2"}),
         (components((9, "4")), set()),
     ],
 )

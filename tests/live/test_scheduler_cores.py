@@ -239,6 +239,19 @@ def test_no_piece_is_promised_twice(story: list[tuple[str, int, str]]) -> None:
     assert made.differences([node("n1"), node("n2", 6, "0=0-2;1=3-5")], fresh) == []
 
 
+def test_recount_goes_by_the_cores_of_bound_pods() -> None:
+    """A bound pod that has others now is told; what is promised to a pod that is not bound yet is no difference."""
+    here, there = (
+        pod("a", nodeName="n", notes={"fairlead.io/cores": text}) for text in ("0=100,1=100", "2=100,3=100")
+    )
+    (found,) = cache(node("n"), pods=(here,)).differences([node("n")], [there])
+    assert "node n cores" in found
+    made = cache(node("n"), pods=(pod("b"), pod("c")))
+    cycle(made)
+    made.on_pod(Change("deleted", pod("b")))
+    assert made.differences([node("n")], [pod("c")]) == []
+
+
 @pytest.mark.parametrize(
     ("text", "want"),
     [("", ()), ("1=50,0=100", (("0", 100), ("1", 50))), ("0=0", (("0", 0),)), ("0=-1", ()), ("0=x", ()), ("=5", ())],

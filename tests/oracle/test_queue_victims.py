@@ -15,6 +15,7 @@ from fairlead.levels.queue.preemption import victim_search
 from fairlead.levels.queue.preemption.preempt import Preemption
 from fairlead.levels.queue.preemption.victim_order import Bite, cost
 from fairlead.levels.queue.preemption.victims import Claim, branch_of, over
+from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.model.jobs import UNSET, RunningTable, running_of
 from tests.queue.build import J, Q, Tables, tables
@@ -227,3 +228,33 @@ def test_a_choice_among_too_many_is_not_searched() -> None:
     decision = share(*tables((1200, 1200), [Q()], [1, 1], jobs), policy=EVICTING)
     assert decision.victims
     assert len(decision.trace.notes) == 1
+
+
+def on_nodes(jobs: list[J], nodes: list[int], free: list[int]) -> Sharing:
+    """What is evicted in one queue; `nodes` are those of the jobs that run, `free` their free cpu."""
+    whole = sum(job.request[0] * job.running for job in jobs) + sum(free)
+    world = tables((whole, 1), [Q()], [1], jobs)
+    running = replace(running_of(world.jobs), node=np.array(nodes))
+    return share(*world, rooms(world, np.array([(cpu, 0) for cpu in free])), running=running, policy=EVICTING)
+
+
+def test_equal_jobs_are_told_apart_by_their_nodes() -> None:
+    """Equal replicas on two nodes: one eviction on the emptier node makes room, two on the other would, too."""
+    runs = [J(replicas=n, running=n, minimum=0) for n in (2, 1, 1, 1)]
+    found = on_nodes([*runs, J(request=(3, 0), priority=5)], [0, 0, 0, 1], [1, 2])
+    assert [(victim.job, victim.count) for victim in found.victims] == [("j3", 1)]
+
+
+def test_equal_jobs_do_not_make_the_search_long() -> None:
+    """Of ten equal jobs on a node any five may go, and none of the 252 choices is better: that is proven."""
+    runs, nodes = [J(running=1, minimum=0)] * 20, [0] * 10 + [1] * 10
+    found = on_nodes([*runs, J(request=(5, 0), priority=5)], nodes, [0, 0, 1, 1, 1, 1])
+    assert (len(found.victims), found.trace.notes) == (5, ())
+
+
+def test_what_was_just_granted_is_taken_back_from_its_node() -> None:
+    """The small one got the room that the gang could not use; with it and one eviction the gang starts there."""
+    jobs = [J(running=1, minimum=0), J(request=(2, 0), priority=5), J()]
+    found = on_nodes(jobs, [0], [1])
+    assert [(victim.job, victim.count) for victim in found.victims] == [("j0", 1)]
+    assert [row.admitted for row in found.jobs] == [0, 1, 0]

@@ -94,12 +94,13 @@ class RequestLine(WireConnection):
         transport = self._open()
         loop = asyncio.get_running_loop()
         self.answer = HttpResponse()
-        self._waits = loop.create_future()
+        waits: asyncio.Future[Response] = loop.create_future()
+        self._waits = waits
         # Much cheaper than a context of asyncio.timeout, and this is where the time is spent.
-        late = loop.call_at(until, self._late)
+        late = loop.call_at(until, _late, waits)
         transport.write(request)
         try:
-            return await self._waits
+            return await waits
         except BaseException:
             # The rest of this answer must not be taken for that of the next request.
             self.abort()
@@ -107,10 +108,6 @@ class RequestLine(WireConnection):
         finally:
             late.cancel()
             self._waits = None
-
-    def _late(self) -> None:
-        if self._waits is not None and not self._waits.done():
-            self._waits.set_exception(TimeoutError("no answer in time"))
 
     def _received(self, data: memoryview) -> None:
         if self._waits is None or self._waits.done():
@@ -132,6 +129,11 @@ class RequestLine(WireConnection):
             else:
                 self._waits.set_exception(found)
         super().connection_lost(error)
+
+
+def _late(waits: asyncio.Future[Response]) -> None:
+    if not waits.done():
+        waits.set_exception(TimeoutError("no answer in time"))
 
 
 class Flow(WireConnection):

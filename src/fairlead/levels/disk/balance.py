@@ -261,7 +261,7 @@ class _Run:
         """Where the volume's replicas are: those that work, and those that serve again from now on."""
         if not volume.held:
             return Uses()
-        again = {each.reuses for each in self.placed if each.volume == volume.name and each.reuses}
+        again = {each.reuses for each in self.placed if each.volume == volume.name}
         return uses_of(volume, self.disks, again)
 
 

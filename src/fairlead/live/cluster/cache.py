@@ -236,7 +236,7 @@ class Cache:
             }
             facts[f"node {name} taints"] = state.taint_profiles[int(state.taint_profile[row])]
             facts[f"node {name} features"] = state.features[row]
-            facts[f"node {name} cores"] = self.cores.promised(name)
+            facts[f"node {name} cores"] = self.cores.bound(name)
             facts[f"node {name} cordoned"] = bool(state.unschedulable[row])
             who = [population.residents[code] for code in population.codes[population.rows == row].tolist()]
             facts[f"node {name} residents"] = sorted(map(repr, who))

@@ -118,7 +118,7 @@ class Cores:
                     left[core] = max(left[core] - pieces, 0)
         return left
 
-    def promised(self, node: str) -> dict[str, Pieces]:
+    def bound(self, node: str) -> dict[str, Pieces]:
         """What pods that are bound hold on a node, for checks."""
         held = self._held.get(node, {})
         return {uid: pieces for uid, pieces in sorted(held.items()) if uid not in self._promised}
