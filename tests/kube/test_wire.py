@@ -5,13 +5,15 @@ import gzip
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from itertools import pairwise
+from typing import Any
+from unittest.mock import Mock
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.transport import Response
-from fairlead.kube.wire.connection import AHEAD, Flow
+from fairlead.kube.wire.connection import AHEAD, Flow, RequestLine
 from fairlead.kube.wire.head import MOST_HEAD
 from fairlead.kube.wire.pool import READ, NotConnectedError, Wire
 from fairlead.kube.wire.response import HttpResponse
@@ -282,6 +284,19 @@ async def test_answer_that_came_too_late_is_nobody_elses() -> None:
             await made.send("GET", "/slow", {}, None, 0.05)
         assert (await made.send("GET", "/", {}, None, 20)).body == b"ok"
     assert counts == [2, 1]
+
+
+async def test_answer_that_comes_as_its_time_ends_is_the_answer() -> None:
+    """Both in one turn of the loop: nothing is wrong, and nothing is reported to be."""
+    loop = asyncio.get_running_loop()
+    wrong: list[dict[str, Any]] = []
+    loop.set_exception_handler(lambda _, context: wrong.append(context))
+    line = RequestLine(memoryview(bytearray(OK)))
+    transport = Mock(spec=asyncio.Transport)
+    transport.write = lambda _: loop.call_soon(line.buffer_updated, len(OK))
+    line.connection_made(transport)
+    assert (await line.ask(b"", loop.time())).body == b"ok"
+    assert wrong == []
 
 
 async def test_connection_that_speaks_unasked_is_given_up() -> None:

@@ -7,6 +7,7 @@ from collections.abc import Awaitable, Callable
 from typing import Any
 
 import pytest
+from structlog.testing import capture_logs
 
 from fairlead.kube.client import Client
 from fairlead.kube.codec.decided import APPLIED
@@ -421,6 +422,23 @@ def test_conflicts_and_outages_are_borne() -> None:
         stage = Stage(api)
         await stage.quiet()
         assert stage.condition("web")["reason"] == "Success"
+        assert sum(stage.counts("web").values()) == 6
+        await stage.stop()
+
+    play(act)
+
+
+@pytest.mark.parametrize(("code", "warned"), [(409, False), (503, True)])
+def test_a_server_that_fails_is_a_warning_and_an_edit_meanwhile_is_none(code: int, warned: bool) -> None:
+    """Others edit bindings all the time; that is no trouble of which anybody has to hear."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        api.fail(code, method="PATCH", times=40)
+        stage = Stage(api)
+        with capture_logs() as logs:
+            await stage.quiet()
+        assert any(each["event"] == "not written, tried again later" for each in logs) is warned
         assert sum(stage.counts("web").values()) == 6
         await stage.stop()
 

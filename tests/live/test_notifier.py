@@ -183,6 +183,17 @@ def test_words_that_the_server_did_not_take_are_said_again() -> None:
     assert telling(story) == [("p0", "full")]
 
 
+def test_pod_that_the_server_does_not_know_is_told_nothing_more() -> None:
+    """It is gone, whatever the watch still says: one request, and no second."""
+
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
+        teller.waits(pod("p9"), "full")
+        await asyncio.sleep(3 * REWORD)
+        assert sum(method == "PATCH" for method, _ in api.calls) == 1
+
+    assert telling(story) == []
+
+
 def test_condition_on_its_way_does_not_land_after_the_bind() -> None:
     """Half a second on the wire, in which the pod is bound: the server refuses it, and it is not said again."""
     api = FakeApi(now=lambda: "1970-01-01T00:16:40Z")

@@ -213,6 +213,18 @@ def test_an_intent_whose_node_is_taken_is_decided_anew() -> None:
     assert "n2" not in places.values()
 
 
+@pytest.mark.parametrize("evicting", [False, True])
+def test_an_intent_of_which_nothing_is_bound_and_that_does_not_fit_ends(evicting: bool) -> None:
+    """A stranger took one of three places: nothing starts; where he may be evicted, all three are promised anew."""
+    world = World(3, policy=SharePolicy(preempt=evicting))
+    world.pod("stranger", on="n1", owner="s")
+    members = [world.pod(f"a-{number}", group="g", priority=10) for number in range(3)]
+    world.group("g", 3, intent=intended(*((pod, "n1") for pod in members)))
+    turn, _ = world.turn()
+    assert (turn.grants, turn.void) == ((), ("PodGroup/ns/g",))
+    assert [sorted(promise.places) for promise in turn.promises] == ([[pod.key for pod in members]] if evicting else [])
+
+
 def test_a_gang_past_its_deadline_releases_what_somebody_will_create_anew() -> None:
     """Controller-owned members go, bare ones stay; the others are not started meanwhile."""
     world = World(2, deadline=60.0)

@@ -241,9 +241,7 @@ def test_no_piece_is_promised_twice(story: list[tuple[str, int, str]]) -> None:
 
 def test_recount_goes_by_the_cores_of_bound_pods() -> None:
     """A bound pod that has others now is told; what is promised to a pod that is not bound yet is no difference."""
-    here, there = (
-        pod("a", nodeName="n", notes={"fairlead.io/cores": text}) for text in ("0=100,1=100", "2=100,3=100")
-    )
+    here, there = (pod("a", nodeName="n", notes={"fairlead.io/cores": text}) for text in ("0=100,1=100", "2=100,3=100"))
     (found,) = cache(node("n"), pods=(here,)).differences([node("n")], [there])
     assert "node n cores" in found
     made = cache(node("n"), pods=(pod("b"), pod("c")))

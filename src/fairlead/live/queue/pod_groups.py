@@ -22,13 +22,13 @@ class GangSpec:
 
     uid: str
     queue: str = DEFAULT
-    min_member: int = 1
+    min_member: int
     min_tasks: Mapping[str, int] = field(default_factory=lambda: EMPTY)
     min_resources: Mapping[str, int] = field(default_factory=lambda: EMPTY)
-    priority_class: str = ""
+    priority_class: str
     priority: int | None = None
-    created: float = 0.0
-    intent: str = ""
+    created: float
+    intent: str
     unmet: str = ""
     """A field that it asks for and that is not implemented: its pods wait."""
     may_wait: int | None = None

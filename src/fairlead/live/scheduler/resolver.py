@@ -11,6 +11,7 @@ Their room stays taken until the server tells, by a GET or by a newer word of th
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from itertools import count
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
@@ -76,10 +77,9 @@ class Resolver:
 
     async def _resolve(self, pod: PodRecord, node: str, unanswered: int) -> None:
         clock = asyncio.get_running_loop().time
-        since, asked = clock(), 0
-        while True:
-            asked += 1
-            await asyncio.sleep(BACKOFF.wait(asked + unanswered - 1, self.client.jitter))
+        since = clock()
+        for asked in count(unanswered):
+            await asyncio.sleep(BACKOFF.wait(asked, self.client.jitter))
             async with self._turns:
                 if not self.wanted(pod, node):
                     return
