@@ -115,6 +115,20 @@ def test_many_problems_one_bad_the_others_go_on(verb: str) -> None:
     assert "sideways" in records[1]["error"]["message"]
 
 
+def test_annotation_with_half_a_character_is_told_with_its_object() -> None:
+    """JSON can name one half of a wide character, which is no text: one line about the binding, no traceback."""
+    notes = {"fairlead.io/divide": "\ud800"}
+    binding = {
+        "apiVersion": "work.karmada.io/v1alpha2",
+        "kind": "ResourceBinding",
+        "metadata": {"name": "web", "namespace": "shop", "annotations": notes},
+        "spec": {"replicas": 3},
+    }
+    cluster = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "a"}}
+    done = fairlead("divide", "-f", "-", stdin=f"{json.dumps(binding)}\n{json.dumps(cluster)}".encode())
+    refused(done, "shop/web: annotation fairlead.io/divide: is not UTF-8 text")
+
+
 def test_large_files_are_refused_in_one_line(tmp_path: Path) -> None:
     """Fifty megabytes of one word, and of noise: told in one short line."""
     words = tmp_path / "words.yaml"

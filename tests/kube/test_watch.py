@@ -153,8 +153,8 @@ async def test_pages_that_expire_are_read_in_one_piece() -> None:
 
 async def test_object_that_cannot_be_read_does_not_hide_the_others() -> None:
     """It is counted and left out; what was known of it stays until it is deleted."""
-    api, told = shop("good", "bad"), []  # type: Any
-    watched = reflector(api, told)
+    api, told, why = shop("good", "bad"), [], []  # type: Any
+    watched = reflector(api, told, aside=lambda resource, metadata, error: why.append(str(error)))
     async with running(watched):
         await until(lambda: ("WATCH", "/api/v1/pods") in api.calls)
         api.put(PODS, pod("bad") | {"spec": {"priority": "high"}})
@@ -167,6 +167,7 @@ async def test_object_that_cannot_be_read_does_not_hide_the_others() -> None:
         api.remove(PODS, "bad", namespace="shop")
         await until(lambda: ("deleted", "bad") in told)
     assert watched.lists == 2
+    assert why == [*2 * ["Pod bad: cannot be read: spec.priority: expected int | null, got str"], "None"]
 
 
 async def test_waits_begin_with_the_shortest_and_double() -> None:

@@ -12,6 +12,7 @@ from typing import Protocol
 import msgspec
 
 from fairlead.model.errors import InputError
+from fairlead.text.mistakes import UNREADABLE, words
 
 REREAD_SECONDS = 10.0
 EARLY_SECONDS = 30.0
@@ -185,8 +186,9 @@ def _status(plugin: ExecPlugin, out: bytes) -> PluginStatus:
     name = plugin.command
     try:
         answer = msgspec.json.decode(out, type=PluginAnswer)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise InputError(plugin.place, f"the credential plugin {name!r} printed no ExecCredential: {error}") from error
+    except UNREADABLE as error:
+        why = words(error)[0]
+        raise InputError(plugin.place, f"the credential plugin {name!r} printed no ExecCredential: {why}") from error
     if answer.kind != "ExecCredential" or answer.api_version != plugin.api_version:
         raise InputError(
             plugin.place,

@@ -11,7 +11,7 @@ from typing import Any, TypeVar, cast
 import msgspec
 
 from fairlead.kube.errors import AnswerError
-from fairlead.text.mistakes import mistake
+from fairlead.text.mistakes import UNREADABLE, mistake, words
 
 T = TypeVar("T")
 
@@ -35,18 +35,24 @@ def decode(body: bytes, shape: type[T], what: str) -> T:
     except RecursionError as error:
         flat = shallow(body)
         if flat == body:
-            raise AnswerError(f"{what}: the answer is nested too deeply: {error}") from error
+            raise AnswerError(f"{what}: the answer is nested too deeply") from error
         return decode(flat, shape, what)
-    except (msgspec.DecodeError, UnicodeDecodeError) as error:
-        raise AnswerError(f"{what}: the answer is not JSON: {error}") from error
+    except UNREADABLE as error:
+        raise AnswerError(f"{what}: the answer is not JSON: {words(error)[0]}") from error
 
 
 def convert(raw: Any, shape: type[T], what: str) -> T:
     """An already parsed value as `shape`, nulls counting as absent."""
     try:
         return msgspec.convert(drop_nulls(raw), shape)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except UNREADABLE as error:
         raise AnswerError(f"{what}: unexpected answer: {mistake(error)}") from error
+
+
+def why(error: AnswerError) -> str:
+    """What is wrong with an answer, without the request that it answers."""
+    cause = error.__cause__
+    return str(mistake(cause) if isinstance(cause, UNREADABLE) else error)
 
 
 def shallow(body: bytes) -> bytes:
@@ -83,5 +89,5 @@ def drop_nulls(value: Any) -> Any:
 def _without_nulls(body: bytes, shape: type[T], what: str, first: msgspec.ValidationError) -> T:
     try:
         return msgspec.convert(drop_nulls(msgspec.json.decode(body)), shape)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         raise AnswerError(f"{what}: unexpected answer: {mistake(first)}") from first

@@ -17,6 +17,7 @@ from typing import Any
 import msgspec
 
 from fairlead.model.errors import FairleadError
+from fairlead.text.mistakes import UNREADABLE
 
 MAX_MESSAGE = 500
 
@@ -159,7 +160,7 @@ def from_answer(status: int, body: bytes, *, retry_after: str | None = None) -> 
     """The error for an answer with HTTP code `status`; a body that is no Status becomes the message."""
     try:
         answer = _DECODER.decode(body)
-    except (msgspec.DecodeError, UnicodeDecodeError):
+    except UNREADABLE:
         text = " ".join(body[:MAX_MESSAGE].decode("utf-8", "replace").split())
         answer = Status(message=text or "no explanation given")
     return from_status(answer, status=status, retry_after=_seconds(retry_after))
@@ -169,7 +170,7 @@ def from_event(raw: Any) -> ApiError:
     """The error carried by an ERROR line of a watch."""
     try:
         answer = msgspec.convert(raw, Status)
-    except msgspec.ValidationError:
+    except UNREADABLE:
         answer = Status(message="the watch failed without a readable status")
     return from_status(answer, status=500)
 

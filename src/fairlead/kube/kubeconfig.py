@@ -10,7 +10,7 @@ import yaml
 
 from fairlead.kube.credentials import read_text
 from fairlead.model.errors import InputError
-from fairlead.text.mistakes import mistake
+from fairlead.text.mistakes import converted
 
 MAX_CHARS = 4 * 2**20
 
@@ -175,10 +175,7 @@ def parse(text: str, place: str) -> File:
         raise InputError(place, f"not YAML: {' '.join(str(error).split()) or 'nested too deeply'}") from error
     if plain is None:
         return File()
-    try:
-        file = msgspec.convert(_present(plain, {}), File)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise mistake(error, f"{place}: not a kubeconfig") from error
+    file = converted(_present(plain, {}), File, f"{place}: not a kubeconfig")
     if file.kind != "Config":
         raise InputError(f"{place}: kind", f"expected Config, got {file.kind!r}")
     return file

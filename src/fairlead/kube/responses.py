@@ -5,6 +5,8 @@ from typing import Any, Generic, Literal, TypeVar, cast
 
 import msgspec
 
+from fairlead.text.mistakes import UNREADABLE
+
 T = TypeVar("T")
 
 
@@ -46,7 +48,7 @@ def next_token(body: bytes) -> str:
     first = _FIRST(body)
     try:
         return _LIST_META.decode(first[1]).next if first else _HEAD.decode(body).metadata.next
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+    except UNREADABLE:
         return ""
 
 

@@ -24,7 +24,7 @@ import msgspec
 from fairlead.kube import errors
 from fairlead.kube.changes import Change, HasMetadata, Identified, Key, L, Obj, SetAside, deliver
 from fairlead.kube.client import PAGE, Client
-from fairlead.kube.decode import convert, decode, decoder
+from fairlead.kube.decode import convert, decode, decoder, why
 from fairlead.kube.errors import AnswerError, ApiError, KubeError, UnreachableError
 from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
@@ -33,9 +33,9 @@ from fairlead.kube.retry import Jitter, default_jitter
 from fairlead.kube.watch_pace import PACE, WatchPace
 from fairlead.model.errors import InputError
 from fairlead.model.faults import fault
+from fairlead.text.mistakes import UNREADABLE
 
 log = logging.getLogger(__name__)
-
 
 TURN = 256
 """Events taken in a row before other tasks get their turn."""
@@ -216,7 +216,7 @@ class Reflector(Generic[Obj]):
         take: Callable[[Any], Key] = self._take_decoded
         try:
             page = decoder(page_of(self.resource.shape)).decode(body)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             take, page = self._take_listed, decode(body, page_of(msgspec.Raw), f"GET {self.resource.label}")
         return page.resource_version, [take(each) for each in page.items]
 
@@ -300,7 +300,7 @@ class Reflector(Generic[Obj]):
     def _take(self, line: bytes) -> None:
         try:
             event: WatchLine[Any] = self._line.decode(line)
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             self._take_slowly(line)
             return
         if event.type == "ERROR":
@@ -375,7 +375,7 @@ class Reflector(Generic[Obj]):
     def _unreadable(self, metadata: Identified, error: Exception, *, gone: bool = False) -> None:
         """The object cannot be read or taken: it is left out, which people are told."""
         if isinstance(error, AnswerError):
-            error = InputError(f"{self.resource.kind} {metadata.name}", f"cannot be read: {error.__cause__ or error}")
+            error = InputError(f"{self.resource.kind} {metadata.name}", f"cannot be read: {why(error)}")
         self.unreadable += 1
         if not gone:
             self._faulty.add((metadata.namespace, metadata.name))

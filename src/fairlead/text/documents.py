@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 import msgspec
 
 from fairlead.model.errors import InputError
-from fairlead.text.mistakes import words
+from fairlead.text.mistakes import UNREADABLE, words
 
 T = TypeVar("T")
 
@@ -113,6 +113,6 @@ def strict(value: Any, kind: type[T]) -> T:
     """The value as `kind`; unknown fields and wrong types are bad input, told with the JSON path."""
     try:
         return msgspec.convert(value, kind)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except UNREADABLE as error:
         message, path = words(error, kind)
         raise InputError(path, message) from None

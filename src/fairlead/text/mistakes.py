@@ -2,14 +2,34 @@
 
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 
 from fairlead.model.errors import InputError
 
+T = TypeVar("T")
+
+UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
+"""What decoding raises for a text or a value that is not what was expected."""
 _STEP = re.compile(r"\.([^.\[]+)|\[")
 _UNKNOWN = re.compile(r"(?is)object contains unknown field (.+?)(?:; (?:did you mean|expected one of) .*)?\Z")
+
+
+def parsed(text: str, kind: type[T], place: str) -> T:
+    """JSON as `kind`; `InputError` at `place` where it cannot be read."""
+    try:
+        return msgspec.json.decode(text, type=kind)
+    except UNREADABLE as error:
+        raise mistake(error, place) from None
+
+
+def converted(value: Any, kind: type[T], place: str) -> T:
+    """A value that was parsed already as `kind`; `InputError` at `place` where it is something else."""
+    try:
+        return msgspec.convert(value, kind)
+    except UNREADABLE as error:
+        raise mistake(error, place) from None
 
 
 def mistake(error: Exception, place: str = "") -> InputError:
@@ -27,10 +47,14 @@ def words(error: Exception, kind: Any = None) -> tuple[str, str]:
     """
     if isinstance(error, RecursionError):
         return "nested too deeply", "$"
+    if isinstance(error, UnicodeError):
+        return "is not UTF-8 text", "$"
     message, _, path = str(error).partition(" - at `")
     message = message.replace("`", "")
     path = path.rstrip("`") or "$"
-    return message[:1].lower() + message[1:] + (_hint(message, path, kind) if kind is not None else ""), path
+    if not message.startswith("JSON"):
+        message = message[:1].lower() + message[1:]
+    return message + (_hint(message, path, kind) if kind is not None else ""), path
 
 
 def unknown_field(message: str) -> str:

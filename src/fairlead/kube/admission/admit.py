@@ -24,7 +24,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.owners import Newcomer, Owner, OwnerKind
 from fairlead.model.reasons import Finding, because
 from fairlead.model.tiers import Tiers
-from fairlead.text.mistakes import words
+from fairlead.text.mistakes import UNREADABLE, words
 
 RETRY_SECONDS = 1
 REPORTS = "; the ReplicaSet reports: "
@@ -201,6 +201,6 @@ def _pod(value: Any) -> tuple[Mapping[str, Any], Pod]:
         except msgspec.ValidationError:
             # Nulls mean absent; API servers send next to none, so they are taken out only where they hurt.
             return value, msgspec.convert(drop_nulls(value), Pod)
-    except (msgspec.ValidationError, RecursionError) as error:
+    except UNREADABLE as error:
         message, path = words(error)
         raise InputError(f"$.request.object{path.removeprefix('$')}", message) from None

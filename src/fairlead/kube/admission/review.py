@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.kube.objects.meta import ApiShape
 from fairlead.model.errors import InputError
-from fairlead.text.mistakes import words
+from fairlead.text.mistakes import UNREADABLE, words
 
 API_VERSION = "admission.k8s.io/v1"
 KIND = "AdmissionReview"
@@ -61,8 +61,8 @@ def decode(raw: bytes) -> Review:
     except msgspec.ValidationError as error:
         message, path = words(error)
         raise InputError(path, message) from None
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise InputError("$", f"is not JSON: {error}") from None
+    except UNREADABLE as error:
+        raise InputError("$", f"is not JSON: {words(error)[0]}") from None
 
 
 def allow(

@@ -7,8 +7,6 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
-import msgspec
-
 from fairlead.kube.codec.placement import MOST, mode_of, weights_of
 from fairlead.kube.objects.karmada import ReplicaScheduling, ResourceBinding, TargetCluster
 from fairlead.kube.objects.meta import ApiShape
@@ -16,7 +14,7 @@ from fairlead.levels.fleet.divide import Division
 from fairlead.model.clusters import ClusterTable, Traits
 from fairlead.model.division import Mode, PriorDivision
 from fairlead.model.errors import InputError
-from fairlead.text.mistakes import mistake
+from fairlead.text.mistakes import converted, parsed
 
 ANNOTATION = "fairlead.io/last-schedule-result"
 """Annotation of a binding: the last division, where its definition has no field for that."""
@@ -98,11 +96,8 @@ def prior_of(binding: ResourceBinding) -> PriorDivision | None:
 
 
 def _stored(binding: ResourceBinding) -> LastResult | None:
-    who = f"{binding.metadata.namespace}/{binding.metadata.name}"
-    try:
-        if binding.status.last_schedule_result is not None:
-            return msgspec.convert(binding.status.last_schedule_result, LastResult)
-        written = binding.metadata.annotations.get(ANNOTATION)
-        return None if written is None else msgspec.json.decode(written, type=LastResult)
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise mistake(error, f"{who}: last schedule result") from None
+    place = f"{binding.metadata.namespace}/{binding.metadata.name}: last schedule result"
+    if binding.status.last_schedule_result is not None:
+        return converted(binding.status.last_schedule_result, LastResult, place)
+    written = binding.metadata.annotations.get(ANNOTATION)
+    return None if written is None else parsed(written, LastResult, place)

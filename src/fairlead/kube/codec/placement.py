@@ -33,7 +33,7 @@ from fairlead.model.division import (
 )
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Toleration
-from fairlead.text.mistakes import mistake
+from fairlead.text.mistakes import parsed
 
 ANNOTATION = "fairlead.io/divide"
 """Annotation of a policy: settings of `fairlead divide` that Karmada has no field for."""
@@ -75,10 +75,7 @@ def knobs_of(annotations: Mapping[str, str], who: str) -> Knobs:
     text = annotations.get(ANNOTATION)
     if text is None:
         return Knobs()
-    try:
-        knobs = msgspec.json.decode(text, type=Knobs)
-    except msgspec.DecodeError as error:
-        raise mistake(error, f"{who}: annotation {ANNOTATION}") from None
+    knobs = parsed(text, Knobs, f"{who}: annotation {ANNOTATION}")
     if knobs.capacity_coefficient is not None and not 0 <= knobs.capacity_coefficient <= 1:
         value = knobs.capacity_coefficient
         raise InputError(f"{who}: annotation {ANNOTATION}", f"capacityCoefficient {value}; expected 0 to 1")

@@ -17,7 +17,7 @@ from fairlead.kube.objects import workloads
 from fairlead.kube.resources import Resource
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
-from fairlead.text.mistakes import mistake
+from fairlead.text.mistakes import converted
 
 T = TypeVar("T")
 
@@ -197,7 +197,4 @@ def _decode(manifest: Manifest, kind: type[Any]) -> Any:
         return manifest.decoded(kind)
     except msgspec.ValidationError:
         pass  # most often a null where the API server leaves the field out
-    try:
-        return msgspec.convert(drop_nulls(manifest.value), kind)
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise mistake(error, f"{manifest.place}: {manifest.kind} {manifest.name}") from None
+    return converted(drop_nulls(manifest.value), kind, f"{manifest.place}: {manifest.kind} {manifest.name}")

@@ -15,6 +15,7 @@ from fairlead.kube.manifests.manifest import Manifest, items_of
 from fairlead.model.errors import InputError
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.text.documents import MOST_BYTES, documents, standard_input
+from fairlead.text.mistakes import UNREADABLE
 
 SUFFIXES = (".yaml", ".yml", ".json")
 STDIN = "standard input"
@@ -88,7 +89,7 @@ def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
         try:
             yield from list(_bulk(raw, source))
             return
-        except (msgspec.DecodeError, UnicodeDecodeError, RecursionError):
+        except UNREADABLE:
             pass  # JSON lines, or a mistake: the slower reader tells them apart and names the place
     for document in documents(raw, source):
         if isinstance(document, InputError):

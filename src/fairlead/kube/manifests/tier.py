@@ -4,15 +4,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
-import msgspec
-
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredController
 from fairlead.model.errors import InputError
 from fairlead.text.documents import documents
-from fairlead.text.mistakes import mistake
+from fairlead.text.mistakes import converted
 
 KINDS: dict[str, type[TieredController | Pod | Node]] = {
     "Deployment": TieredController,
@@ -87,10 +85,7 @@ def _add(existing: Existing, place: str, kind: str, value: Any) -> None:
     group = str(value.get("apiVersion") or "").rpartition("/")[0]
     if kind not in KINDS or group not in ("", "apps"):
         return
-    try:
-        typed = msgspec.convert(drop_nulls(value), KINDS[kind])
-    except (msgspec.ValidationError, RecursionError) as error:
-        raise mistake(error, place) from None
+    typed = converted(drop_nulls(value), KINDS[kind], place)
     if isinstance(typed, Pod):
         existing.pods.append(typed)
     elif isinstance(typed, Node):

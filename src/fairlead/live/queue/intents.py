@@ -24,7 +24,7 @@ from fairlead.live.queue.pod_groups import INTENT
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.model.errors import InputError
-from fairlead.text.mistakes import words
+from fairlead.text.mistakes import UNREADABLE, words
 
 IN_FLIGHT = 8
 VERSION = 1
@@ -70,7 +70,7 @@ def promised(job: JobKey, namespace: str, text: str, seen: float) -> Promise:
     """
     try:
         intent = msgspec.json.decode(text, type=_Intent)
-    except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
+    except UNREADABLE as error:
         raise InputError(f"annotation {INTENT}", f"cannot be read and counts for nothing: {words(error)[0]}") from None
     if intent.version > VERSION:
         raise InputError(
