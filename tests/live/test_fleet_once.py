@@ -1,6 +1,5 @@
 """What the fleet scheduler works out once: the patch of a binding, and the clusters between two changes of them."""
 
-from collections import Counter
 from typing import Any
 
 import pytest
@@ -9,22 +8,9 @@ from fairlead.kube.codec import members
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet import report
 from fairlead.live.fleet.component import Fleet
+from tests.calls import counted
 from tests.fake import FakeApi
 from tests.live.test_fleet import NAMES, Stage, binding, play
-
-
-def counted(monkeypatch: pytest.MonkeyPatch, module: Any, *names: str) -> Counter[str]:
-    """How often functions of a module are called from now on."""
-    calls: Counter[str] = Counter()
-    for name in names:
-        real = getattr(module, name)
-
-        def call(*args: Any, real: Any = real, name: str = name, **named: Any) -> Any:
-            calls[name] += 1
-            return real(*args, **named)
-
-        monkeypatch.setattr(module, name, call)
-    return calls
 
 
 def by_room(name: str, cpu: str) -> dict[str, Any]:

@@ -5,8 +5,11 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.codec import memo
 from fairlead.kube.objects.pod import Pod
+from fairlead.live.cluster import records
 from fairlead.live.cluster.records import Records, template_key
+from tests.calls import counted
 
 OWNER = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web", "uid": "rs-1", "controller": True}
 CONTAINER = {"name": "c", "image": "x", "resources": {"requests": {"cpu": "100m"}}}
@@ -70,11 +73,11 @@ ALONE: dict[str, Pod] = {
 @pytest.mark.parametrize("pod", [*ALIKE.values(), *OTHERS.values(), *ALONE.values()], ids=[*ALIKE, *OTHERS, *ALONE])
 def test_record_is_what_it_would_be_on_its_own(pod: Pod) -> None:
     """Whatever pods came before, of the same template or of another."""
-    records = Records()
-    records.record(_pod())
-    assert records.record(pod) == Records().record(pod)
-    assert records.record(pod) == Records().record(pod)
-    assert records.record(_pod()) == Records().record(_pod())
+    made = Records()
+    made.record(_pod())
+    assert made.record(pod) == Records().record(pod)
+    assert made.record(pod) == Records().record(pod)
+    assert made.record(_pod()) == Records().record(_pod())
 
 
 def test_which_pods_are_of_one_template() -> None:
@@ -90,7 +93,17 @@ def test_which_pods_are_of_one_template() -> None:
 
 def test_templates_remembered_are_bounded() -> None:
     """Pods that are each of their own template, such as those of StatefulSets, take no memory for ever."""
-    records = Records(most=32)
+    made = Records(most=32)
     for row in range(34):
-        records.record(_pod({"labels": {"row": str(row)}}))
-    assert len(records._first) == 2
+        made.record(_pod({"labels": {"row": str(row)}}))
+    assert len(made._first) == 2
+
+
+def test_spec_of_a_pod_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its template is looked up by its text; only the first pod of a template is encoded once more, for its shape."""
+    keys, texts = counted(monkeypatch, records, "template_key"), counted(monkeypatch, memo, "_text")
+    made = Records()
+    for row in range(10):
+        made.record(_pod({"name": f"p{row}"}))
+        made.record(ALONE["a claim"])
+    assert (keys, texts) == ({"template_key": 20}, {"_text": 11})

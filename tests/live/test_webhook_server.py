@@ -14,17 +14,21 @@ from typing import Any
 import aiohttp
 import pytest
 
+from fairlead.kube.admission import admit
 from fairlead.kube.admission.review import ReviewRequest, allow
 from fairlead.kube.admission.validate import validate
 from fairlead.kube.errors import UnreachableError
 from fairlead.kube.tls import load_pair
+from fairlead.live.webhook import server
 from fairlead.live.webhook.certificates import Pair, issue, issue_user, make_authority
 from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.server import MOST_BYTES, AdmissionServer
 from fairlead.live.webhook.tls import Certificate, Files
 from fairlead.model.errors import InputError
 from fairlead.settings import read_configuration
+from tests.calls import counted
 from tests.campaign.mangling import fuzzed
+from tests.fake import FakeApi
 from tests.live.cluster_of_pods import Process
 from tests.tier.pods import pod, reference, review, web_pod, workload
 
@@ -74,6 +78,18 @@ async def test_review_is_answered_and_the_connection_kept() -> None:
         async with session.post(f"{url}/mutate", json=review(web_pod())) as answer:
             assert answer.status == 200
             assert answer.headers["Connection"] == "close"
+
+
+async def test_review_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its text is parsed once, and its pod is made typed once."""
+    texts, pods = counted(monkeypatch, server, "decode"), counted(monkeypatch, admit, "_pod")
+    async with Process(FakeApi()) as process:
+        endpoint = AdmissionServer({"/mutate": process.mutator.answer}, WebhookMetrics(), budget=5.0)
+        async with endpoint.listening("127.0.0.1:0", None) as port, aiohttp.ClientSession() as session:
+            for _ in range(3):
+                async with session.post(f"http://127.0.0.1:{port}/mutate", json=review(web_pod())) as answer:
+                    assert answer.status == 200
+    assert (texts, pods) == ({"decode": 3}, {"_pod": 3})
 
 
 ERRORS: dict[str, tuple[str, bytes, dict[str, str], int]] = {
@@ -197,8 +213,6 @@ async def _validated(request: ReviewRequest) -> dict[str, Any]:
 @pytest.mark.parametrize("rounds", [400, pytest.param(10_000, marks=pytest.mark.proof)])
 async def test_fuzzed_reviews_never_cause_a_server_error(rounds: int) -> None:
     """Whatever a caller sends: a valid response or a 400."""
-    from tests.fake import FakeApi
-
     async with Process(FakeApi()) as process:
         statuses = await _fuzz(rounds, {"/mutate": process.mutator.answer, "/validate": _validated})
     assert set(statuses) == {200, 400}
