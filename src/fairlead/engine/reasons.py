@@ -2,28 +2,23 @@
 
 from fairlead.model.reasons import Cure, Reason
 
-NO_NODE = Reason(
-    code="NoNodeFits",
-    level="node",
-    sentence="{unplaced} of {asked} found no node: {why}",
-    cure=Cure.ROOM,
-)
+NO_NODE = Reason("NoNodeFits", "{unplaced} of {asked} found no node: {why}", Cure.ROOM, level="node")
 GANG_DOES_NOT_FIT = Reason(
-    code="GangDoesNotFit",
+    "GangDoesNotFit",
+    "only {placeable} of the {least} replicas that start together fit the nodes, so none is started: {why}",
+    Cure.ROOM,
     level="node",
-    sentence="only {placeable} of the {least} replicas that start together fit the nodes, so none is started: {why}",
-    cure=Cure.ROOM,
 )
 QUOTA_EXCEEDED = Reason(
-    code="QuotaExceeded",
+    "QuotaExceeded",
+    "the ResourceQuota {quota} leaves room for fewer than the {asked} asked for",
+    Cure.EDIT,
     level="queue",
-    sentence="the ResourceQuota {quota} leaves room for fewer than the {asked} asked for",
-    cure=Cure.EDIT,
 )
-HELD_BACK = Reason(code="HeldBack", level="queue", sentence="nothing of it is started: {why}", cure=Cure.EDIT)
+HELD_BACK = Reason("HeldBack", "nothing of it is started: {why}", Cure.EDIT, level="queue")
 SITE_UNKNOWN = Reason(
-    code="ClusterNotSeen",
+    "ClusterNotSeen",
+    "{replicas:replica goes|replicas go} to cluster {cluster}, whose nodes are not part of the snapshot",
+    Cure.NOTHING,
     level="fleet",
-    sentence="{replicas:replica goes|replicas go} to cluster {cluster}, whose nodes are not part of the snapshot",
-    cure=Cure.NOTHING,
 )

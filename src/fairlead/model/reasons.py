@@ -26,7 +26,7 @@ class Cure(StrEnum):
     """Nothing is wrong; the state asked for is the state there is."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Reason:
     """A kind of rejection. `sentence` is a format string over the details of a finding.
 
@@ -34,9 +34,9 @@ class Reason:
     """
 
     code: str
-    level: str
     sentence: str
-    cure: Cure
+    cure: Cure = Cure.NOTHING
+    level: str = field(kw_only=True)
 
 
 @dataclass(frozen=True, slots=True)

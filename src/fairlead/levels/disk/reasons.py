@@ -1,11 +1,10 @@
 """Why a disk does not take a storage replica. A reason's code number is its place in `REASONS` plus 1."""
 
+from functools import partial
+
 from fairlead.model.reasons import Cure, Reason
 
-
-def _reason(code: str, sentence: str, cure: Cure) -> Reason:
-    return Reason(code=code, level="disk", sentence=sentence, cure=cure)
-
+_reason = partial(Reason, level="disk")
 
 NODE_NOT_READY = _reason("NodeNotReady", "the node is not ready or not schedulable", Cure.EDIT)
 NODE_DISABLED = _reason("NodeSchedulingDisabled", "scheduling is switched off on the node", Cure.EDIT)
@@ -29,27 +28,10 @@ OVER_PROVISIONED = _reason("OverProvisioned", "the disk would be promised to mor
 INSUFFICIENT = _reason("InsufficientUsable", "the usable space of the disk is below the size of the replica", Cure.ROOM)
 
 REASONS_OF_A_DISK: tuple[Reason, ...] = (
-    NODE_NOT_READY,
-    NODE_DISABLED,
-    NODE_EVICTING,
-    ENGINE_MISSING,
-    DISK_NOT_READY,
-    DISK_DISABLED,
-    DISK_EVICTING,
-    NO_CAPACITY,
-    NODE_TAGS,
-    DISK_TAGS,
-    DISK_TYPE,
-    TOPOLOGY,
-    OTHER_NODE,
-    NOT_LOCAL,
-    ZONE_USED,
-    NODE_USED,
-    MINIMAL_FREE,
-    DISK_USED,
-    OVER_PROVISIONED,
-    INSUFFICIENT,
-)
+    NODE_NOT_READY, NODE_DISABLED, NODE_EVICTING, ENGINE_MISSING, DISK_NOT_READY, DISK_DISABLED, DISK_EVICTING,
+    NO_CAPACITY, NODE_TAGS, DISK_TAGS, DISK_TYPE, TOPOLOGY, OTHER_NODE, NOT_LOCAL, ZONE_USED, NODE_USED,
+    MINIMAL_FREE, DISK_USED, OVER_PROVISIONED, INSUFFICIENT,
+)  # fmt: skip
 """In the order of the filters, so that `REASONS_OF_A_DISK[code − 1]` is the reason; the first eight are `Closed`."""
 
 NUMBER: dict[Reason, int] = {reason: place + 1 for place, reason in enumerate(REASONS_OF_A_DISK)}

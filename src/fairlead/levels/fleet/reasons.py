@@ -1,11 +1,10 @@
 """The reasons of the fleet level."""
 
+from functools import partial
+
 from fairlead.model.reasons import Cure, Reason
 
-
-def _reason(code: str, sentence: str, cure: Cure) -> Reason:
-    return Reason(code=code, level="fleet", sentence=sentence, cure=cure)
-
+_reason = partial(Reason, level="fleet")
 
 NO_CLUSTERS = _reason("NoClusters", "there is no cluster to divide {replicas} replicas over", Cure.EDIT)
 NO_CLUSTER_FITS = _reason("NoClusterFits", "none of {considered} clusters passes the filters: {why}", Cure.EDIT)
@@ -40,15 +39,7 @@ TAINT_NOT_TOLERATED = _reason("TaintNotTolerated", "the cluster has a taint the 
 NOT_CHOSEN = _reason("NotChosenBySpread", "the spread constraints are met better by other clusters", Cure.EDIT)
 
 FILTERS: tuple[Reason, ...] = (
-    DELETING,
-    AFFINITY_MISMATCH,
-    KIND_NOT_SERVED,
-    FAR_FROM_GROUP,
-    UNREADABLE,
-    NEAR_GROUP,
-    SET_WITHOUT_ROOM,
-    TAINT_NOT_TOLERATED,
-    EVICTING,
-    NOT_CHOSEN,
-)
+    DELETING, AFFINITY_MISMATCH, KIND_NOT_SERVED, FAR_FROM_GROUP, UNREADABLE, NEAR_GROUP, SET_WITHOUT_ROOM,
+    TAINT_NOT_TOLERATED, EVICTING, NOT_CHOSEN,
+)  # fmt: skip
 """Why one cluster is out; a reason column holds the place in this tuple plus one, 0 where the cluster passes."""

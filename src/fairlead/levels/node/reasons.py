@@ -1,11 +1,10 @@
 """Why a node takes no more replicas, and why a placement is short."""
 
+from functools import partial
+
 from fairlead.model.reasons import Cure, Reason
 
-
-def _reason(code: str, sentence: str, cure: Cure) -> Reason:
-    return Reason(code=code, level="node", sentence=sentence, cure=cure)
-
+_reason = partial(Reason, level="node")
 
 INSUFFICIENT_CAPACITY = _reason(
     "InsufficientCapacity", "{missing} of {wanted:replica does|replicas do} not fit: {where}", Cure.ROOM

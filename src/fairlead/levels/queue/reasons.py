@@ -1,11 +1,10 @@
 """Why a job waits, or why an object could not be used. Codes are part of the interface."""
 
+from functools import partial
+
 from fairlead.model.reasons import Cure, Reason
 
-
-def _reason(code: str, sentence: str, cure: Cure) -> Reason:
-    return Reason(code=code, level="queue", sentence=sentence, cure=cure)
-
+_reason = partial(Reason, level="queue")
 
 UNKNOWN_QUEUE = _reason("UnknownQueue", "queue {queue} does not exist", Cure.EDIT)
 UNKNOWN_GROUP = _reason("UnknownGroup", "PodGroup {group} does not exist", Cure.EDIT)

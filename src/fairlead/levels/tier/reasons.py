@@ -1,11 +1,10 @@
 """The reasons of the tier level: why a replica went where it went, why it was left alone, and what to warn about."""
 
+from functools import partial
+
 from fairlead.model.reasons import Cure, Reason
 
-
-def _reason(code: str, sentence: str, cure: Cure = Cure.NOTHING) -> Reason:
-    return Reason(code=code, level="tier", sentence=sentence, cure=cure)
-
+_reason = partial(Reason, level="tier")
 
 # On demand
 SLOT_GRANTED = _reason("SlotGranted", "takes slot {slot} of {target} on on-demand nodes")

@@ -1,11 +1,10 @@
 """Why a node cannot take a replica."""
 
+from functools import partial
+
 from fairlead.model.reasons import Cure, Reason
 
-
-def _reason(code: str, sentence: str, cure: Cure) -> Reason:
-    return Reason(code=code, level="node", sentence=sentence, cure=cure)
-
+_reason = partial(Reason, level="node")
 
 CLAIM_MISSING = _reason("ClaimMissing", "a volume claim of the replica does not exist, or is being deleted", Cure.EDIT)
 CLAIM_UNBOUND = _reason(
@@ -37,23 +36,8 @@ TOO_MANY_VOLUMES = _reason(
 FEATURE_MISSING = _reason("FeatureMissing", "the node does not declare a feature that the replica needs", Cure.EDIT)
 
 FILTERS = (
-    CLAIM_MISSING,
-    CLAIM_UNBOUND,
-    CLAIM_TAKEN,
-    UNSCHEDULABLE,
-    NODE_NOT_SELECTED,
-    TAINT_NOT_TOLERATED,
-    NO_ROOM,
-    CORES_TAKEN,
-    PORT_TAKEN,
-    DISK_TAKEN,
-    TOO_NEAR,
-    NOT_NEAR,
-    TOO_UNEVEN,
-    VOLUME_ELSEWHERE,
-    NO_VOLUME,
-    NO_STORAGE_ROOM,
-    TOO_MANY_VOLUMES,
-    FEATURE_MISSING,
-)
+    CLAIM_MISSING, CLAIM_UNBOUND, CLAIM_TAKEN, UNSCHEDULABLE, NODE_NOT_SELECTED, TAINT_NOT_TOLERATED, NO_ROOM,
+    CORES_TAKEN, PORT_TAKEN, DISK_TAKEN, TOO_NEAR, NOT_NEAR, TOO_UNEVEN, VOLUME_ELSEWHERE, NO_VOLUME,
+    NO_STORAGE_ROOM, TOO_MANY_VOLUMES, FEATURE_MISSING,
+)  # fmt: skip
 """In the order in which they are asked; the first that fails is the reason."""
