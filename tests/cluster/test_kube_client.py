@@ -123,9 +123,7 @@ async def test_objects_are_created_changed_and_deleted(kubeconfig: Path, namespa
         with pytest.raises(ApiError) as caught:
             await client.patch(CONFIG_MAPS, "a", patch.operations, kind="json", namespace=namespace)
         assert caught.value.invalid  # there are no annotations to add to
-        patch = (
-            JsonPatch().test("0", "data", "n").replace("7", "data", "n").add({"a/b": "x"}, "metadata", "annotations")
-        )
+        patch = JsonPatch().test("0", "data", "n").add("7", "data", "n").add({"a/b": "x"}, "metadata", "annotations")
         got = await client.patch(CONFIG_MAPS, "a", patch.operations, kind="json", namespace=namespace)
         assert (got.data["n"], got.metadata.annotations["a/b"]) == ("7", "x")
         with pytest.raises(ApiError) as caught:

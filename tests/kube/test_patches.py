@@ -12,7 +12,7 @@ from fairlead.kube.patches import JsonPatch, pointer, update
 from fairlead.kube.resources import CONFIG_MAPS
 from tests.fake import FakeApi
 from tests.fake.patching import apply_json
-from tests.kube.things import client, config_map, counting
+from tests.kube.things import client, config_map
 
 
 @given(st.lists(st.text(), min_size=1, max_size=4), st.integers())
@@ -37,12 +37,12 @@ async def test_json_patch_with_a_failing_test_changes_nothing() -> None:
     """All operations or none."""
     api = FakeApi()
     api.put(CONFIG_MAPS, config_map("ledger", a="1", b="2"))
-    wrong = JsonPatch().replace("9", "data", "a").test("not 2", "data", "b").remove("data", "b")
+    wrong = JsonPatch().add("9", "data", "a").test("not 2", "data", "b").remove("data", "b")
     with pytest.raises(ApiError) as caught:
         await client(api).patch(CONFIG_MAPS, "ledger", wrong.operations, kind="json", namespace="shop")
     assert caught.value.invalid
     assert api.find(CONFIG_MAPS, "ledger", namespace="shop")["data"] == {"a": "1", "b": "2"}  # type: ignore[index]
-    right = JsonPatch().replace("9", "data", "a").test("2", "data", "b").remove("data", "b")
+    right = JsonPatch().add("9", "data", "a").test("2", "data", "b").remove("data", "b")
     got = await client(api).patch(CONFIG_MAPS, "ledger", right.operations, kind="json", namespace="shop")
     assert got.data == {"a": "9"}
 
@@ -62,9 +62,7 @@ async def test_update_starts_again_when_somebody_was_faster() -> None:
         api.put(CONFIG_MAPS, config_map("ledger", n=str(int(found["data"]["n"]) + 10)))
 
     api.before(faster, method="PUT", times=3)
-    got = await update(
-        client(api), CONFIG_MAPS, "ledger", count_up, namespace="shop", sleep=counting(waits), jitter=lambda: 1.0
-    )
+    got = await update(client(api, waits), CONFIG_MAPS, "ledger", count_up, namespace="shop")
     assert (got["data"]["n"], waits) == ("31", [0.01, 0.02, 0.04])
 
 
@@ -74,7 +72,7 @@ async def test_update_gives_up_with_the_conflict() -> None:
     api.put(CONFIG_MAPS, config_map("ledger", n="0"))
     api.fail(409, method="PUT", reason="Conflict", times=99)
     with pytest.raises(ApiError) as caught:
-        await update(client(api), CONFIG_MAPS, "ledger", count_up, namespace="shop", attempts=3, sleep=counting(None))
+        await update(client(api), CONFIG_MAPS, "ledger", count_up, namespace="shop", attempts=3)
     assert caught.value.conflict
     assert [method for method, _ in api.calls].count("PUT") == 3
 

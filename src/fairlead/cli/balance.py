@@ -45,28 +45,17 @@ def command(sources: tuple[str, ...], keep_going: bool, output: str | None, expl
 
     The options from --alpha to --evacuate are for manifests; a problem says all that itself. Nothing is written.
     """
+    from fairlead.cli import balance_manifests as manifests
     from fairlead.engine.explain_disk import lines
     from fairlead.pictures.balance import picture
     from fairlead.problems import balance
 
     explanation = lines if explain else None
-    asked = given(sources)
+    asked, wanted = given(sources), manifests.BalanceOptions(**options)
     if not asked.are_manifests:
-        if any(options.values()) or options["max_moves"] == 0:
+        if wanted.given:
             raise InputError(asked.name, "is a problem, which says all that itself; the options are for manifests")
         return run(balance, asked.texts, output, picture, explanation)
-    from fairlead.cli import balance_manifests as manifests
-
     found = catalogue_of(asked)
-    problem = manifests.asked_for(
-        found,
-        asked.name,
-        alpha=options["alpha"],
-        everywhere=options["scope"] == "all",
-        by_maximum=options["usable_as"] == "maximum",
-        target=options["target"],
-        moves=options["max_moves"],
-        most=options["max_bytes"],
-        evacuate=options["evacuate"],
-    )
+    problem = manifests.asked_for(found, asked.name, wanted)
     return max(report(manifests, [problem], output, picture, explanation), exit_code(found, keep_going))

@@ -2,7 +2,7 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import astuple, dataclass, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +14,24 @@ if TYPE_CHECKING:
     from fairlead.kube.manifests.catalogue import Catalogue
     from fairlead.levels.disk.balance import Balance
     from fairlead.levels.disk.rebalance import Goal, Rebalance
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BalanceOptions:
+    """The options of the command that are for manifests, as they are called there."""
+
+    alpha: str | None
+    scope: str | None
+    usable_as: str | None
+    target: str | None
+    max_moves: int | None
+    max_bytes: str | None
+    evacuate: Sequence[str]
+
+    @property
+    def given(self) -> bool:
+        """Whether any of them is."""
+        return any(value not in (None, ()) for value in astuple(self))
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,18 +63,7 @@ def answer(asked: BalanceManifests, decision: "Balance | Rebalance") -> dict[str
     return result
 
 
-def asked_for(
-    found: "Catalogue",
-    source: str,
-    *,
-    alpha: str | None,
-    everywhere: bool,
-    by_maximum: bool,
-    target: str | None,
-    moves: int | None,
-    most: str | None,
-    evacuate: Sequence[str],
-) -> BalanceManifests:
+def asked_for(found: "Catalogue", source: str, options: BalanceOptions) -> BalanceManifests:
     """The objects of Longhorn, and the options; what cannot be used is told on standard error."""
     from fairlead.kube.codec.longhorn import storage
     from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
@@ -69,34 +76,33 @@ def asked_for(
         found.of(LonghornReplica),
         found.of(LonghornSetting),
         now=time.time(),
-        by_maximum=by_maximum,
+        by_maximum=options.usable_as == "maximum",
     )
     left_out = (*given.errors, *given.left_out)
     print_errors(left_out)
     given = replace(given, errors=(*found.errors, *left_out))
-    share = _fraction("--alpha", alpha, 1) if alpha is not None else Fraction(1)
-    given = replace(given, policy=replace(given.policy, alpha=share, everywhere=everywhere))
-    return BalanceManifests(given, _goal(given, target, moves, most, evacuate))
+    share = _fraction("--alpha", options.alpha, 1) if options.alpha is not None else Fraction(1)
+    given = replace(given, policy=replace(given.policy, alpha=share, everywhere=options.scope == "all"))
+    return BalanceManifests(given, _goal(given, options))
 
 
-def _goal(
-    given: "StorageManifests", target: str | None, moves: int | None, most: str | None, evacuate: Sequence[str]
-) -> "Goal | None":
+def _goal(given: "StorageManifests", options: BalanceOptions) -> "Goal | None":
     from fairlead.levels.disk.rebalance import Goal
     from fairlead.model.amounts import amount
     from fairlead.problems.balance import emptied
 
-    if target is None and not evacuate:
-        if moves is not None or most is not None:
+    target, most = options.target, options.max_bytes
+    if target is None and not options.evacuate:
+        if options.max_moves is not None or most is not None:
             raise InputError("--max-moves", "limits moves, but none are asked for; add --target or --evacuate")
         return None
     rows: set[int] = set()
-    for text in evacuate:
+    for text in options.evacuate:
         node, _, disk = text.partition("/")
         rows |= emptied(given.disks, node, disk, "--evacuate")
     return Goal(
         target=_fraction("--target", target, None) if target is not None else None,
-        moves=moves,
+        moves=options.max_moves,
         bytes=amount("storage", most, "--max-bytes") if most is not None else None,
         emptied=frozenset(rows),
     )

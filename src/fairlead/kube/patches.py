@@ -1,15 +1,14 @@
 """Changes to objects that others change too: JSON patches with tests, and read-modify-write with retries."""
 
-import asyncio
 import copy
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from typing import Any
 
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import Resource
-from fairlead.kube.retry import Backoff, Jitter, default_jitter
+from fairlead.kube.retry import Backoff
 
 Mutate = Callable[[Raw], Raw | None]
 """Gets its own copy of the object; gives back what it shall be, or None where nothing needs to change."""
@@ -38,11 +37,8 @@ class JsonPatch:
         return self._with("test", path, value=value)
 
     def add(self, value: Any, *path: str | int) -> "JsonPatch":
-        """Set a member, or insert into a list ('-' appends). The parent must be there already."""
+        """Set a member, whatever it was, or insert into a list ('-' appends). The parent must be there already."""
         return self._with("add", path, value=value)
-
-    def replace(self, value: Any, *path: str | int) -> "JsonPatch":
-        return self._with("replace", path, value=value)
 
     def remove(self, *path: str | int) -> "JsonPatch":
         return self._with("remove", path)
@@ -59,10 +55,7 @@ async def update(
     mutate: Mutate,
     *,
     namespace: str = "",
-    subresource: str = "",
     attempts: int = ATTEMPTS,
-    sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
-    jitter: Jitter = default_jitter,
 ) -> Raw:
     """Read, change, write; when another writer was faster, again from the start. Gives back the object as it is then.
 
@@ -76,9 +69,9 @@ async def update(
         if wanted is None or wanted == found:
             return found
         try:
-            return await client.replace(whole, name, wanted, namespace=namespace, subresource=subresource)
+            return await client.replace(whole, name, wanted, namespace=namespace)
         except ApiError as error:
             if not error.conflict or attempt == attempts:
                 raise
-        await sleep(CONFLICT_BACKOFF.wait(attempt, jitter))
+        await client.sleep(CONFLICT_BACKOFF.wait(attempt, client.jitter))
     raise ValueError(f"attempts must be 1 or more, got {attempts}")

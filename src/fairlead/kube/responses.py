@@ -13,7 +13,6 @@ T = TypeVar("T")
 class ListMeta(msgspec.Struct, rename="camel"):
     resource_version: str = ""
     next: str = msgspec.field(name="continue", default="")
-    remaining_item_count: int | None = None
 
 
 class Page(msgspec.Struct, Generic[T]):

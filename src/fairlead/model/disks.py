@@ -89,10 +89,8 @@ class DiskTable:
     closed: Codes
     node_rows: Mapping[str, int]
     """The row of each node by its name."""
-    zone_of: Int
-    """For each node a number of its zone; nodes without one have −1."""
     disk_zone_of: Int
-    """The same for each disk."""
+    """For each disk a number of the zone of its node; −1 where that is in none."""
     zone_rows: Mapping[str, int]
     """The number of each zone by its name."""
     shared: frozenset[str]
@@ -156,7 +154,6 @@ def disk_table(disks: Sequence[Disk]) -> DiskTable:
         block=flags([disk.block for disk in rows]),
         closed=frozen(np.array([disk.closed for disk in rows], dtype=np.uint8)),
         node_rows=MappingProxyType(lookup(disk.node for disk in heads)),
-        zone_of=zone_of,
         disk_zone_of=ints(zone_of[node_of]),
         zone_rows=MappingProxyType(zones),
         shared=frozenset(name for name, count in Counter(disk.name for disk in rows).items() if count > 1),

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
 MOST_ROWS = 60
 """Disks drawn one by one; of larger clusters those that change come first."""
+WIDTH = 40
 
 
 def picture(screen: "Console", problem: Any, decision: "Balance | Rebalance") -> None:
@@ -68,13 +69,12 @@ def draw_moves(screen: "Console", decision: "Rebalance") -> None:
         screen.print(f"  {move.replica or move.volume} {size_text(move.size_bytes)}  {way}  {score}", markup=False)
 
 
-def _bar(before: int, after: int, most: int, width: int = 40) -> Any:
+def _bar(before: int, after: int, most: int) -> Any:
     """Usable after (full), taken by this decision (half), given back by it (light)."""
     from rich.text import Text
 
-    kept = round(width * min(before, after) / most)
-    taken = round(width * max(before - after, 0) / most)
-    given = round(width * max(after - before, 0) / most)
+    amounts = min(before, after), max(before - after, 0), max(after - before, 0)
+    kept, taken, given = (round(WIDTH * amount / most) for amount in amounts)
     return Text("█" * kept, style="cyan") + Text("▒" * taken, style="yellow") + Text("░" * given, style="green")
 
 

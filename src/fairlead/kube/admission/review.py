@@ -80,14 +80,12 @@ def allow(
     return _envelope(response, warnings, audit)
 
 
-def refuse(
-    uid: str, *, code: int, reason: str, message: str, retry_seconds: int | None = None, warnings: Sequence[str] = ()
-) -> dict[str, Any]:
+def refuse(uid: str, *, code: int, reason: str, message: str, retry_seconds: int | None = None) -> dict[str, Any]:
     """The object is refused; `code` and `reason` are those of the Status that the user's client sees."""
     status: dict[str, Any] = {"status": "Failure", "code": code, "reason": reason, "message": message}
     if retry_seconds is not None:
         status["details"] = {"retryAfterSeconds": retry_seconds}
-    return _envelope({"uid": uid, "allowed": False, "status": status}, warnings, None)
+    return _envelope({"uid": uid, "allowed": False, "status": status}, (), None)
 
 
 def patch_of(review: Mapping[str, Any]) -> Patch:

@@ -4,9 +4,6 @@ from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta
 from fairlead.kube.objects.pod import PodTemplate
 from fairlead.kube.objects.storage import ClaimTemplate
 
-Bound = int | str
-"""A number of pods, or a percentage as text (`25%`)."""
-
 
 class ReplicaStatus(ApiShape, frozen=True):
     observed_generation: int = 0

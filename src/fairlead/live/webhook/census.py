@@ -18,8 +18,6 @@ from fairlead.model.tiers import Tiers
 
 REVISION = "deployment.kubernetes.io/revision"
 OnRead = Callable[[OwnerKind, TieredController, Exception | None], None]
-PLACES = ("on-demand", "spot", "other", "pending")
-"""Tier of the node a pod is on; `other` nodes are neither, `pending` pods are on none."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
