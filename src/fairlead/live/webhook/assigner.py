@@ -7,6 +7,7 @@ pod whose gate is gone is not changed again.
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 import structlog
@@ -37,31 +38,21 @@ IN_FLIGHT = 32
 log = structlog.get_logger("webhook")
 
 
+@dataclass(slots=True, eq=False)
 class Assigner:
     """Runs in every replica and acts in the elected one."""
 
-    def __init__(
-        self,
-        client: Client,
-        store: LedgerStore,
-        owners: Owners,
-        tiers: LiveTiers,
-        *,
-        pods: Callable[[], Iterable[MarkedPod]],
-        leads: Callable[[], bool],
-        pulse: Pulse,
-        aside: Aside | None = None,
-    ) -> None:
-        self._client = client
-        self._store = store
-        self._owners = owners
-        self._tiers = tiers
-        self._pods = pods
-        self._leads = leads
-        self._aside = aside or Aside()
-        self._pulse = pulse
-        self._news = asyncio.Event()
-        self._places = asyncio.Semaphore(IN_FLIGHT)
+    client: Client
+    store: LedgerStore
+    owners: Owners
+    tiers: LiveTiers
+    _: KW_ONLY
+    pods: Callable[[], Iterable[MarkedPod]]
+    leads: Callable[[], bool]
+    pulse: Pulse
+    aside: Aside = field(default_factory=Aside)
+    _news: asyncio.Event = field(default_factory=asyncio.Event, init=False)
+    _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(IN_FLIGHT), init=False)
 
     def saw(self, pod: MarkedPod) -> None:
         """A marked pod changed; one that is pending is work."""
@@ -71,7 +62,7 @@ class Assigner:
     async def run(self) -> None:
         """Assign whenever something is pending, until cancelled."""
         while True:
-            self._pulse.beat("assigner", CALL_SECONDS)
+            self.pulse.beat("assigner", CALL_SECONDS)
             try:
                 async with asyncio.timeout(LOOK_AGAIN_SECONDS):
                     await self._news.wait()
@@ -79,21 +70,21 @@ class Assigner:
                 pass
             self._news.clear()
             await asyncio.sleep(GATHER_SECONDS)
-            if self._leads():
+            if self.leads():
                 await self.round()
 
     async def round(self) -> None:
         """Every ReplicaSet with a pending pod, one after the other; a failure of one does not stop the others."""
         pending: dict[str, tuple[OwnerReference, MarkedPod]] = {}
-        for pod in self._pods():
+        for pod in self.pods():
             controller = pod.metadata.controller
             if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
                 pending[controller.uid] = controller, pod
         for controller, pod in pending.values():
-            self._pulse.beat("assigner", CALL_SECONDS)
+            self.pulse.beat("assigner", CALL_SECONDS)
             about = REPLICA_SETS.refer(controller.name, namespace=pod.metadata.namespace, uid=controller.uid)
             try:
-                with self._aside.around(about, WRITING, KubeError, BeatenError):
+                with self.aside.around(about, WRITING, KubeError, BeatenError):
                     await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:
                 log.warning("pods wait for their tier", replica_set=controller.name, error=error)
@@ -102,10 +93,10 @@ class Assigner:
     async def _assign(self, controller: OwnerReference, sample: MarkedPod) -> None:
         """Read the ledger, list the pods, write the ledger, change the pods: in this order."""
         namespace = sample.metadata.namespace
-        ledger = await self._store.read(controller.uid)
+        ledger = await self.store.read(controller.uid)
         template = sample.metadata.labels.get(TEMPLATE_HASH, "")
         labels = MARKER + (f",{TEMPLATE_HASH}={template}" if template else "")
-        page = await self._client.page(PODS.raw, namespace=namespace, labels=labels, limit=0)
+        page = await self.client.page(PODS.raw, namespace=namespace, labels=labels, limit=0)
         own = [pod for pod in page.items if _controlled(pod, controller.uid) and _active(pod)]
         gated = sorted((pod for pod in own if _gated(pod)), key=_age)
         target, deployment = await self._target(controller, namespace)
@@ -122,29 +113,29 @@ class Assigner:
                 deployment=deployment,
                 deployment_uid="",
             )
-            await self._store.write(scope, after, target=target.count, spot=len(own) - len(after.granted))
+            await self.store.write(scope, after, target=target.count, spot=len(own) - len(after.granted))
         await self._change([(pod, self._patch(pod, granted, target.single)) for pod in gated])
 
     def _patch(self, pod: Raw, granted: frozenset[str], single: bool) -> Patch:
         uid = pod["metadata"]["uid"]
         if uid in granted:
-            return patches.on_demand(pod, self._tiers.now, slot=uid, selector=single) + patches.release(pod)
-        return patches.spot(pod, self._tiers.now) + patches.release(pod)
+            return patches.on_demand(pod, self.tiers.now, slot=uid, selector=single) + patches.release(pod)
+        return patches.spot(pod, self.tiers.now) + patches.release(pod)
 
     async def _target(self, controller: OwnerReference, namespace: str) -> tuple[Target | None, str]:
         """min(M, N) of the Deployment as stored now, None where there is none; and its name."""
-        found = await self._owners.cached(
+        found = await self.owners.cached(
             Lookup(kind="ReplicaSet", namespace=namespace, name=controller.name, uid=controller.uid)
         )
         parent = None if found is None else found.metadata.controller
         if parent is None:
             return None, ""
-        deployment = await self._owners.live(
+        deployment = await self.owners.live(
             Lookup(kind="Deployment", namespace=namespace, name=parent.name, uid=parent.uid)
         )
         if deployment is None or deployment.metadata.uid != parent.uid:
             return None, parent.name
-        return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self._tiers.policy), parent.name
+        return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self.tiers.policy), parent.name
 
     async def _change(self, changes: list[tuple[Raw, Patch]]) -> None:
         """Change the pods, many at a time. One that is gone or was changed meanwhile is looked at again."""
@@ -155,7 +146,7 @@ class Assigner:
         guard = [{"op": "test", "path": "/metadata/uid", "value": metadata["uid"]}]
         async with self._places:
             try:
-                await self._client.patch(
+                await self.client.patch(
                     PODS.of(MarkedPod), metadata["name"], guard + patch, kind="json", namespace=metadata["namespace"]
                 )
             except ApiError as error:

@@ -7,7 +7,7 @@ is up.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import KW_ONLY, dataclass, field
 
 from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.client import Client
@@ -58,30 +58,21 @@ class _Queue:
         return min(until for until, _ in self.waiting.values())
 
 
+@dataclass(slots=True, eq=False)
 class Counter:
     """Counts for every ReplicaSet. `conflicts` and `writes` tell how hard it had to work."""
 
-    def __init__(
-        self,
-        client: Client,
-        store: LedgerStore,
-        owners: Owners,
-        memory: Memory,
-        tiers: LiveTiers,
-        *,
-        clock: Callable[[], float],
-        jitter: Jitter = default_jitter,
-    ) -> None:
-        self._client = client
-        self._store = store
-        self._owners = owners
-        self._memory = memory
-        self._tiers = tiers
-        self._clock = clock
-        self._jitter = jitter
-        self._queues: dict[str, _Queue] = {}
-        self.conflicts = 0
-        self.writes = 0
+    client: Client
+    store: LedgerStore
+    owners: Owners
+    memory: Memory
+    tiers: LiveTiers
+    _: KW_ONLY
+    clock: Callable[[], float]
+    jitter: Jitter = default_jitter
+    conflicts: int = field(default=0, init=False)
+    writes: int = field(default=0, init=False)
+    _queues: dict[str, _Queue] = field(default_factory=dict, init=False)
 
     async def count(self, scope: Scope, slot: str, *, until: float) -> Counted:
         """What is held when `slot` is decided. A slot that is granted is recorded before this returns.
@@ -91,28 +82,28 @@ class Counter:
         queue = self._queues.setdefault(scope.uid, _Queue(scope))
         future: asyncio.Future[Counted] = asyncio.get_running_loop().create_future()
         queue.waiting[slot] = until, future
-        self._memory.asked(slot)
+        self.memory.asked(slot)
         if queue.task is None:
             queue.task = asyncio.create_task(self._serve(queue))
         else:
-            self._memory.wake(scope.uid)
+            self.memory.wake(scope.uid)
         try:
             return await future
         except asyncio.CancelledError:
-            self._memory.unanswered(slot)
+            self.memory.unanswered(slot)
             raise
         finally:
             queue.waiting.pop(slot, None)
 
     def soon(self, uid: str) -> bool:
         """Whether a request of the ReplicaSet that comes back in a moment is likely to find what it waits for."""
-        return self._memory.fresh(uid)
+        return self.memory.fresh(uid)
 
     async def preview(self, scope: Scope, slot: str) -> Counted:
         """What `count` would say, with nothing written (dry run)."""
         attempt, owner = await self._read(scope, Attempt(requests=(slot,)))
         if attempt.step is LedgerStep.LIST:
-            attempt = attempt.list(await slots_of(self._client, scope))
+            attempt = attempt.list(await slots_of(self.client, scope))
         return Counted(owner, _held(attempt, slot))
 
     async def _serve(self, queue: _Queue) -> None:
@@ -128,11 +119,11 @@ class Counter:
     async def _turn(self, queue: _Queue) -> None:
         """One attempt for all that wait now; then a pause, if all that are left have to wait."""
         batch = tuple(queue.waiting)
-        mark = self._memory.mark(queue.scope.uid)
-        patience = queue.first_end - self._clock()
-        if patience > 0 and queue.full and self._memory.arriving(queue.scope.uid, LOOK_AGAIN_SECONDS):
+        mark = self.memory.mark(queue.scope.uid)
+        patience = queue.first_end - self.clock()
+        if patience > 0 and queue.full and self.memory.arriving(queue.scope.uid, LOOK_AGAIN_SECONDS):
             # A list would not show all of them yet (docs/decisions/0420).
-            await self._memory.news(queue.scope.uid, mark, min(LOOK_AGAIN_SECONDS, patience))
+            await self.memory.news(queue.scope.uid, mark, min(LOOK_AGAIN_SECONDS, patience))
             return
         try:
             attempt, owner = await self._attempt(queue.scope, batch)
@@ -140,7 +131,7 @@ class Counter:
             for slot in batch:
                 _settle(queue, slot, error)
             return
-        now = self._clock()
+        now = self.clock()
         for slot in batch:
             overdue = slot in queue.waiting and queue.waiting[slot][0] <= now
             if slot not in attempt.waiting or overdue:
@@ -148,7 +139,7 @@ class Counter:
         queue.full = bool(attempt.waiting)
         if queue.waiting and queue.waiting.keys() <= set(attempt.waiting):
             pause = min(LOOK_AGAIN_SECONDS, max(queue.first_end - now, 0.0))
-            await self._memory.news(queue.scope.uid, mark, pause)
+            await self.memory.news(queue.scope.uid, mark, pause)
 
     async def _attempt(self, scope: Scope, slots: tuple[str, ...]) -> tuple[Attempt, Owner | None]:
         """Drive one attempt to its end: read, list, write, and from the start again after a conflict."""
@@ -157,43 +148,43 @@ class Counter:
             if attempt.step is LedgerStep.READ:
                 attempt, owner = await self._read(scope, attempt)
             elif attempt.step is LedgerStep.LIST:
-                attempt = attempt.list(await slots_of(self._client, scope))
+                attempt = attempt.list(await slots_of(self.client, scope))
             else:
                 attempt = await self._written(scope, attempt)
         return attempt, owner
 
     async def _looked(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
         """Where all slots seem to be granted and stored, look whether that is so, first of all."""
-        stored = self._memory.settled(scope.uid)
-        if not stored or len(stored) < self._target(_owner(scope, await self._owners.cached(_lookup(scope)))):
+        stored = self.memory.settled(scope.uid)
+        if not stored or len(stored) < self._target(_owner(scope, await self.owners.cached(_lookup(scope)))):
             return attempt, None
-        active, owner = await asyncio.gather(active_slots(self._client, scope, stored), self._owner(scope))
+        active, owner = await asyncio.gather(active_slots(self.client, scope, stored), self._owner(scope))
         return attempt.look(active, self._target(owner)), owner
 
     async def _read(self, scope: Scope, attempt: Attempt) -> tuple[Attempt, Owner | None]:
         """Read the ledger, and beside it the owner."""
-        ledger, owner = await asyncio.gather(self._store.read(scope.uid), self._owner(scope))
-        return attempt.read(ledger, self._memory.met(scope.uid, ledger), self._target(owner)), owner
+        ledger, owner = await asyncio.gather(self.store.read(scope.uid), self._owner(scope))
+        return attempt.read(ledger, self.memory.met(scope.uid, ledger), self._target(owner)), owner
 
     def _target(self, owner: Owner | None) -> int:
         """min(M, N). Without a target nothing is granted, and the caller decides by the owner alone."""
-        return 0 if owner is None else target_of(owner, self._tiers.policy).count or 0
+        return 0 if owner is None else target_of(owner, self.tiers.policy).count or 0
 
     async def _written(self, scope: Scope, attempt: Attempt) -> Attempt:
         try:
-            await self._store.write(scope, attempt.proposed, target=attempt.target)
+            await self.store.write(scope, attempt.proposed, target=attempt.target)
         except BeatenError as error:
             self.conflicts += 1
             if attempt.conflicts >= MOST_CONFLICTS:
                 raise CountingError(f"ledger {scope.uid}: {attempt.conflicts} conflicts in a row: {error}") from error
-            await asyncio.sleep(CONFLICT_BACKOFF.wait(attempt.conflicts + 1, self._jitter))
+            await asyncio.sleep(CONFLICT_BACKOFF.wait(attempt.conflicts + 1, self.jitter))
             return attempt.beaten()
         self.writes += 1
-        self._memory.met(scope.uid, attempt.proposed)
+        self.memory.met(scope.uid, attempt.proposed)
         return attempt.wrote()
 
     async def _owner(self, scope: Scope) -> Owner | None:
-        return _owner(scope, await self._owners.live(_lookup(scope)))
+        return _owner(scope, await self.owners.live(_lookup(scope)))
 
 
 def _lookup(scope: Scope) -> Lookup:

@@ -6,6 +6,7 @@ here is needed for the count to be right; it keeps the numbers that people see f
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import KW_ONLY, dataclass, field
 
 import structlog
 
@@ -30,55 +31,43 @@ PERIOD_SECONDS = 5.0
 log = structlog.get_logger("webhook")
 
 
+@dataclass(slots=True, eq=False)
 class Janitor:
     """Runs in every replica and acts in the elected one. `counts` is off in gated mode, where the assigner counts."""
 
-    def __init__(
-        self,
-        client: Client,
-        store: LedgerStore,
-        owners: Owners,
-        memory: Memory,
-        *,
-        ledgers: Callable[[], Iterable[TierLedger]],
-        pods: Callable[[], Iterable[MarkedPod]],
-        leads: Callable[[], bool],
-        counts: bool = True,
-        pulse: Pulse,
-        aside: Aside | None = None,
-    ) -> None:
-        self._client = client
-        self._store = store
-        self._owners = owners
-        self._memory = memory
-        self._ledgers = ledgers
-        self._pods = pods
-        self._leads = leads
-        self._pulse = pulse
-        self._counts = counts
-        self._aside = aside or Aside()
+    client: Client
+    store: LedgerStore
+    owners: Owners
+    memory: Memory
+    _: KW_ONLY
+    ledgers: Callable[[], Iterable[TierLedger]]
+    pods: Callable[[], Iterable[MarkedPod]]
+    leads: Callable[[], bool]
+    counts: bool = True
+    pulse: Pulse
+    aside: Aside = field(default_factory=Aside)
 
     async def run(self) -> None:
         """Keep ledgers and memory in order until cancelled; the memory in every instance."""
-        await every(PERIOD_SECONDS, self._either, name="ledgers", pulse=self._pulse)
+        await every(PERIOD_SECONDS, self._either, name="ledgers", pulse=self.pulse)
 
     async def _either(self) -> None:
-        self._memory.forget()
-        if self._leads():
+        self.memory.forget()
+        if self.leads():
             await self.round()
 
     async def round(self) -> None:
         """Look at every ledger once; one that cannot be used is set aside, and the others go on."""
-        tiers = _tally(self._pods())
-        for stored in tuple(self._ledgers()):
-            self._pulse.beat("ledgers", CALL_SECONDS)
+        tiers = _tally(self.pods())
+        for stored in tuple(self.ledgers()):
+            self.pulse.beat("ledgers", CALL_SECONDS)
             meta = stored.metadata
             about = TIER_LEDGERS.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
             try:
-                with self._aside.around(about, WRITING, KubeError):
+                with self.aside.around(about, WRITING, KubeError):
                     await self._keep(stored, tiers)
             except AnswerError as error:
-                self._aside.tell(about, InputError(f"TierLedger {meta.name}", str(error)), WRITING)
+                self.aside.tell(about, InputError(f"TierLedger {meta.name}", str(error)), WRITING)
             except ApiError as error:
                 log.warning("a ledger could not be kept in order", ledger=meta.name, error=error)
 
@@ -88,19 +77,19 @@ class Janitor:
             raise InputError(f"TierLedger {uid}: spec", "names no ReplicaSet; expected namespace and replicaSet")
         lookup = Lookup(kind="ReplicaSet", namespace=spec.namespace, name=spec.replica_set, uid=uid)
         try:
-            found = await self._owners.cached(lookup)
+            found = await self.owners.cached(lookup)
         except InputError as error:
             raise InputError(f"TierLedger {uid}: spec", error.message) from None
         if found is None or found.metadata.uid != uid:
-            await self._store.delete(uid, stored.metadata.resource_version)
+            await self.store.delete(uid, stored.metadata.resource_version)
             return
         seen = tiers.get((uid, "on-demand"), 0), tiers.get((uid, "spot"), 0)
-        if self._counts and (seen != (stored.count.held, stored.count.spot) or self._overdue(stored)):
+        if self.counts and (seen != (stored.count.held, stored.count.spot) or self._overdue(stored)):
             await self._tidy(stored, seen[1], found.metadata.labels)
 
     def _overdue(self, stored: TierLedger) -> bool:
         """Whether a reservation has lapsed. Looking starts its clock, for a process that had not met it yet."""
-        return bool(self._memory.met(stored.metadata.name, ledger_of(stored)).lapsed)
+        return bool(self.memory.met(stored.metadata.name, ledger_of(stored)).lapsed)
 
     async def _tidy(self, stored: TierLedger, spot: int, labels: Mapping[str, str]) -> None:
         spec, uid = stored.spec, stored.metadata.name
@@ -112,15 +101,15 @@ class Janitor:
             deployment_uid="",
             template=labels.get(TEMPLATE_HASH, ""),
         )
-        ledger = await self._store.read(uid)
+        ledger = await self.store.read(uid)
         if ledger.version is None:
             return
-        knowledge = self._memory.met(uid, ledger)
-        after = tidied(ledger, knowledge, await slots_of(self._client, scope))
+        knowledge = self.memory.met(uid, ledger)
+        after = tidied(ledger, knowledge, await slots_of(self.client, scope))
         if after == ledger and spot == stored.count.spot:
             return
         try:
-            await self._store.write(scope, after, target=stored.count.target, spot=spot)
+            await self.store.write(scope, after, target=stored.count.target, spot=spot)
         except BeatenError:
             log.debug("a ledger changed meanwhile; next time", ledger=uid)
 

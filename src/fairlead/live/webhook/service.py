@@ -1,6 +1,7 @@
 """One admission request after the other: the flow of `admit`, driven by the cluster."""
 
 from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 from fairlead.kube.admission import admit, patches
@@ -21,6 +22,7 @@ Report = Callable[[Split, ObjectReference | None], None]
 """Told of every decision, with the workload it concerns where that is known."""
 
 
+@dataclass(slots=True, eq=False)
 class Mutator:
     """Answers reviews of pods. `patience` is how many seconds a request that cannot be decided may wait.
 
@@ -28,51 +30,40 @@ class Mutator:
     the verdict is worked out and reported, and every pod is admitted as it is.
     """
 
-    def __init__(
-        self,
-        owners: Owners,
-        counter: Counter,
-        tiers: LiveTiers,
-        *,
-        clock: Callable[[], float],
-        patience: float,
-        gated: bool = False,
-        shadow: bool = False,
-        report: Report = lambda decision, workload: None,
-    ) -> None:
-        self._owners = owners
-        self._counter = counter
-        self._tiers = tiers
-        self._clock = clock
-        self._patience = patience
-        self._gated = gated and not shadow
-        self._shadow = shadow
-        self._report = report
+    owners: Owners
+    counter: Counter
+    tiers: LiveTiers
+    _: KW_ONLY
+    clock: Callable[[], float]
+    patience: float
+    gated: bool = False
+    shadow: bool = False
+    report: Report = lambda decision, workload: None
 
     async def answer(self, request: ReviewRequest) -> dict[str, Any]:
         """The response to one request."""
-        asking = admit.begin(request, self._tiers.now)
+        asking = admit.begin(request, self.tiers.now)
         if isinstance(asking, Split):
-            self._report(asking, None)
-            return admit.answer(request, None, asking, self._tiers.now)
-        owner, workload = await self._owners.resolve(asking)
-        if isinstance(owner, Owner) and self._gated and self._counted(asking, owner):
+            self.report(asking, None)
+            return admit.answer(request, None, asking, self.tiers.now)
+        owner, workload = await self.owners.resolve(asking)
+        if isinstance(owner, Owner) and self.gated and not self.shadow and self._counted(asking, owner):
             return allow(request.uid, patch=patches.hold(asking.raw))
         decision = owner if isinstance(owner, Split) else await self._decide(request, asking, owner, workload)
-        self._report(decision, None if workload is None else _reference(asking, workload))
-        if self._shadow:
+        self.report(decision, None if workload is None else _reference(asking, workload))
+        if self.shadow:
             return allow(request.uid, audit=admit.audit(decision))
-        soon, refused = self._counter.soon(asking.controller.uid), ""
+        soon, refused = self.counter.soon(asking.controller.uid), ""
         if decision.verdict is TierVerdict.RETRY:
             refused = await self._refused(asking)
-        return admit.answer(request, asking, decision, self._tiers.now, soon=soon, refused=refused)
+        return admit.answer(request, asking, decision, self.tiers.now, soon=soon, refused=refused)
 
     async def _refused(self, asking: admit.Asking) -> str:
         """Why earlier pods of the ReplicaSet were refused: a quota's words must not be hidden behind ours."""
         reference = asking.controller
         lookup = admit.Lookup(kind=reference.kind, namespace=asking.namespace, name=reference.name, uid=reference.uid)
         try:
-            found = await self._owners.live(lookup)
+            found = await self.owners.live(lookup)
         except KubeError:
             return ""
         return "" if found is None else admit.refusal(found)
@@ -81,13 +72,13 @@ class Mutator:
         """Whether the verdict depends on a count; all others follow from the pod and its owner alone."""
         if owner.kind is not OwnerKind.DEPLOYMENT or asking.newcomer.pin is not TierPin.NONE:
             return False
-        return target_of(owner, self._tiers.policy).count is not None
+        return target_of(owner, self.tiers.policy).count is not None
 
     async def _decide(
         self, request: ReviewRequest, asking: admit.Asking, owner: Owner, workload: TieredController | None
     ) -> Split:
         if workload is None or not self._counted(asking, owner):
-            return split(asking.newcomer, owner, HeldSlots(), self._tiers.policy)
+            return split(asking.newcomer, owner, HeldSlots(), self.tiers.policy)
         scope = Scope(
             uid=asking.controller.uid,
             namespace=asking.namespace,
@@ -96,13 +87,13 @@ class Mutator:
             deployment_uid=workload.metadata.uid,
             template=asking.pod.metadata.labels.get(TEMPLATE_HASH, ""),
         )
-        if request.dry_run or self._shadow:
-            counted = await self._counter.preview(scope, request.uid)
+        if request.dry_run or self.shadow:
+            counted = await self.counter.preview(scope, request.uid)
         else:
-            counted = await self._counter.count(scope, request.uid, until=self._clock() + self._patience)
+            counted = await self.counter.count(scope, request.uid, until=self.clock() + self.patience)
         if counted.owner is None:
             return unmanaged(reasons.OWNER_NOT_FOUND, warn=True, kind="Deployment", owner=scope.deployment)
-        return split(asking.newcomer, counted.owner, counted.held, self._tiers.policy)
+        return split(asking.newcomer, counted.owner, counted.held, self.tiers.policy)
 
 
 def _reference(asking: admit.Asking, workload: TieredController) -> ObjectReference:

@@ -7,6 +7,7 @@ in use would break every new connection.
 import base64
 import ssl
 from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
@@ -90,6 +91,7 @@ class Files:
         return Pair(*texts)
 
 
+@dataclass(slots=True, eq=False)
 class SelfMade:
     """A pair that the replicas make themselves and share in a Secret; its authority goes into the configurations.
 
@@ -97,22 +99,13 @@ class SelfMade:
     first the configurations get the bundle of the Secret, then the Secret may change.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        *,
-        namespace: str,
-        secret: str,
-        configuration: str,
-        names: Sequence[str],
-        now: Callable[[], datetime] = lambda: datetime.now(UTC),
-    ) -> None:
-        self._client = client
-        self._namespace = namespace
-        self._secret = secret
-        self._configuration = configuration
-        self._names = tuple(names)
-        self._now = now
+    client: Client
+    _: KW_ONLY
+    namespace: str
+    secret: str
+    configuration: str
+    names: Sequence[str]
+    now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def pair(self) -> Pair:
         """The pair of the Secret, made or renewed where it is time to."""
@@ -133,7 +126,7 @@ class SelfMade:
         """Write the Secret; False after a conflict: it changed meanwhile."""
         stored["data"] = {name: _base64(text) for name, text in texts.items()}
         try:
-            await self._client.replace(SECRETS.raw, self._secret, stored, namespace=self._namespace)
+            await self.client.replace(SECRETS.raw, self.secret, stored, namespace=self.namespace)
         except ApiError as error:
             if not error.conflict:
                 raise
@@ -142,20 +135,20 @@ class SelfMade:
 
     def _renewed(self, texts: dict[str, str]) -> dict[str, str] | None:
         """What the Secret has to become, None where it is good."""
-        now, bundle = self._now(), texts.get("ca.crt", "")
+        now, bundle = self.now(), texts.get("ca.crt", "")
         if due(first_of(bundle), now) or not texts.get("ca.key"):
             authority = make_authority(now)
             # The old one stays trusted, for what it signed is still in use.
             return texts | {"ca.crt": authority.certificate + first_of(bundle), "ca.key": authority.key}
         leaf = texts.get("tls.crt", "")
-        if due(leaf, now) or not serves(leaf, first_of(bundle), self._names):
-            pair = issue(Pair(first_of(bundle), texts["ca.key"]), self._names, now)
+        if due(leaf, now) or not serves(leaf, first_of(bundle), self.names):
+            pair = issue(Pair(first_of(bundle), texts["ca.key"]), self.names, now)
             return texts | {"tls.crt": pair.certificate, "tls.key": pair.key}
         return None
 
     async def _read(self) -> Raw | None:
         try:
-            return await self._client.get(SECRETS.raw, self._secret, namespace=self._namespace)
+            return await self.client.get(SECRETS.raw, self.secret, namespace=self.namespace)
         except ApiError as error:
             if not error.not_found:
                 raise
@@ -163,9 +156,9 @@ class SelfMade:
 
     def _fresh(self) -> dict[str, str]:
         """A new authority, and a pair that it signed."""
-        now = self._now()
+        now = self.now()
         authority = make_authority(now)
-        pair = issue(authority, self._names, now)
+        pair = issue(authority, self.names, now)
         return {
             "ca.crt": authority.certificate,
             "ca.key": authority.key,
@@ -177,18 +170,18 @@ class SelfMade:
         body = {
             "apiVersion": "v1",
             "kind": "Secret",
-            "metadata": {"name": self._secret},
+            "metadata": {"name": self.secret},
             "type": "kubernetes.io/tls",
             "data": {name: _base64(text) for name, text in self._fresh().items()},
         }
         try:
-            return await self._client.create(SECRETS.raw, body, namespace=self._namespace)
+            return await self.client.create(SECRETS.raw, body, namespace=self.namespace)
         except ApiError as error:
             if not error.already_exists:
                 raise
         found = await self._read()
         if found is None:
-            raise InputError(self._secret, "the Secret of the certificate comes and goes; another program manages it")
+            raise InputError(self.secret, "the Secret of the certificate comes and goes; another program manages it")
         return found
 
     async def _trust(self, bundle: str) -> None:
@@ -202,7 +195,7 @@ class SelfMade:
 
         for resource in CONFIGURATIONS:
             try:
-                await update(self._client, resource, self._configuration, mutate)
+                await update(self.client, resource, self.configuration, mutate)
             except ApiError as error:
                 if not error.not_found:
                     raise
