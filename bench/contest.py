@@ -1,5 +1,6 @@
 """What every race of schedulers on a real API server needs: rights, command lines, a start, costs, a page."""
 
+import compileall
 import http.client
 import io
 import json
@@ -7,6 +8,7 @@ import ssl
 import subprocess
 import sys
 import time
+import urllib.error
 import urllib.request
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,6 +22,7 @@ from tools.controlplane.commands import switches
 from tools.controlplane.plane import ControlPlane
 from tools.controlplane.processes import free_ports
 
+import fairlead as package
 from bench.measure import Report
 
 PODS = "/api/v1/namespaces/default/pods"
@@ -39,6 +42,8 @@ class Contestant:
     scheduler: str
     command: Callable[[ControlPlane, Path, int], list[str]]
     events: bool = True
+    says_ready: bool = True
+    """Whether it has a page that says so. Only where there is none the API server is asked, for that takes its time."""
 
 
 def account(plane: ControlPlane, *, events: bool, more: Sequence[dict[str, Any]] = ()) -> Path:
@@ -92,9 +97,15 @@ def fairlead(*more: str) -> Callable[[ControlPlane, Path, int], list[str]]:
 
     def command(plane: ControlPlane, own: Path, port: int) -> list[str]:
         options = ["--kubeconfig", str(own), "--no-leader-election", "--listen", f"127.0.0.1:{port}", *more]
-        return [sys.executable, "-m", "fairlead", "scheduler", *options]
+        return [*compiled(), "scheduler", *options]
 
     return command
+
+
+def compiled() -> list[str]:
+    """How Fairlead is started, compiled before as an installation is: the environment may forbid Python to do so."""
+    compileall.compile_dir(Path(package.__file__).parent, quiet=2)
+    return [sys.executable, "-m", "fairlead"]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -129,7 +140,7 @@ def cost(pid: int) -> tuple[float, float]:
 
 @contextmanager
 def started(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Iterator[Runner]:
-    """The contestant, from the moment it is ready or has bound its first pod; it is ended afterwards.
+    """The contestant, from the moment it is ready, or has bound its first pod where it cannot say so; then it is ended.
 
     One that does not get so far is started once more, for its port may have been taken meanwhile.
     """
@@ -152,7 +163,7 @@ def _start(name: str, who: Contestant, plane: ControlPlane, own: Path) -> Runner
     try:
         runner = Runner(name=name, process=process, log=log, began=began)
         deadline = time.monotonic() + MOST_SECONDS
-        while not (_ready(port) or _any_bound(plane.api)):
+        while not (_ready(port) if who.says_ready else _any_bound(plane.api)):
             runner.pause(deadline)
     except BaseException:
         _end(process)
@@ -171,11 +182,16 @@ def _any_bound(api: Api) -> bool:
 
 
 def _ready(port: int) -> bool:
-    """Whether the contestant says that its caches are full; one that has no such page never does."""
+    """Whether the contestant says that its caches are full."""
     for scheme in ("http", "https"):
         try:
             with urllib.request.urlopen(f"{scheme}://127.0.0.1:{port}/readyz", timeout=5, context=_ANYBODY) as answer:
                 return bool(answer.status == 200)
+        except urllib.error.HTTPError as error:
+            # Not ready; a server without TLS is not asked with it, for it would wait for seconds for the rest of a
+            # greeting. Go's server answers 400 where it speaks only TLS.
+            if error.code != http.HTTPStatus.BAD_REQUEST:
+                return False
         except (OSError, http.client.HTTPException):
             continue
     return False

@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 
 import yaml
 
-from bench.contest import cost
+from bench.contest import compiled, cost
 from bench.goals import Figure
 from bench.measure import Report
 
@@ -70,12 +70,9 @@ def first_bind(nodes: int, pods: int) -> Start:
             "--pages",
             "127.0.0.1:0",
         ]
+        command = [*compiled(), "scheduler", *options]
         began = time.monotonic()
-        with subprocess.Popen(
-            [sys.executable, "-m", "fairlead", "scheduler", *options],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        ) as process:
+        with subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as process:
             try:
                 said = server.stdout.readline()
                 took = time.monotonic() - began

@@ -48,6 +48,28 @@ def test_help_imports_nothing_heavy() -> None:
     assert done.stdout.strip() == "[]"
 
 
+def test_a_component_imports_neither_rich_nor_an_http_stack() -> None:
+    """What a scheduler does not need takes no time at its start, and can be imported later (docs/decisions/0450)."""
+    code = (
+        "import sys\nimport fairlead.live.scheduler.main\nprint(sorted({'rich', 'aiohttp'} & set(sys.modules)))\n"
+        "import rich.table"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "[]"
+
+
+@pytest.mark.parametrize(("given", "wanted"), [({}, "1"), ({"OPENBLAS_NUM_THREADS": "3"}, "3")])
+def test_numpy_starts_no_threads_unless_asked_to(given: dict[str, str], wanted: str) -> None:
+    """A process of ours sets the number before NumPy is there; what the user has set stays."""
+    code = (
+        "import os, sys\nfrom fairlead.cli.main import process\nsys.argv[1:] = ['--version']\n"
+        "try:\n    process()\nexcept SystemExit:\n    print(os.environ['OPENBLAS_NUM_THREADS'], 'numpy' in sys.modules)"
+    )
+    own = {key: value for key, value in os.environ.items() if key != "OPENBLAS_NUM_THREADS"}
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=own | given)
+    assert done.stdout.splitlines()[-1] == f"{wanted} False"
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completion_scripts_name_the_program(shell: str) -> None:
     """The script of each shell completes `fairlead`."""

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from fairlead.kube.transport import Response
 from fairlead.kube.wire.connection import AHEAD, Flow, RequestLine
-from fairlead.kube.wire.head import MOST_HEAD
+from fairlead.kube.wire.head import MOST_HEAD, read_head
 from fairlead.kube.wire.pool import READ, NotConnectedError, Wire
 from fairlead.kube.wire.response import HttpResponse
 
@@ -66,6 +66,17 @@ def test_answer_is_the_same_in_any_pieces(
     found = fed(first + head + framed, cuts)
     assert found is not None
     assert (found.status, found.body, found.headers["x-kind"]) == (201, body, "a: b")
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+def test_the_audit_id_is_left_out_wherever_it_stands(place: int) -> None:
+    """Heads that differ in nothing else are one head, and the headers beside it are read."""
+    lines = ["Cache-Control: private", "Content-Length: 0"]
+    lines.insert(place, "Audit-Id: 6a3d4ae7-9d43-4a5a-8d3e-0a0c5c1b1d11")
+    found = read_head("\r\n".join(["HTTP/1.1 201 Created", *lines, "Date: today"]))
+    assert found is not None
+    assert (found.status, found.length) == (201, 0)
+    assert found.headers == {"cache-control": "private", "content-length": "0", "date": "today"}
 
 
 @given(data=st.binary(max_size=300), cuts=st.lists(st.integers(0, 300), max_size=5), head=st.booleans())

@@ -104,7 +104,11 @@ def cli() -> None:
 
 
 def process() -> None:
-    """As `main`, for a process that has nothing else to do: what is held is not freed before it ends."""
+    """As `main`, for a process that has nothing else to do: what is held is not freed before it ends.
+
+    NumPy starts no threads of its own: its matrices are small here, and the threads take time at every start.
+    """
+    os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         main()
     except SystemExit as end:

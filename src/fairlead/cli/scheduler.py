@@ -1,5 +1,7 @@
 """`fairlead scheduler`: the live scheduler as a process."""
 
+import gc
+
 import click
 
 from fairlead.cli.configured import configuration
@@ -53,6 +55,7 @@ def command(
     Pods of one workload are placed together and bound many at a time. Two instances may run: one leads by a Lease, the
     other follows the cluster and takes over. SIGTERM finishes the binds under way.
     """
+    gc.disable()  # what imports make stays; `run` collects again
     import uvloop
 
     from fairlead.live.runtime.process import Process

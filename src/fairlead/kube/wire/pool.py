@@ -5,6 +5,7 @@ import re
 import ssl
 from collections import deque
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import TypeVar
 from urllib.parse import urlsplit
 
@@ -52,7 +53,7 @@ class Wire:
             # Without TLS a proxy reads the requests itself: it is told the whole address, and who asks.
             self._prefix = f"http://{self._netloc}{parts.path}"
             fields += (("Proxy-Authorization", proxy.authorization),) if proxy.authorization else ()
-        self._fields = "".join(f"\r\n{_written(name, value)}" for name, value in fields)
+        self._fields = _written(fields)
         self._tls, self._name = tls, (server_name or self._host) if tls else None
         self._buffer = memoryview(bytearray(READ))
         self._places = asyncio.Semaphore(limit)
@@ -118,11 +119,9 @@ class Wire:
         """The bytes of the request. Nothing from outside can end a line of its head."""
         if not _PLAIN(target):
             raise ValueError(f"{target!r} is not a path")
-        lines = [f"{method} {self._prefix}{target} HTTP/1.1", f"Host: {self._netloc}{self._fields}"]
-        lines.extend(_written(name, value) for name, value in headers.items())
-        if body is not None:
-            lines.append(f"Content-Length: {len(body)}")
-        head = "\r\n".join(lines) + "\r\n\r\n"
+        length = "" if body is None else f"\r\nContent-Length: {len(body)}"
+        lines = _written(tuple(headers.items()))
+        head = f"{method} {self._prefix}{target} HTTP/1.1\r\nHost: {self._netloc}{self._fields}{lines}{length}\r\n\r\n"
         return head.encode("ascii") + (body or b"")
 
     def _take(self) -> RequestLine | None:
@@ -161,7 +160,10 @@ class Wire:
         return made
 
 
-def _written(name: str, value: str) -> str:
-    if not _FIELD(value):
-        raise ValueError(f"the header {name} has a character that it cannot have")
-    return f"{name}: {value}"
+@lru_cache(maxsize=32)
+def _written(fields: tuple[tuple[str, str], ...]) -> str:
+    """Headers as lines, each after a line end. Nearly all requests have the same ones."""
+    for name, value in fields:
+        if not _FIELD(value):
+            raise ValueError(f"the header {name} has a character that it cannot have")
+    return "".join(f"\r\n{name}: {value}" for name, value in fields)

@@ -34,6 +34,7 @@ async def run(
 ) -> None:
     """Serve until a signal says stop. `pages` is the address of `/explain` and `/snapshot`."""
     gc.set_threshold(*LOADING)
+    gc.enable()
     loop = asyncio.get_running_loop()
 
     def make(instance: Instance) -> Scheduler:
