@@ -209,6 +209,12 @@ def test_moves_are_advised_from_a_problem() -> None:
     assert got["imbalance"]["nodes"]["after"] == pytest.approx(300 * 2 / 1100)
 
 
+def test_nothing_may_be_asked_for() -> None:
+    """No replica, or no move: a number of 0 is a number."""
+    assert answered({**SCENARIO, "replicas": 0})["placements"] == []
+    assert answered({**MOVES, "rebalance": {"target": 0.6, "maxMoves": 0}})["moves"] == []
+
+
 def test_evacuation_from_a_problem() -> None:
     """All three leave a."""
     got = answered({**MOVES, "rebalance": {"evacuate": [{"node": "a", "disk": "d"}]}})

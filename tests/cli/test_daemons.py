@@ -98,6 +98,8 @@ def test_static_pods_are_no_workload(tmp_path: Path) -> None:
     web = keeper("Deployment", "web", replicas=5)
     full = Folder(tmp_path, node("n1"), node("n2"), pod("etcd", "n1", "Node/n1", cpu="3", **MIRROR), web)
     assert full.placed()["shop/web"] == {"n1": 1, "n2": 4}
+    more = Folder(tmp_path, node("n1"), pod("etcd", "n1", "Node/n1", cpu="3", **MIRROR), web)
+    assert more.placed("--add-nodes", "1", "--like", "n1")["shop/web"] == {"n1": 1, "n1-more-1": 4}
 
 
 def test_simulation_keeps_room_for_daemons(tmp_path: Path) -> None:

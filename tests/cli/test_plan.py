@@ -229,3 +229,12 @@ def test_only_pods_that_wait_get_a_binding(other: dict[str, Any], tmp_path: Path
     folder = clusters.Folder(tmp_path, clusters.node("a"), web, first, second)
     objects = list(yaml.safe_load_all(folder.run("plan", "-o", "manifests").stdout))
     assert [each["metadata"]["name"] for each in objects if each["kind"] == "Binding"] == ["web-2"]
+
+
+def test_of_two_workloads_the_older_has_its_turn_first(tmp_path: Path) -> None:
+    """Room for one; the younger comes first in the manifests and by name."""
+    first, second = (clusters.keeper("Deployment", name, replicas=1) for name in ("a", "b"))
+    first["metadata"]["creationTimestamp"] = "2026-01-02T00:00:00Z"
+    second["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    placed = clusters.Folder(tmp_path, clusters.node("n", "1"), first, second).placed()
+    assert placed == {"shop/a": {}, "shop/b": {"n": 1}}

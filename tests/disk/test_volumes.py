@@ -15,7 +15,7 @@ from fairlead.model.balancing import BalancePolicy
 from fairlead.model.disks import Disk, disk_table
 from fairlead.model.errors import InputError
 from fairlead.model.storage import AntiAffinity, HeldReplica, StorageVolume
-from tests.disk.scenes import cluster, place, places
+from tests.disk.scenes import cluster, node_scores, place, places
 
 PLAIN = BalancePolicy()
 
@@ -190,6 +190,14 @@ def test_imbalance_of_nothing_is_none() -> None:
     """No bins: even."""
     table = disk_table([])
     assert imbalance(table.usable_bytes, table.total_bytes, Fraction(1)) == (0, 0)
+
+
+@pytest.mark.parametrize("others", [{}, {"B": {"b": (0, 100)}}], ids=["the only disk", "beside a full one"])
+def test_what_takes_the_last_room_leaves_all_even(others: dict[str, dict[str, int | tuple[int, int]]]) -> None:
+    """One disk is even with itself, and so are disks that have nothing left."""
+    assert node_scores(place(cluster({"A": {"a": 100}, **others}), 100)) == {"A": 0.0}
+    if not others:
+        assert node_scores(place(cluster({"A": {"a": 100}}), 40)) == {"A": 0.0}
 
 
 def test_disk_names_shared_by_nodes_are_told_apart() -> None:

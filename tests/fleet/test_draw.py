@@ -76,6 +76,12 @@ def test_draw_is_recorded_with_names_odds_and_winners() -> None:
     assert drawn.key.startswith("u#")
 
 
+def test_draw_without_any_room_is_recorded_with_the_odds_of_the_weights() -> None:
+    """Nobody has odds by room, so weights alone count, and the record says so."""
+    (drawn,) = static(1, {"a": 1, "b": 3}, capacity={"a": 0, "b": 0}).trace.draws
+    assert Fraction(drawn.weights[0], sum(drawn.weights)) == Fraction(1, 4)
+
+
 def test_whole_quotas_take_no_part_in_the_draw() -> None:
     """Of 2:1:1 with 2 replicas the first is owed exactly 1; the other two draw for one."""
     division = static(2, {"a": 2, "b": 1, "c": 1})

@@ -148,6 +148,16 @@ def test_cache_assumes_and_forgets() -> None:
     assert (cache.assumed, cache.view().nodes.used.tolist()) == ({}, [[1000, 1]])
 
 
+def test_cache_leaves_columns_alone_where_a_pod_takes_what_it_took() -> None:
+    """Most news of pods that run are of this kind: not even their order changes."""
+    cache = Cache()
+    for name in ("n1", "n2"):
+        cache.on_node(Change("added", node(name)))
+    for record in (pod("p1", "n1"), pod("p2", "n2"), pod("p1", "n1", phase="Running")):
+        cache.on_pod(Change("modified", record))
+    assert cache.view().population.rows.tolist() == [0, 1]
+
+
 def test_cache_forgets_by_uid() -> None:
     """A refusal of a pod that is gone does not free the room of the one that has its name now."""
     cache = Cache()

@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -314,6 +315,24 @@ def test_group_with_soft_spread_evens_the_zones() -> None:
     shape = Shape(labels=(("app", "a"),), request=(("cpu", 1),), spread=(even,))
     assert simple({"a1": 9, "a2": 9, "b1": 9}, shape, 4, b1="b") == {"a1": 1, "a2": 1, "b1": 2}
     assert simple({"a1": 9, "b1": 1}, shape, 4, b1="b") == {"a1": 3, "b1": 1}
+
+
+@pytest.mark.parametrize(("side", "want"), [("near", [7, 7, 0]), ("far", [-7, -7, 0])])
+def test_wish_for_neighbours_says_nothing_about_a_node_without_the_key(side: str, want: list[int]) -> None:
+    """It lies in no zone, so nobody is near there, nor far."""
+    zone = {"zone": "a"}
+    nodes = [
+        NodeRecord(name=n, allocatable={"cpu": 5}, labels=own) for n, own in zip("abc", (zone, zone, {}), strict=True)
+    ]
+    population = Population(
+        residents=(Resident(namespace="shop", labels=(("app", "web"),)),),
+        codes=ints([0, 0]),
+        rows=ints([0, 2]),
+        leaving=flags([False, False]),
+    )
+    wish = (Neighbour(key="zone", selector=about("web"), weight=7),)
+    shape = Shape(namespace="shop", near=wish) if side == "near" else Shape(namespace="shop", far=wish)
+    assert Constraints(node_state(nodes), shape, population).preference.tolist() == want
 
 
 def test_group_keeps_clear_of_running_replicas_that_refuse_it() -> None:

@@ -41,6 +41,13 @@ def test_an_empty_zone_holds_the_others_back() -> None:
     assert open_to(POD, node("a", "a"), node("b", "b"), there=("a",)) == {"b"}
 
 
+def test_one_zone_is_enough_unless_more_are_asked_for() -> None:
+    """Nothing is held back where there is no other zone; two zones that have to be there count as empty ones."""
+    alone = (node("a1", "a"), node("a2", "a"))
+    assert open_to(POD, *alone, there=("a1",)) == {"a1", "a2"}
+    assert open_to(replace(POD, spread=(replace(ZONES, least_domains=2),)), *alone, there=("a1",)) == set()
+
+
 @pytest.mark.parametrize(
     ("respects", "tolerations", "want"),
     [(False, (), set()), (True, (), {"a"}), (True, LEAVE, {"b"}), (False, LEAVE, {"b"})],

@@ -56,6 +56,12 @@ STAGES: dict[str, tuple[dict[str, Any], str, str, str]] = {
         "3 replicas start together and need 3 cpu; 2 are left, room for 2",
         "room",
     ),
+    "gang that finds room for one": (
+        {"total": {"cpu": 6}, "queues": Q1, "jobs": [job("j", 3, 2, minMember=3), job("k", 2, 2, priority=1)]},
+        "GangShortfall",
+        "3 replicas start together and need 6 cpu; 2 are left, room for 1",
+        "room",
+    ),
     "namespace has its share": (
         {"total": {"cpu": 4}, "queues": Q1, "jobs": [job("j", 5, namespace="a"), job("k", 5, namespace="b")]},
         "NamespaceShare",

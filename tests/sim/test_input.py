@@ -33,7 +33,9 @@ def test_span_that_is_none_is_refused(written: Any) -> None:
 
 def test_span_as_text_is_short() -> None:
     """Seconds, minutes, hours."""
-    assert [span_text(ms) for ms in (0, 44_600, 750_000, 11_100_000)] == ["0s", "45s", "12m 30s", "3h 05m"]
+    assert [span_text(ms) for ms in (0, 44_600, 750_000, 3_599_000, 3_600_000, 11_100_000)] == [
+        "0s", "45s", "12m 30s", "59m 59s", "1h 00m", "3h 05m",
+    ]  # fmt: skip
 
 
 BAD_SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {

@@ -58,7 +58,7 @@ class ShapeColumns:
         self._fixed: Bool = np.logical_and.reduce(list(lasting(nodes, shape).values()))
         self._reopened = reopened_to(nodes, shape)
         self._preference = labels.preference(nodes, shape)
-        self._alike = not len(rank) or bool((self._preference == self._preference[0]).all())
+        self._alike = bool((self._preference == self._preference[:1]).all())
         asked = [(nodes.column(name), amount) for name, amount in shape.request if amount > 0]
         self._unknown = any(column is None for column, _ in asked)
         self._asked = [(column, amount) for column, amount in asked if column is not None]

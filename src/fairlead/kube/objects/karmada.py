@@ -193,11 +193,10 @@ class ResourceBinding(ApiShape, frozen=True):
 
 
 class ModelRange(ApiShape, frozen=True):
-    """What a node of the grade has free of a resource: at least `min`, less than `max`."""
+    """What a node of the grade has free of a resource: at least `min`."""
 
     name: str = ""
     min: Quantity = 0
-    max: Quantity = 0
 
 
 class ResourceModel(ApiShape, frozen=True):

@@ -153,8 +153,9 @@ def wished(state: NodeState, shape: Shape, population: Population) -> Int:
                 codes, count = domains(state, term.key)
                 present = population.per_node(seen(term, shape, population), len(state.names))
                 keyed = codes != ABSENT
+                # One place more than there are domains, the last: that of nodes without the key.
                 per_domain = np.bincount(codes[keyed], weights=present[keyed], minlength=count + 1).astype(np.int64)
-                total += sign * term.weight * np.where(keyed, per_domain[codes], 0)
+                total += sign * term.weight * per_domain[codes]
     return total
 
 
