@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from fairlead.engine.claimed import place_one_demand
-from fairlead.engine.shape_columns import Heights, needs_like, sparse
+from fairlead.engine.shape_columns import Heights, needs_like
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes, is_plain
 from fairlead.levels.node.constraints.claims import reach
@@ -82,6 +82,9 @@ class SiteFits:
         self._nothing = np.zeros(len(nodes.rank), dtype=np.int64)
         self._step = np.ones(len(nodes.rank), dtype=np.int64)
         self._there: dict[str, Int] = {}
+        self._moved: dict[str, dict[int, int]] = {}
+        """By workload what was given and put back on nodes since it was last asked about: evictions on trial are many,
+        and few of them concern it."""
         self._filters: dict[int, Filters] = {}
         self._kinds: list[Filters] = []
         """Distinct filters; roles that are handed the same ones are answered together."""
@@ -106,6 +109,8 @@ class SiteFits:
     def mark(self) -> FitsMark:
         """A point to return to: nothing has been given or put back since."""
         self._release()
+        for workload in tuple(self._moved):
+            self._base(workload)
         return FitsMark(self.nodes.mark(), self._volumes.mark(), dict(self._there))
 
     def undo(self, mark: FitsMark) -> None:
@@ -284,12 +289,13 @@ class SiteFits:
         like = self._roles[role]
         if like is None:
             return
-        counts = np.zeros(len(self._step), dtype=np.int64)
-        for row, number in spots.items():
-            if row != UNSET:
-                counts[row] += number
-        self.nodes.shift(like.shape, sparse(counts), sign)
-        self._count(like.workload, sign * counts)
+        rows = sorted(row for row in spots if row != UNSET)
+        counts = [spots[row] for row in rows]
+        self.nodes.shift(like.shape, (np.array(rows, dtype=np.int64), np.array(counts, dtype=np.int64)), sign)
+        moved = self._moved.setdefault(like.workload, {})
+        for row, number in zip(rows, counts, strict=True):
+            moved[row] = moved.get(row, 0) + sign * number
+        self._refused.clear()
 
     def _heights(self, like: FitsRole) -> Heights | None:
         if like.by_use:
@@ -302,6 +308,10 @@ class SiteFits:
         if found is None:
             known = self._per_node(workload)
             found = self._there[workload] = self._nothing if known is None else known
+        moved = self._moved.pop(workload, None)
+        if moved is not None:
+            found = self._there[workload] = found.copy()
+            found[list(moved)] += np.array(list(moved.values()), dtype=np.int64)
         return found
 
     def _count(self, workload: str, counts: Int) -> None:

@@ -50,10 +50,18 @@ class WorkingPopulation:
         place = np.arange(len(order)) - np.searchsorted(nodes, nodes)
         most = np.zeros(max(int(rows.max()), int(nodes.max(initial=0))) + 1, dtype=np.int64)
         most[rows] = counts
-        gone = order[place < most[nodes]]
-        self._codes, self._rows = np.delete(codes, gone), np.delete(there, gone)
-        self._leaving = np.delete(self._leaving[: self._count], gone)
-        self._count -= len(gone)
+        self._fill(np.sort(order[place < most[nodes]]))
+
+    def _fill(self, gone: Int) -> None:
+        """The last ones take the places of those that are gone: who comes after whom says nothing."""
+        end = self._count - len(gone)
+        self._reserve(self._count)
+        stays = np.ones(len(gone), dtype=np.bool_)
+        stays[gone[gone >= end] - end] = False
+        gaps, last = gone[gone < end], end + np.flatnonzero(stays)
+        for column in (self._codes, self._rows, self._leaving):
+            column[gaps] = column[last]
+        self._count = end
 
     def view(self) -> Population:
         """The replicas now; valid until the next change."""

@@ -49,10 +49,9 @@ class State:
             for queue, namespace in zip(jobs.queue.tolist(), jobs.namespace.tolist(), strict=True)
         ]
         self.queue_of: list[int] = jobs.queue.tolist()
-        self.pair_used = [[0] * len(world.whole) for _ in world.pairs]
-        self.job_used = [members.used(job) for job in range(len(jobs))]
-        for job, used in enumerate(self.job_used):
-            self._add(self.pair_used[self.pair_of[job]], used, 1)
+        held = jobs.per_job(jobs.role_request * jobs.role_running[:, None])
+        self.job_used: list[list[int]] = held.tolist()
+        self.pair_used: list[list[int]] = self.by_pair(held).tolist()
         self.queue_measures = [
             queue_measure(world.deserved[row], world.whole, int(weight), world.counted)
             for row, weight in enumerate(world.queues.weight)
@@ -114,14 +113,16 @@ class State:
     def fresh(self) -> list[tuple[int, int, int, int]]:
         """(job, role, node, replicas) granted in this decision; the node is UNSET where there are none."""
         rows: list[tuple[int, int, int, int]] = []
-        running: list[int] = self.world.jobs.role_running.tolist()
-        for job in range(len(self.world.jobs)):
-            for role in self.members.roles(job):
-                placed = {node: n for node, n in self.spots.get(role, {}).items() if node != UNSET and n > 0}
-                rows.extend((job, role, node, number) for node, number in placed.items())
-                rest = self.members.held[role] - running[role] - sum(placed.values())
-                if rest > 0:
-                    rows.append((job, role, UNSET, rest))
+        jobs = self.world.jobs
+        granted = np.array(self.members.held, dtype=np.int64) - jobs.role_running
+        touched = sorted({*np.flatnonzero(granted).tolist(), *self.spots})
+        owners: list[int] = jobs.role_job[touched].tolist()
+        for job, role in zip(owners, touched, strict=True):
+            placed = {node: n for node, n in self.spots.get(role, {}).items() if node != UNSET and n > 0}
+            rows.extend((job, role, node, number) for node, number in placed.items())
+            rest = int(granted[role]) - sum(placed.values())
+            if rest > 0:
+                rows.append((job, role, UNSET, rest))
         return rows
 
     def grant_all(self, counts: Mapping[int, int], fits: Fits | None = None) -> int:

@@ -41,8 +41,24 @@ class Why:
         self._texts: dict[tuple[int, int], str] = {}
 
     def findings(self, blocks: Mapping[int, Block]) -> dict[int, Finding]:
-        """For every blocked job the stage that stops it."""
-        return {job: self._blocked(job, block) for job, block in blocks.items()}
+        """For every blocked job the stage that stops it; jobs that are alike are told the same."""
+        told: dict[tuple[object, ...], Finding] = {}
+        found: dict[int, Finding] = {}
+        for job, block in blocks.items():
+            like = self._like(job, block)
+            known = told.get(like)
+            if known is None:
+                known = told[like] = self._blocked(job, block)
+            found[job] = known
+        return found
+
+    def _like(self, job: int, block: Block) -> tuple[object, ...]:
+        """Equal for jobs that are stopped by the same, with the same numbers."""
+        state, step = self.state, block.step
+        if block.lack is None or (self.reservation is not None and self.reservation.job == job):
+            return (job,)
+        held = None if state.members.ready(job) else tuple(state.job_used[job])
+        return state.pair_of[job], block.lack, step.size, step.use, step.need, held
 
     def held_room(self, found: Mapping[int, Finding], blocks: Mapping[int, Block]) -> dict[int, Finding]:
         """For gangs that find a part of their room and whose queues may hold the rest too: who has it."""
@@ -58,7 +74,7 @@ class Why:
         if block.lack is None:
             role = block.step.roles[0][0]
             detail = self.fits.why(role) if self.fits is not None else ""
-            return because(reasons.NODES_FULL, count=block.step.count, fits=block.placeable, detail=detail)
+            return because(reasons.NODES_FULL, count=block.step.size, fits=block.placeable, detail=detail)
         if block.lack.queue != self.state.world.tree.whole:
             return self._capability(job, block.step, block.lack)
         return self._room(job, block.step, block.lack)
@@ -83,7 +99,7 @@ class Why:
 
     def _details(self, step: GangStep, lack: Lack) -> dict[str, Detail]:
         return {
-            "count": step.count,
+            "count": step.size,
             "asked": self._amount(lack.resource, step.need[lack.resource]),
             "resource": self.state.world.jobs.resources[lack.resource],
             "left": self._amount(lack.resource, lack.left),
@@ -108,8 +124,8 @@ class Why:
             holder = world.jobs.names[self.reservation.job]
             details["left"] = self._amount(resource, lack.left + kept)
             return because(reasons.ROOM_RESERVED, job=holder, **details)
-        each = max(1, need // step.count)
-        if step.count > 1 and lack.left >= each:
+        each = max(1, need // step.size)
+        if step.size > 1 and lack.left >= each:
             return because(reasons.GANG_SHORTFALL, fits=lack.left // each, **details)
         return self._share(job, step, lack, details)
 

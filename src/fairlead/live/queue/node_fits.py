@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
+from fairlead.engine.shape_columns import minds_neighbours
 from fairlead.engine.site_fits import Filters, FitsRole, SiteFits
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import reach
@@ -37,7 +38,8 @@ def node_fits(site: TurnSite, likes: Sequence[PodRecord | None], asleep: frozens
             filters=(lambda: _filters(site, pod, reached)) if pod.alone else None,
         )
 
-    nodes = WorkingNodes(view.nodes, view.population, view.rank)
+    neighbourly = bool(view.population.wary) or any(minds_neighbours(pod.shape) for pod in likes if pod is not None)
+    nodes = WorkingNodes(view.nodes, view.population, view.rank, neighbourly=neighbourly)
     return SiteFits(nodes, [None if pod is None else role(pod) for pod in likes], site.per_node, asleep)
 
 

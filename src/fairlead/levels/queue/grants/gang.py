@@ -1,22 +1,22 @@
 """What a job takes in one turn: the whole gang while it is not ready, one replica afterwards."""
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
 from itertools import pairwise
+from typing import NamedTuple
 
 from fairlead.levels.queue.grants.ledger import Sparse, sparse
 from fairlead.levels.queue.grants.order import Vector
 from fairlead.model.jobs import UNSET, JobTable
 
 
-@dataclass(frozen=True, slots=True)
-class GangStep:
+class GangStep(NamedTuple):
     """Replicas that are granted together: how many of which role, what they use, and what has to be free for them."""
 
     roles: tuple[tuple[int, int], ...]
-    count: int
-    use: Vector
-    need: Vector
+    size: int
+    """How many they are in all."""
+    use: tuple[int, ...]
+    need: tuple[int, ...]
     """`use`, or the minimum resources of the gang where those are more."""
     adds: Sparse
     """`use`, without what is 0."""
@@ -27,9 +27,8 @@ class GangStep:
 def step_of(roles: tuple[tuple[int, int], ...], use: Vector, need: Vector | None = None) -> GangStep:
     """A step; without `need` no more has to be free than is used."""
     adds = sparse(use)
-    if need is None:
-        return GangStep(roles, sum(count for _, count in roles), use, use, adds, adds)
-    return GangStep(roles, sum(count for _, count in roles), use, need, adds, sparse(need))
+    asks = adds if need is None else sparse(need)
+    return GangStep(roles, sum(count for _, count in roles), tuple(use), tuple(use if need is None else need), adds, asks)
 
 
 class Members:
@@ -40,6 +39,7 @@ class Members:
         "_floors",
         "_least",
         "_minimums",
+        "_known",
         "_one",
         "_only",
         "_roles",
@@ -63,6 +63,8 @@ class Members:
         self._floored = [any(floor) for floor in self._floors]
         self._minimums = self._role_minimums()
         self._one: dict[int, GangStep] = {}
+        self._known: dict[tuple[int, ...], GangStep] = {}
+        """Steps of jobs of one role, by how many replicas of what request: thousands of jobs are alike in that."""
 
     def _role_minimums(self) -> list[int]:
         """The minimum of each role; not asked for where the job's own minimum is less than their sum."""
@@ -151,6 +153,8 @@ class Members:
         """The next step; None where nothing is pending. Roles of `closed` are passed over once the job is ready, or
         while any one replica would make it ready."""
         if not self.ready(job):
+            if self._only[job] != UNSET and not closed and not self._floored[job]:
+                return self._first(self._only[job], min(self._least[job], self.replicas[self._only[job]]))
             lacks = self.missing(job)
             if not (closed and self._any_one(job, lacks)):
                 use = self.amounts(lacks)
@@ -161,6 +165,16 @@ class Members:
                     step = self._one[role] = step_of(((role, 1),), self.requests[role])
                 return step
         return None
+
+    def _first(self, role: int, least: int) -> GangStep:
+        """What the gang of a job of one role lacks of so many."""
+        lack = least - self.held[role]
+        roles = ((role, lack),) if lack > 0 else ()
+        kind = lack, *self.requests[role]
+        known = self._known.get(kind)
+        if known is None:
+            known = self._known[kind] = step_of(roles, self.amounts(dict(roles)))
+        return GangStep(roles, known.size, known.use, known.need, known.adds, known.asks)
 
     def _any_one(self, job: int, lacks: Mapping[int, int]) -> bool:
         """Whether the job lacks one replica, and one of any role will do."""

@@ -5,17 +5,17 @@ are made, so it would not fit later either. One replica that no node takes close
 on demand do not keep those back that may run elsewhere (docs/decisions/0284).
 """
 
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
 from heapq import heapify, heappop, heapreplace
 from itertools import pairwise
+from typing import NamedTuple
 
 import numpy as np
 
 from fairlead.levels.queue.bulk.leap import Leap
 from fairlead.levels.queue.fits import AnyOrder, Fits
 from fairlead.levels.queue.grants.gang import GangStep
-from fairlead.levels.queue.grants.ledger import Lack
+from fairlead.levels.queue.grants.ledger import Lack, QueueLedger, Sparse
 from fairlead.levels.queue.grants.order import Turn
 from fairlead.levels.queue.state import JobKey, State
 from fairlead.model.order import natural_rank
@@ -26,8 +26,7 @@ LEAP_COST_EACH = 2
 """… and so many more for each job that waits."""
 
 
-@dataclass(frozen=True, slots=True)
-class Block:
+class Block(NamedTuple):
     """Why a job got no further: the step that failed, and where; `lack` None means the nodes."""
 
     step: GangStep
@@ -36,6 +35,28 @@ class Block:
     """Replicas of the step that nodes would take."""
     gang: bool = True
     """Whether the job is not ready."""
+
+
+class _Once:
+    """Questions to a ledger that does not change meanwhile: what is asked for thousands of alike jobs is asked once."""
+
+    def __init__(self, ledger: QueueLedger) -> None:
+        self._ledger = ledger
+        self._left: dict[int, list[int]] = {}
+        self._short: dict[tuple[int, Sparse], Lack | None] = {}
+
+    def left(self, queue: int) -> list[int]:
+        """See `QueueLedger.left`."""
+        if queue not in self._left:
+            self._left[queue] = self._ledger.left(queue)
+        return self._left[queue]
+
+    def short(self, queue: int, wanted: Sparse) -> Lack | None:
+        """See `QueueLedger.short`."""
+        asked = queue, wanted
+        if asked not in self._short:
+            self._short[asked] = self._ledger.short(queue, wanted)
+        return self._short[asked]
 
 
 class Loop:
@@ -59,9 +80,9 @@ class Loop:
         """The heaps for these jobs. One whose step does not fit now is blocked now: room never grows."""
         state, tree = self.state, self.state.world.tree
         self.jobs: dict[int, list[JobKey]] = {}
-        left: dict[int, list[int]] = {}
+        ask = _Once(state.ledger)
         for job in jobs:
-            if state.members.pending(job) and not self._stopped(job, left):
+            if state.members.pending(job) and not self._stopped(job, ask):
                 self.jobs.setdefault(state.pair_of[job], []).append(state.job_key(job))
         self.pairs: dict[int, list[Turn]] = {}
         for pair, heap in self.jobs.items():
@@ -76,19 +97,17 @@ class Loop:
         for siblings in self.queues.values():
             heapify(siblings)
 
-    def _stopped(self, job: int, left: dict[int, list[int]]) -> bool:
-        """Whether the next step finds no room in sum; if so the job is blocked. `left` is kept from job to job."""
-        queue = self.state.queue_of[job]
-        if queue not in left:
-            left[queue] = self.state.ledger.left(queue)
-        return not self.state.members.within(job, left[queue]) and self._step(job) is None
+    def _stopped(self, job: int, ask: "_Once") -> bool:
+        """Whether the next step finds no room in sum; if so the job is blocked."""
+        left = ask.left(self.state.queue_of[job])
+        return not self.state.members.within(job, left) and self._step(job, ask.short) is None
 
-    def _step(self, job: int) -> GangStep | None:
-        """The next step if it finds room in sum; otherwise None, and the job is blocked."""
+    def _step(self, job: int, short: Callable[[int, Sparse], Lack | None] | None = None) -> GangStep | None:
+        """The next step if it finds room in sum; otherwise None, and the job is blocked. `short` asks the ledger."""
         step = self.state.members.step(job, self.closed)
         if step is None:
             return None  # all that is pending is closed, and the job is blocked for the first of it
-        lack = self.state.ledger.short(self.state.queue_of[job], step.asks)
+        lack = (short or self.state.ledger.short)(self.state.queue_of[job], step.asks)
         if lack is None:
             return step
         self.blocked.setdefault(job, Block(step, lack, gang=not self.state.members.ready(job)))
@@ -171,12 +190,12 @@ class Loop:
                 state.grant(job, step)
                 return True
             placeable = sum(self.fits.room(dict(step.roles)).values())
-            if placeable >= step.count:
+            if placeable >= step.size:
                 state.place(job, step, self.fits)
                 return True
             self.blocked.setdefault(job, Block(step, None, placeable, not state.members.ready(job)))
             role, _ = step.roles[0]
-            if step.count > 1 or role in self.closed:
+            if step.size > 1 or role in self.closed:
                 return False
             self.closed.add(role)
         return False

@@ -1,7 +1,7 @@
 """Room in the tree of queues: what is used, what is kept for guarantees, and whether a step still fits."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fairlead.levels.queue.grants.order import Vector
 from fairlead.levels.queue.tree import QueueTree
@@ -16,8 +16,7 @@ def sparse(amounts: Vector) -> Sparse:
     return tuple((resource, amount) for resource, amount in enumerate(amounts) if amount)
 
 
-@dataclass(frozen=True, slots=True)
-class Lack:
+class Lack(NamedTuple):
     """Where a step does not fit: the queue (or the whole), the resource, and how much of it is left for the step."""
 
     queue: int

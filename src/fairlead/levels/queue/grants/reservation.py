@@ -63,7 +63,7 @@ def reserve(state: State, job: int, fits: Fits | None) -> Reservation | None:
 
 
 def _placeable(fits: Fits | None, roles: dict[int, int], step: GangStep) -> bool:
-    return fits is None or sum(fits.room(roles).values()) == step.count
+    return fits is None or sum(fits.room(roles).values()) == step.size
 
 
 def release(state: State, reservation: Reservation, fits: Fits | None) -> None:

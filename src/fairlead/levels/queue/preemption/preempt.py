@@ -152,7 +152,7 @@ class Preemption:
         else:
             return None
         where = state.queue_of[job], state.pair_of[job], int(state.world.jobs.priority[job])
-        return where, used, step.count, tuple(step.use), tuple(step.need), kinds
+        return where, used, step.size, tuple(step.use), tuple(step.need), kinds
 
     def _ever(self, job: int) -> bool:
         """Whether evictions could help at all: every role of the next step might find a node if nobody were there."""
@@ -304,19 +304,23 @@ class Preemption:
         placed = sum(self.fits.room(dict(claim.step.roles)).values())
         for role, (_, spots) in moves.items():
             self.fits.put(role, spots)
-        return placed == claim.step.count
+        return placed == claim.step.size
 
     def _count(self, moves: Moves, sign: int) -> None:
-        """Take the replicas out of the ledger (sign −1), or put them back."""
+        """Take the replicas out of the ledger (sign −1), or put them back; it is told of a queue at once."""
+        sums: dict[int, list[int]] = {}
         for role, (job, spots) in moves.items():
-            count = sum(spots.values())
-            use = [amount * count for amount in self.state.members.requests[role]]
-            self.state.ledger.add(self.state.queue_of[job], use, sign)
+            count, request = sum(spots.values()), self.state.members.requests[role]
+            use = sums.setdefault(self.state.queue_of[job], [0] * len(request))
+            for resource, amount in enumerate(request):
+                use[resource] += amount * count
+        for queue, use in sums.items():
+            self.state.ledger.add(queue, use, sign)
 
     def _change(self, claim: Claim, chosen: Sequence[Bite]) -> AllocationChange:
         """What the choice changes for replicas of the claimant's priority and above."""
         change = AllocationChange()
-        change.add(claim.job, list(claim.step.use), claim.step.count)
+        change.add(claim.job, list(claim.step.use), claim.step.size)
         for bite in chosen:
             for group, count in bite.parts:
                 if group.priority >= claim.priority:
