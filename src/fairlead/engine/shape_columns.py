@@ -43,7 +43,13 @@ def minds_neighbours(shape: Shape) -> bool:
 @lru_cache(maxsize=65_536)
 def needs_like(shape: Shape) -> Shape:
     """What decides whether a node takes the shape: equal for shapes with equal needs that do not mind neighbours."""
-    return shape if minds_neighbours(shape) else replace(shape, namespace="", labels=())
+    return shape if minds_neighbours(shape) else _one_of(replace(shape, namespace="", labels=()))
+
+
+@lru_cache(maxsize=65_536)
+def _one_of(shape: Shape) -> Shape:
+    """The first of equal shapes: what is one object is found without comparing it field by field."""
+    return shape
 
 
 class ShapeColumns:

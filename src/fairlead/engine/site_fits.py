@@ -7,6 +7,7 @@ nothing.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -30,8 +31,7 @@ from fairlead.model.shape import Shape
 Filters = Mapping[Reason, Bool]
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class FitsRole:
+class FitsRole(NamedTuple):
     """A role as nodes see it. `workload` names that of which replicas are levelled, `by_use` levels use instead.
 
     `filters` works out what else its replicas ask of nodes (claims, cores), None where they ask for nothing else.

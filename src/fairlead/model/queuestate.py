@@ -69,6 +69,8 @@ class QueuedJob:
     """A field that it asks for and that is not implemented: it gets nothing."""
     may_wait: int | None = None
     """Seconds that it may wait before room is kept for it."""
+    sorts_as: NaturalKey | None = None
+    """The `natural_key` of its name, from whoever keeps it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -190,15 +192,18 @@ def _resources(jobs: Sequence[QueuedJob], queues: Sequence[QueueEntry], whole: A
     named: set[str] = set(whole)
     for queue in queues:
         named.update(queue.capability, queue.guarantee, queue.deserved)
-    for job in jobs:
-        named.update(job.min_resources, *(role.request for role in job.roles))
+    roles = {id(role.request): role.request for job in jobs for role in job.roles}
+    named.update(*roles.values(), *(job.min_resources for job in jobs))
     first = {CPU: 0, MEMORY: 1}
     return tuple(sorted(named, key=lambda name: (first.get(name, 2), natural_key(name))))
 
 
 def _matrix(rows: Sequence[Amounts], resources: Sequence[str], absent: int) -> Int:
-    values = [[row.get(resource, absent) for resource in resources] for row in rows]
-    return ints(values).reshape(len(rows), len(resources))
+    """One row each; what is one object is looked up once."""
+    known = {id(row): row for row in rows}
+    code = {each: number for number, each in enumerate(known)}
+    values = [[row.get(resource, absent) for resource in resources] for row in known.values()]
+    return ints(ints(values).reshape(len(known), len(resources))[[code[id(row)] for row in rows]])
 
 
 def _queues(rows: Sequence[QueueEntry], resources: Sequence[str]) -> QueueTable:
@@ -259,7 +264,7 @@ def _ages(rows: Sequence[QueuedJob]) -> Int:
         row = rows[number]
         if row.created is None:
             return 1, number, ()
-        return 0, row.created, natural_key(row.name) if alike[row.created] > 1 else ()
+        return 0, row.created, (row.sorts_as or natural_key(row.name)) if alike[row.created] > 1 else ()
 
     ranks = np.empty(len(rows), dtype=np.int64)
     ranks[sorted(range(len(rows)), key=key)] = np.arange(len(rows))
@@ -267,24 +272,33 @@ def _ages(rows: Sequence[QueuedJob]) -> Int:
 
 
 def _running(rows: Sequence[QueuedJob], node_row: Mapping[str, int], allowed: Sequence[int]) -> RunningTable:
-    found: list[tuple[int, int, RunningReplicas, QueuedJob]] = []
+    held_by: list[tuple[int, int]] = []
+    found: list[RunningReplicas] = []
     role_row = 0
     for number, row in enumerate(rows):
         for role in row.roles:
-            found.extend((number, role_row, held, row) for held in role.held if held.count)
+            for held in role.held:
+                if held.count:
+                    held_by.append((number, role_row))
+                    found.append(held)
             role_row += 1
     return RunningTable(
-        job=ints([job for job, _, _, _ in found]),
-        role=ints([role for _, role, _, _ in found]),
-        node=ints([node_row.get(held.node, UNSET) for _, _, held, _ in found]),
-        count=ints([held.count for _, _, held, _ in found]),
-        priority=ints([row.priority if held.priority is None else held.priority for _, _, held, row in found]),
-        preemptable=np.array([held.preemptable for _, _, held, _ in found], dtype=np.bool_),
-        protected=np.array([held.protected for _, _, held, _ in found], dtype=np.bool_),
-        budget=ints([held.budget for _, _, held, _ in found]),
+        job=ints([job for job, _ in held_by]),
+        role=ints([role for _, role in held_by]),
+        node=ints([node_row.get(held.node, UNSET) for held in found]),
+        count=ints([held.count for held in found]),
+        priority=ints(
+            [
+                rows[job].priority if held.priority is None else held.priority
+                for (job, _), held in zip(held_by, found, strict=True)
+            ]
+        ),
+        preemptable=np.array([held.preemptable for held in found], dtype=np.bool_),
+        protected=np.array([held.protected for held in found], dtype=np.bool_),
+        budget=ints([held.budget for held in found]),
         allowed=ints(list(allowed)),
-        names=tuple(held.names for _, _, held, _ in found),
-        ages=tuple(held.ages for _, _, held, _ in found),
+        names=tuple(held.names for held in found),
+        ages=tuple(held.ages for held in found),
     )
 
 

@@ -29,9 +29,9 @@ from fairlead.live.cluster.turn_types import (
 )
 from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
-from fairlead.live.queue.tables import Budgets, settled
+from fairlead.live.queue.tables import Budgets, Row, settled
 from fairlead.model.jobs import RunningTable
-from fairlead.model.reasons import because
+from fairlead.model.reasons import Finding, because
 
 Places = dict[PodKey, str]
 
@@ -65,11 +65,12 @@ class _Turn:
         self.void: list[JobKey] = []
         self.jobs = promises.faulty.jobs()
         self.nodes = site.view.nodes
-        self.real = [promises.row(job, None, (), terms.barred) for job in self.jobs]
-        self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.real)]).tolist()
+        self.budgets = Budgets(promises.cover, now) if terms.policy.preempt else None
+        self.rows = [self._row(job, terms.spared) for job in self.jobs]
+        self.first: list[int] = np.cumsum([0, *(len(row.likes) for row in self.rows)]).tolist()
         """The row of each job's first role."""
         self.asleep = self._sleepers(awake)
-        likes = [pod for row in self.real for pod in row.likes]
+        likes = [pod for row in self.rows for pod in row.likes]
         self.fits = node_fits(site, likes, frozenset(self._roles(self.asleep)))
         self.going: dict[int, Places] = {}
         """Promised pods that go now, by job."""
@@ -78,25 +79,20 @@ class _Turn:
 
     def run(self) -> tuple[QueueTurn, list[PodSetOutcome]]:
         """The phases of the module's docstring."""
-        store = self.promises
-        released = [number for number, job in enumerate(self.jobs) if self._overdue(job)]
+        released = self._overdue()
         for number, promise in self._open_promises(released):
             self._keep(number, promise)
         if self.terms.yielding:
             self.fits.rest(self._roles([number for number, job in enumerate(self.jobs) if self._yields(job)]))
-        budgets = Budgets(store.cover, self.now) if self.policy.preempt else None
-        jobs = [settled(job, self._settled(number)) for number, job in enumerate(self.jobs)]
-        rows = [
-            store.row(job, budgets, self._fixed(number), self.terms.barred)
-            if budgets is not None or job is not self.jobs[number]
-            else real
-            for (number, job), real in zip(enumerate(jobs), self.real, strict=True)
-        ]
-        state = store.tables(rows, self.nodes, self.jobs, budgets)
+        jobs, rows = list(self.jobs), list(self.rows)
+        for number in {**self.going, **self.kept}:
+            jobs[number] = settled(self.jobs[number], self._settled(number))
+            rows[number] = self._row(jobs[number], self._fixed(number))
+        state = self.promises.tables(rows, self.nodes, self.jobs, self.budgets)
         shared = share_and_place(
             state,
             self.fits,
-            running=state.running if budgets is not None else None,
+            running=state.running if self.budgets is not None else None,
             policy=self.policy,
             now=int(self.now),
             tried=self.terms.tried,
@@ -117,6 +113,9 @@ class _Turn:
         )
         return turn, self._outcomes(turn)
 
+    def _row(self, job: LiveJob, fixed: Collection[str]) -> Row:
+        return self.promises.row(job, self.budgets, fixed, self.terms.barred)
+
     def _sleepers(self, awake: Collection[str] | None) -> set[int]:
         """Jobs that cannot have become able to start. One that may evict, or have room kept, is always asked."""
         if awake is None:
@@ -132,12 +131,18 @@ class _Turn:
         for number in jobs:
             yield from range(self.first[number], self.first[number + 1])
 
-    def _overdue(self, job: LiveJob) -> bool:
-        """Whether the gang was begun too long ago and is not complete."""
-        begun = self.promises.job_cache.intents.get(job.key)
-        if begun is None or self.moment - begun.at < self.promises.deadline:
-            return False
-        return job.waiting > 0 and job.running < job.min_member
+    def _overdue(self) -> list[int]:
+        """Gangs that were begun too long ago and are not complete."""
+        late = {
+            key
+            for key, begun in self.promises.job_cache.intents.items()
+            if self.moment - begun.at >= self.promises.deadline
+        }
+        return [
+            number
+            for number, job in enumerate(self.jobs if late else ())
+            if job.key in late and job.waiting > 0 and job.running < job.min_member
+        ]
 
     def _yields(self, job: LiveJob) -> bool:
         """Whether pods of the job are about to go."""
@@ -148,7 +153,7 @@ class _Turn:
         promises = self.promises.by_job
         found = [
             (number, promises[job.key])
-            for number, job in enumerate(self.jobs)
+            for number, job in enumerate(self.jobs if promises else ())
             if job.key in promises and job.waiting and number not in released
         ]
         return sorted(found, key=lambda each: (each[1].at, each[1].job))
@@ -190,7 +195,7 @@ class _Turn:
         return mine.union(self.terms.spared)
 
     def _victims(self, shared: Sharing, jobs: list[LiveJob], running: RunningTable) -> Iterator[EvictionOrder]:
-        by_key: dict[str, LiveJob] = {job.key: job for job in jobs}
+        by_key: dict[str, LiveJob] = {job.key: job for job in jobs if shared.victims}
         used: dict[int, int] = defaultdict(int)
         for victim in shared.victims:
             there = {"/".join(pod.key): (pod, node) for pod, node in _running(by_key[victim.job])}
@@ -206,7 +211,8 @@ class _Turn:
         names, rank = self.nodes.names, self.fits.nodes.rank
         grants: list[Grant] = []
         promises: list[Promise] = []
-        for number, job in enumerate(self.jobs):
+        for number in self._touched(shared, later):
+            job = self.jobs[number]
             places: list[Place] = []
             for place, role in enumerate(jobs[number].roles):
                 spots = shared.spots.get(self.first[number] + place, {})
@@ -225,30 +231,40 @@ class _Turn:
                 grants.append(Grant(job=job, places=(*mine, *places)))
         return grants, promises
 
+    def _touched(self, shared: Sharing, later: Collection[str]) -> list[int]:
+        """Jobs that get anything, or lose an intent."""
+        placed = (np.searchsorted(self.first, list(shared.spots), side="right") - 1).tolist()
+        gaining = (number for number, job in enumerate(self.jobs if later else ()) if job.key in later)
+        return sorted({*placed, *gaining, *self.going, *self.unbound})
+
     def _outcomes(self, turn: QueueTurn) -> list[PodSetOutcome]:
         """What became of every group that was looked at; pods of one group are told the same.
 
         Pods with claims or bound cores are not among those placed: what they get is chosen one pod at a time.
         """
         places = {pod.key: node for grant in turn.grants for pod, node in grant.places}
-        findings = {row.name: row.finding for row in turn.sharing.jobs}
         coming = {promise.job for promise in turn.promises} | {self.jobs[number].key for number in self.kept}
         outcomes: dict[PodSetKey, list[PodSetOutcome]] = defaultdict(list)
         for number, job in enumerate(self.jobs):
             if number in self.asleep and number not in self.going:
                 continue
-            finding = because(reasons.NEXT_CYCLE) if job.key in coming else findings[job.key]
-            astray = self.promises.job_cache.why_astray(job.key)
+            astray = self.promises.job_cache.why_astray(job.key) if self.rows[number].astray else None
             if astray is not None:
-                finding = astray
+                finding: Finding | None = astray
+            elif job.key in coming:
+                finding = because(reasons.NEXT_CYCLE)
+            else:
+                finding = turn.sharing.jobs[number].finding
             for place, role in enumerate(job.roles):
                 if not role.waiting:
                     continue
-                left = tuple(pod for pod in role.waiting if pod.key not in places)
+                left = tuple(pod for pod in role.waiting if pod.key not in places) if places else role.waiting
                 refusals = self.fits.refusals(self.first[number] + place) if left and not astray else ()
                 made = PodSetOutcome(
                     group=PodSet(controller=role.waiting[0].controller, shape=role.waiting[0].shape, pods=role.waiting),
-                    placed=tuple((pod, places[pod.key]) for pod in _unclaimed(role) if pod.key in places),
+                    placed=tuple((pod, places[pod.key]) for pod in _unclaimed(role) if pod.key in places)
+                    if len(left) < len(role.waiting)
+                    else (),
                     waiting=left,
                     considered=len(self.nodes.rows),
                     rejected=refusals,

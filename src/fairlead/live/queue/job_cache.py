@@ -110,11 +110,14 @@ class JobCache:
 
     def jobs(self, leave_out: Collection[str] = ()) -> list[LiveJob]:
         """Every job but these, as it is now; one that did not change is the same object as before."""
-        return [
-            entry.live(self._group(entry), self._queue(entry), self._rules)
-            for entry in self.entries.values()
-            if entry.key not in leave_out
-        ]
+        groups, rules, served = self.groups, self._rules, self.served(QUEUES)
+        made = []
+        for entry in self.entries.values():
+            if entry.key not in leave_out:
+                group = groups.get(entry.group_key)
+                queue = (entry.queue if group is None else group.queue) if served else DEFAULT
+                made.append(entry.live(group, queue, rules))
+        return made
 
     def podless(self) -> list[LiveJob]:
         """A job for each of Volcano's PodGroups of which no pod is known."""
@@ -141,7 +144,7 @@ class JobCache:
         if entry.source == JobSource.CONTROLLER:
             waiting = entry.any_waiting
             return entry.name if waiting is not None and self.announced.awaits(waiting) else ""
-        if self._group(entry) is not None:
+        if entry.group_key in self.groups:
             return ""
         resource = POD_GROUPS if entry.source == JobSource.GROUP else NATIVE_POD_GROUPS
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
@@ -252,9 +255,7 @@ class JobCache:
         )
 
     def _group(self, entry: JobEntry) -> GangSpec | None:
-        if entry.source == JobSource.CONTROLLER:
-            return None
-        return self.groups.get((entry.source, entry.namespace, entry.name))
+        return self.groups.get(entry.group_key)
 
     def _queue(self, entry: JobEntry) -> str:
         if not self.served(QUEUES):

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from fairlead.kube.codec.queues import DEFAULT
-from fairlead.live.cluster.identity import JobKey, JobSource, PodKey
+from fairlead.live.cluster.identity import GroupKey, JobKey, JobSource, PodKey
 from fairlead.live.cluster.pod_sets import pod_set_key
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import DisruptionRules
@@ -35,6 +35,8 @@ class JobEntry:
     namespace: str
     name: str
     queue: str = DEFAULT
+    group_key: GroupKey = field(init=False)
+    """Its PodGroup, where a group is its source; a controller is none."""
     changes: int = field(default=0, init=False)
     """Grows with every change of the job."""
     _roles: dict[RoleKey, _Role] = field(default_factory=dict, init=False)
@@ -42,6 +44,9 @@ class JobEntry:
     _ended: dict[PodKey, bool] = field(default_factory=dict, init=False)
     _live: LiveJob | None = field(default=None, init=False)
     _made_of: tuple[GangSpec | None, str] = field(default_factory=lambda: (None, ""), init=False)
+
+    def __post_init__(self) -> None:
+        self.group_key = self.source, self.namespace, self.name
 
     @property
     def empty(self) -> bool:

@@ -139,7 +139,7 @@ class Promises:
 
         `fixed` are uids of pods that stay, `barred` keys of jobs that may not evict.
         """
-        made = self._rows.row(job, budgets, fixed, only_running=bool(self.job_cache.astray(job.key)))
+        made = self._rows.row(job, budgets, fixed, astray=bool(self.job_cache.astray(job.key)))
         if job.key in barred:
             return replace(made, wanted=replace(made.wanted, preempts=False))
         return made

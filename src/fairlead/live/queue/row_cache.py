@@ -16,15 +16,15 @@ class RowCache:
     def __init__(self) -> None:
         self._rows: dict[tuple[str, bool, bool], tuple[LiveJob, Row]] = {}
 
-    def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str], *, only_running: bool) -> Row:
+    def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str], *, astray: bool) -> Row:
         """See `row_of`."""
-        if fixed:
-            return row_of(job, budgets, fixed, only_running=only_running)
-        key = job.key, budgets is not None, only_running
+        if fixed and any(pod.metadata.uid in fixed for role in job.roles for pod, _ in role.running):
+            return row_of(job, budgets, fixed, astray=astray)
+        key = job.key, budgets is not None, astray
         known = self._rows.get(key)
         if known is not None and known[0] is job:
             return known[1]
-        made = row_of(job, budgets, fixed, only_running=only_running)
+        made = row_of(job, budgets, astray=astray)
         if not self._of_one_turn(job, made):
             self._rows[key] = job, made
         return made

@@ -3,13 +3,16 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
+from types import MappingProxyType
 
 from fairlead.kube.codec.queues import Like, held_rows, minimums
 from fairlead.live.cluster.identity import PodKey
-from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.records import PodRecord, Request
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
 from fairlead.model.jobs import UNSET
+from fairlead.model.order import natural_key
 from fairlead.model.queuestate import QueuedJob, Role, RunningReplicas
 
 Covers = Callable[[PodRecord], Cover | None]
@@ -22,6 +25,8 @@ class Row:
     job: LiveJob
     wanted: QueuedJob
     likes: tuple[PodRecord | None, ...]
+    astray: bool = False
+    """Pods that wait are left out, for their PodGroup does not exist."""
 
 
 class Budgets:
@@ -44,21 +49,16 @@ class Budgets:
         return [cover.allowed for cover in self._rows]
 
 
-def row_of(
-    job: LiveJob, budgets: Budgets | None = None, fixed: Collection[str] = (), *, only_running: bool = False
-) -> Row:
-    """The job as a row. With `budgets` its running pods are told apart for eviction; uids in `fixed` stay.
-
-    `only_running` leaves out the pods that wait.
-    """
+def row_of(job: LiveJob, budgets: Budgets | None = None, fixed: Collection[str] = (), *, astray: bool = False) -> Row:
+    """The job as a row. With `budgets` its running pods are told apart for eviction; uids in `fixed` stay."""
     roles = job.roles
-    sizes = [(number, role.task, _size(role, only_running)) for number, role in enumerate(roles)]
+    sizes = [(number, role.task, _size(role, astray)) for number, role in enumerate(roles)]
     least, short = minimums(job.min_tasks, sizes)
     rows = [
         Role(
             name=role.task,
             replicas=size,
-            request=dict(_like(role).shape.request),
+            request=_amounts(_like(role).shape.request),
             minimum=least[number],
             held=_held(role.running, budgets, fixed),
         )
@@ -81,13 +81,21 @@ def row_of(
             preempts=job.preempts,
             unmet=job.unmet,
             may_wait=job.may_wait,
+            sorts_as=natural_key(job.key),
         ),
         likes=(*(_like(role) for role in roles), *([None] * len(short))),
+        astray=astray,
     )
 
 
-def _size(role: LiveRole, only_running: bool) -> int:
-    return len(role.running) + (0 if only_running else len(role.waiting))
+@lru_cache(maxsize=4096)
+def _amounts(request: Request) -> Mapping[str, int]:
+    """Roles that ask for the same share one mapping: tables look at it once."""
+    return MappingProxyType(dict(request))
+
+
+def _size(role: LiveRole, astray: bool) -> int:
+    return len(role.running) + (0 if astray else len(role.waiting))
 
 
 def _like(role: LiveRole) -> PodRecord:

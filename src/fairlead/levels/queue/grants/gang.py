@@ -28,7 +28,9 @@ def step_of(roles: tuple[tuple[int, int], ...], use: Vector, need: Vector | None
     """A step; without `need` no more has to be free than is used."""
     adds = sparse(use)
     asks = adds if need is None else sparse(need)
-    return GangStep(roles, sum(count for _, count in roles), tuple(use), tuple(use if need is None else need), adds, asks)
+    return GangStep(
+        roles, sum(count for _, count in roles), tuple(use), tuple(use if need is None else need), adds, asks
+    )
 
 
 class Members:
@@ -37,9 +39,9 @@ class Members:
     __slots__ = (
         "_floored",
         "_floors",
+        "_known",
         "_least",
         "_minimums",
-        "_known",
         "_one",
         "_only",
         "_roles",

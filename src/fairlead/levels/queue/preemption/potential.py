@@ -63,8 +63,9 @@ class AllocationView:
         self.queues = [[0] * width for _ in range(len(state.world.queues) + 1)]
         for job, amounts in held.items():
             _add(self.pairs[state.pair_of[job]], amounts)
-            for row in state.ledger.paths.get(state.queue_of[job], ()):
-                _add(self.queues[row], amounts)
+        for (queue, _), pair in state.world.pairs.items():
+            for row in state.ledger.paths.get(queue, ()):
+                _add(self.queues[row], self.pairs[pair])
 
     def better(self, change: AllocationChange, winner: int) -> bool:
         """Whether the allocation after the change is better than the one before, and no mere swap of equals."""

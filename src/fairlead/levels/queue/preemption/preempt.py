@@ -10,13 +10,13 @@ from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, S
 from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush, heapreplace
-from itertools import chain
+from itertools import chain, islice
 
 from fairlead.levels.queue.fits import Emptied, Fits, Kinds
 from fairlead.levels.queue.grants.gang import GangStep, step_of
 from fairlead.levels.queue.grants.grant import Block
 from fairlead.levels.queue.preemption.potential import INSIDE, AllocationChange, AllocationView, Gain
-from fairlead.levels.queue.preemption.victim_order import Bite, Candidates, cheapest, cost, largest, merged
+from fairlead.levels.queue.preemption.victim_order import Bite, Candidates, cost, merged
 from fairlead.levels.queue.preemption.victim_search import ASKING, VictimSearch
 from fairlead.levels.queue.preemption.victims import FRESH, Claim, VictimGroup, groups_of, votes
 from fairlead.levels.queue.state import State
@@ -194,10 +194,14 @@ class Preemption:
 
     def _hopeful(self, claim: Claim, limits: list[int], standing: AllocationView) -> bool:
         """Whether there would be room in sum if all went whose loss can be fair; if not, no choice has to be tried."""
+        fair: dict[int, bool] = {}
         going: list[tuple[VictimGroup, int]] = []
         for group, limit in zip(self.groups, limits, strict=True):
-            if limit and (group.priority < claim.priority or standing.may_lose(claim.job, group.job)):
-                going.append((group, limit))
+            if limit:
+                if group.priority >= claim.priority and group.job not in fair:
+                    fair[group.job] = standing.may_lose(claim.job, group.job)
+                if group.priority < claim.priority or fair[group.job]:
+                    going.append((group, limit))
         return any(limits) and self.room_without(claim, going)
 
     def room_without(self, claim: Claim, going: Iterable[tuple[VictimGroup, int]]) -> bool:
@@ -236,7 +240,7 @@ class Preemption:
         sure where the second value is True.
         """
         candidates = Candidates(self.state, claim, self.groups, limits, self.allowed)
-        tried = [self._enough(claim, candidates.bites(key)) for key in (cheapest, largest)]
+        tried = [self._enough(claim, candidates.bites(largest=largest)) for largest in (False, True)]
         found = [choice for choice in tried if choice is not None]
         excess = self.state.ledger.excess(claim.queue, claim.step.need)
         search = VictimSearch(candidates, lambda bites: self._fits(claim, bites), excess, self._patience())
@@ -248,7 +252,7 @@ class Preemption:
     def _rights_kept(self, claim: Claim, limits: list[int]) -> Iterator[list[Bite]]:
         """A choice that leaves every other queue its right: for a queue that is short it is always better."""
         candidates = Candidates(self.state, claim, self.groups, limits, self.allowed)
-        found = self._enough(claim, candidates.bites(cheapest, rights_kept=True))
+        found = self._enough(claim, candidates.bites(rights_kept=True))
         if found is not None:
             yield found
 
@@ -256,13 +260,15 @@ class Preemption:
         """What is left for the search for the fewest."""
         return self.patience if self.budget is None else max(0, min(self.patience, self.budget - self.spent))
 
-    def _enough(self, claim: Claim, bites: list[Bite]) -> list[Bite] | None:
+    def _enough(self, claim: Claim, source: Iterator[Bite]) -> list[Bite] | None:
         """The shortest beginning that makes room, trimmed: without any part of it the gang would not fit."""
         low, high = 0, 1
-        while not self._fits(claim, bites[:high]):
-            if high >= len(bites):
+        bites = list(islice(source, high))
+        while not self._fits(claim, bites):
+            bites += islice(source, high)
+            if len(bites) <= high:
                 return None
-            low, high = high, min(2 * high, len(bites))
+            low, high = high, len(bites)
         while high - low > 1:
             middle = (low + high) // 2
             low, high = (low, middle) if self._fits(claim, bites[:middle]) else (middle, high)

@@ -1,8 +1,10 @@
 """Which evictions to try, in which order: bites, from the cheapest on."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+
+import numpy as np
 
 from fairlead.levels.queue.preemption.victims import FRESH, Claim, Standing, VictimGroup, branch_of, over
 from fairlead.levels.queue.state import State
@@ -35,6 +37,7 @@ class Candidates:
         self.limits = limits
         self.allowed = allowed
         self._over: dict[int, tuple[tuple[int, int], ...]] = {}
+        self._orders: dict[Standing, list[int]] = {}
         self.of_job: dict[int, list[int]] = {}
         """By job the numbers of its groups that hold anything."""
         for number, group in enumerate(groups):
@@ -69,23 +72,41 @@ class Candidates:
             self._over[queue] = over(self.state, self.claim, queue)
         return self._over[queue]
 
-    def bites(self, key: Callable[["Candidates", int], Key], *, rights_kept: bool = False) -> list[Bite]:
+    def bites(self, *, largest: bool = False, rights_kept: bool = False) -> Iterator[Bite]:
         """Everything that may be taken, in order: at each priority what is above the gangs, then whole gangs.
 
-        The last bite from a queue may take it below its right, unless `rights_kept`.
+        The cheapest come first; with `largest` those of which fewest are needed. They are laid out as they are asked
+        for: mostly a few are enough. The last bite from a queue may take it below its right, unless `rights_kept`.
         """
         tally = _Tally(self, rights_kept)
-        order = sorted((number for number, limit in enumerate(self.limits) if limit), key=lambda n: key(self, n))
-        bites: list[Bite] = []
-        for level in sorted({self.groups[number].standing for number in order}):
-            here = [number for number in order if self.groups[number].standing == level]
-            for number in here:
-                if (most := tally.spare(number)) > 0:
-                    bites.append(tally.take([(number, most)], whole=False))
-            for job in dict.fromkeys(self.groups[number].job for number in here if not self.claim.elastic):
+        levels: dict[Standing, list[int]] = {}
+        for number, limit in enumerate(self.limits):
+            if limit:
+                levels.setdefault(self.groups[number].standing, []).append(number)
+        for level in sorted(levels):
+            here = self._ordered(levels[level], largest=largest)
+            jobs = [self.groups[number].job for number in here]
+            for number, job in zip(here, jobs, strict=True):
+                if tally.above[job] > 0 and (most := tally.spare(number)) > 0:
+                    yield tally.take([(number, most)], whole=False)
+            for job in dict.fromkeys(() if self.claim.elastic else jobs):
                 if parts := tally.rest(job, level):
-                    bites.append(tally.take(parts, whole=True))
-        return bites
+                    yield tally.take(parts, whole=True)
+
+    def _ordered(self, numbers: list[int], *, largest: bool) -> list[int]:
+        """Groups of one standing: not yet started first, then the largest where asked for, the best served, the
+        youngest.
+        """
+        standing = self.groups[numbers[0]].standing
+        if standing not in self._orders:
+            groups = [self.groups[number] for number in numbers]
+            keys = [(group.row != FRESH, self.served[group.job], group.youngest) for group in groups]
+            order = np.lexsort(np.array(keys, dtype=np.int64).T[::-1]).tolist()
+            self._orders[standing] = [numbers[place] for place in order]
+        ordered = self._orders[standing]
+        if largest and len({tuple(self.request(number)) for number in numbers}) > 1:
+            ordered = sorted(ordered, key=lambda number: (self.groups[number].row != FRESH, -relief(self, number)))
+        return ordered
 
     def request(self, number: int) -> list[int]:
         """What one replica of a group uses."""
@@ -104,12 +125,6 @@ def cheapest(candidates: Candidates, number: int) -> Key:
     return int(group.row != FRESH), *group.standing, candidates.served[group.job], group.youngest, number
 
 
-def largest(candidates: Candidates, number: int) -> Key:
-    """Low priority first, then those of which fewest are needed, then as `cheapest`."""
-    group = candidates.groups[number]
-    return (*group.standing, int(group.row != FRESH), -relief(candidates, number), *cheapest(candidates, number))
-
-
 def relief(candidates: Candidates, number: int) -> Fraction:
     """The largest part of what is lacking that one replica of the group frees."""
     claim, request = candidates.claim, candidates.request(number)
@@ -124,7 +139,7 @@ class _Tally:
         self.rights_kept = rights_kept
         self.left = list(candidates.limits)
         members = candidates.state.members
-        self.above = {group.job: members.count(group.job) - members.minimum(group.job) for group in candidates.groups}
+        self.above = {job: members.count(job) - members.minimum(job) for job in candidates.served}
         self.gone: dict[int, list[int]] = {}
         self.spent = [0] * len(candidates.allowed)
 

@@ -7,7 +7,7 @@ costs less.
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from fairlead.levels.queue.preemption.victim_order import NO_STANDING, Bite, Candidates, cheapest, cost, relief
 from fairlead.levels.queue.preemption.victims import FRESH, Standing, branch_of, over
@@ -20,8 +20,7 @@ ASKING = 50
 """To ask the nodes costs about as much as to take so many groups off them."""
 
 
-@dataclass(frozen=True, slots=True)
-class Item:
+class Item(NamedTuple):
     """One thing that can be taken: up to `most` replicas of one group, or a job as a whole (`most` 1)."""
 
     job: int
