@@ -68,3 +68,21 @@ def test_taking_away_what_was_never_there_changes_nobody() -> None:
     made = working((PLAIN, 0))
     made.shift(ALONE, counts(0), -1)
     assert len(made.population.rows) == 1
+
+
+def test_losses_leave_the_population_they_began_with_as_it_was() -> None:
+    """Who is gone from the working copy is still in the snapshot, wherever in the column it stood."""
+    people = Population(
+        residents=(resident(ALONE), resident(PLAIN)),
+        codes=np.array([0, 1, 0, 1]),
+        rows=np.array([0, 0, 1, 1]),
+        leaving=np.array([False, True, False, False]),
+    )
+    nodes = node_state([NodeRecord(name=f"n{row}", allocatable={"cpu": 4000}) for row in range(2)])
+    made = WorkingNodes(nodes, people)
+    made.shift(ALONE, counts(0), -1)
+    now = made.population
+    assert sorted(zip(now.codes, now.rows, now.leaving, strict=True)) == [(0, 1, False), (1, 0, True), (1, 1, False)]
+    assert people.codes.tolist() == [0, 1, 0, 1]
+    assert people.rows.tolist() == [0, 0, 1, 1]
+    assert people.leaving.tolist() == [False, True, False, False]

@@ -564,3 +564,30 @@ def test_pods_of_a_node_that_is_not_known_yet_count_once_it_is() -> None:
     column = nodes.column("cpu")
     assert column is not None
     assert int(nodes.used[nodes.rows["n9"], column]) == 2000
+
+
+def test_a_pod_that_is_spared_stays_although_its_row_was_kept() -> None:
+    """The first turn may evict it; once it is spared the next may not, and after that it may again."""
+    world = World(1, policy=SharePolicy(preempt=True))
+    low = world.pod("low", on="n1")
+    world.pod("high", priority=5)
+    victims = []
+    for spared in (set(), {low.metadata.uid}, {"uid-other"}):
+        world.terms = replace(world.terms, spared=spared)
+        turn, _ = world.turn()
+        victims.append([order.pod.key for order in turn.evictions])
+    assert victims == [[low.key], [], [low.key]]
+
+
+def test_two_that_lack_the_same_are_told_apart_by_what_they_hold() -> None:
+    """Both lack one replica of three cpu; one of them would then hold more than there is."""
+    world = World(4)
+    world.queue("q")
+    world.group("some", 3, queue="q")
+    world.group("none", 1, queue="q")
+    world.pods(2, "some", group="some", on="n1")
+    world.pod("some-2", group="some", cpu="3")
+    world.pod("none-0", group="none", cpu="3")
+    turn, _ = world.turn()
+    said = {row.name: row.finding.code for row in turn.sharing.jobs if row.finding is not None}
+    assert said == {"PodGroup/ns/some": "GangAboveWhole", "PodGroup/ns/none": "QueueShare"}

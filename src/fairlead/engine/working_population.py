@@ -17,6 +17,8 @@ class WorkingPopulation:
         self._residents = population.residents
         self._count = len(population.rows)
         self._codes, self._rows, self._leaving = population.codes, population.rows, population.leaving
+        self._own = False
+        """Whether the columns are copies."""
 
     def add(self, who: Resident, rows: Int, counts: Int) -> None:
         """So many replicas of a kind on each of these nodes."""
@@ -75,7 +77,8 @@ class WorkingPopulation:
         )
 
     def _reserve(self, size: int) -> None:
-        if size > len(self._codes) or not self._codes.flags.writeable:
+        if size > len(self._codes) or not self._own:
+            self._own = True
             room = max(2 * size, 1024)
             self._codes = longer(self._codes[: self._count], room)
             self._rows = longer(self._rows[: self._count], room)

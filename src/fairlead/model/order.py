@@ -13,7 +13,7 @@ NaturalKey = tuple[tuple[tuple[int, int, str], ...], str]
 
 def natural_key(name: str) -> NaturalKey:
     """A sort key: runs of digits compare as numbers, before letters; equal keys fall back to the text itself."""
-    parts = ((0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in _DIGITS.split(name) if part)
+    parts = [(0, int(part), "") if part[0] in "0123456789" else (1, 0, part) for part in _DIGITS.split(name) if part]
     return tuple(parts), name
 
 

@@ -30,6 +30,7 @@ from fairlead.live.cluster.turn_types import (
 from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, Row, settled
+from fairlead.live.runtime.collector import held
 from fairlead.model.jobs import RunningTable
 from fairlead.model.reasons import Finding, because
 
@@ -44,7 +45,10 @@ def take_turn(
     `terms` replaces those of `promises`, for a what-if. A job that makes the turn fail is left out with a reason, and
     the turn is taken without it.
     """
-    turn, outcomes = promises.faulty.guarded(lambda: _Turn(promises, site, awake, now, terms or promises.terms()).run())
+    with held():
+        turn, outcomes = promises.faulty.guarded(
+            lambda: _Turn(promises, site, awake, now, terms or promises.terms()).run()
+        )
     return turn, [*outcomes, *promises.faulty.outcomes(awake, len(site.view.nodes.rows))]
 
 
