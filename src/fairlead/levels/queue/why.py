@@ -42,13 +42,13 @@ class Why:
 
     def findings(self, blocks: Mapping[int, Block]) -> dict[int, Finding]:
         """For every blocked job the stage that stops it; jobs that are alike are told the same."""
-        told: dict[tuple[object, ...], Finding] = {}
+        by_kind: dict[tuple[object, ...], Finding] = {}
         found: dict[int, Finding] = {}
         for job, block in blocks.items():
             like = self._like(job, block)
-            known = told.get(like)
+            known = by_kind.get(like)
             if known is None:
-                known = told[like] = self._blocked(job, block)
+                known = by_kind[like] = self._blocked(job, block)
             found[job] = known
         return found
 

@@ -53,14 +53,14 @@ class WhyNoVictims:
     def findings(self, found: Mapping[int, Finding], started: Collection[int]) -> dict[int, Finding]:
         """What is to be said of the jobs of queues that are short."""
         short = [job for job, each in found.items() if each.reason is reasons.ROOM_HELD and job not in started]
-        told: dict[tuple[int, str], Finding] = {}
+        by_kind: dict[tuple[int, str], Finding] = {}
         protected: dict[int, Finding] = {}
         for job in short:
             held, rule = found[job], self.rule(job)
-            known = told.get((id(held), rule))
+            known = by_kind.get((id(held), rule))
             if known is None:
                 details = {**held.details, "rule": rule}
-                known = told[id(held), rule] = because(reasons.ROOM_PROTECTED, **details)
+                known = by_kind[id(held), rule] = because(reasons.ROOM_PROTECTED, **details)
             protected[job] = known
         return protected
 
