@@ -192,18 +192,14 @@ def _resources(jobs: Sequence[QueuedJob], queues: Sequence[QueueEntry], whole: A
     named: set[str] = set(whole)
     for queue in queues:
         named.update(queue.capability, queue.guarantee, queue.deserved)
-    roles = {id(role.request): role.request for job in jobs for role in job.roles}
-    named.update(*roles.values(), *(job.min_resources for job in jobs))
+    named.update(*(role.request for job in jobs for role in job.roles), *(job.min_resources for job in jobs))
     first = {CPU: 0, MEMORY: 1}
     return tuple(sorted(named, key=lambda name: (first.get(name, 2), natural_key(name))))
 
 
 def _matrix(rows: Sequence[Amounts], resources: Sequence[str], absent: int) -> Int:
-    """One row each; what is one object is looked up once."""
-    known = {id(row): row for row in rows}
-    code = {each: number for number, each in enumerate(known)}
-    values = [[row.get(resource, absent) for resource in resources] for row in known.values()]
-    return ints(ints(values).reshape(len(known), len(resources))[[code[id(row)] for row in rows]])
+    columns = [[row.get(resource, absent) for row in rows] for resource in resources]
+    return ints(np.ascontiguousarray(ints(columns).reshape(len(resources), len(rows)).T))
 
 
 def _queues(rows: Sequence[QueueEntry], resources: Sequence[str]) -> QueueTable:

@@ -3,12 +3,10 @@
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import lru_cache
-from types import MappingProxyType
 
 from fairlead.kube.codec.queues import Like, held_rows, minimums
 from fairlead.live.cluster.identity import PodKey
-from fairlead.live.cluster.records import PodRecord, Request
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
 from fairlead.model.jobs import UNSET
@@ -58,7 +56,7 @@ def row_of(job: LiveJob, budgets: Budgets | None = None, fixed: Collection[str] 
         Role(
             name=role.task,
             replicas=size,
-            request=_amounts(_like(role).shape.request),
+            request=dict(_like(role).shape.request),
             minimum=least[number],
             held=_held(role.running, budgets, fixed),
         )
@@ -86,12 +84,6 @@ def row_of(job: LiveJob, budgets: Budgets | None = None, fixed: Collection[str] 
         likes=(*(_like(role) for role in roles), *([None] * len(short))),
         astray=astray,
     )
-
-
-@lru_cache(maxsize=4096)
-def _amounts(request: Request) -> Mapping[str, int]:
-    """Roles that ask for the same share one mapping: tables look at it once."""
-    return MappingProxyType(dict(request))
 
 
 def _size(role: LiveRole, astray: bool) -> int:

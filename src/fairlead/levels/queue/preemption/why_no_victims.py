@@ -53,16 +53,10 @@ class WhyNoVictims:
     def findings(self, found: Mapping[int, Finding], started: Collection[int]) -> dict[int, Finding]:
         """What is to be said of the jobs of queues that are short."""
         short = [job for job, each in found.items() if each.reason is reasons.ROOM_HELD and job not in started]
-        by_kind: dict[tuple[int, str], Finding] = {}
-        protected: dict[int, Finding] = {}
-        for job in short:
-            held, rule = found[job], self.rule(job)
-            known = by_kind.get((id(held), rule))
-            if known is None:
-                details = {**held.details, "rule": rule}
-                known = by_kind[id(held), rule] = because(reasons.ROOM_PROTECTED, **details)
-            protected[job] = known
-        return protected
+        rules = {job: self.rule(job) for job in short}
+        return {
+            job: because(reasons.ROOM_PROTECTED, **{**found[job].details, "rule": rule}) for job, rule in rules.items()
+        }
 
     def rule(self, job: int) -> str:
         """Why nobody goes for the job, in words."""
