@@ -1,7 +1,7 @@
 """Grafana's form of a dashboard: rows of panels on a grid of 24 columns, each panel a few queries on Prometheus."""
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass
 from typing import Any
 
 COLUMNS, HEIGHT = 24, 8
@@ -9,47 +9,31 @@ SOURCE = {"type": "prometheus", "uid": "${source}"}
 
 
 @dataclass(frozen=True, slots=True)
-class Query:
-    """PromQL, and how its lines are called."""
-
-    expression: str
-    legend: str
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
 class Panel:
-    """A chart, or with `single` the last value alone. `unit` is one of Grafana's."""
+    """A chart, or with `single` the last value alone. `queries` are PromQL by legend, `unit` is one of Grafana's."""
 
     title: str
     about: str
-    queries: tuple[Query, ...]
+    queries: Mapping[str, str]
+    _: KW_ONLY
     unit: str = "short"
     single: bool = False
     stacked: bool = False
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Row:
-    """Panels side by side, with a heading."""
-
-    title: str
-    panels: tuple[Panel, ...]
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True)
 class Dashboard:
-    """A page of Grafana. `name` is its file and its stable address."""
+    """A page of Grafana. `name` is its file and its stable address; a row is a heading and panels side by side."""
 
     name: str
-    title: str
-    rows: tuple[Row, ...]
+    rows: Mapping[str, Sequence[Panel]]
 
 
 def render(board: Dashboard) -> dict[str, Any]:
     """The JSON that Grafana imports."""
     return {
         "uid": f"fairlead-{board.name}",
-        "title": f"Fairlead / {board.title}",
+        "title": f"Fairlead / {board.name.title()}",
         "tags": ["fairlead"],
         "schemaVersion": 41,
         "editable": True,
@@ -84,14 +68,14 @@ def _link() -> dict[str, Any]:
     return {"title": "Fairlead", "type": "dashboards", "tags": ["fairlead"], "asDropdown": True, "keepTime": True}
 
 
-def _placed(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def _placed(rows: Mapping[str, Sequence[Panel]]) -> list[dict[str, Any]]:
     """Every row below the one before, its panels as wide as they may be."""
     placed: list[dict[str, Any]] = []
     top = 0
-    for row in rows:
-        placed.append(_heading(row.title, top, len(placed) + 1))
-        width = COLUMNS // len(row.panels)
-        for place, panel in enumerate(row.panels):
+    for title, panels in rows.items():
+        placed.append(_heading(title, top, len(placed) + 1))
+        width = COLUMNS // len(panels)
+        for place, panel in enumerate(panels):
             where = {"x": place * width, "y": top + 1, "w": width, "h": HEIGHT}
             placed.append({**_panel(panel), "id": len(placed) + 1, "gridPos": where})
         top += 1 + HEIGHT
@@ -113,7 +97,7 @@ def _panel(panel: Panel) -> dict[str, Any]:
         "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0, "custom": custom}, "overrides": []},
         "options": {} if panel.single else {"tooltip": {"mode": "multi"}, "legend": {"showLegend": True}},
         "targets": [
-            {"refId": chr(ord("A") + place), "expr": each.expression, "legendFormat": each.legend, "datasource": SOURCE}
-            for place, each in enumerate(panel.queries)
+            {"refId": chr(ord("A") + place), "expr": expression, "legendFormat": legend, "datasource": SOURCE}
+            for place, (legend, expression) in enumerate(panel.queries.items())
         ],
     }
