@@ -4,7 +4,7 @@ Each component has a section of its own; a file names only what differs from the
 """
 
 import copy
-from typing import Annotated, Any, Literal, TypeVar
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec import Meta
@@ -17,13 +17,12 @@ from fairlead.model.errors import InputError
 from fairlead.model.selectors import Operator, Requirement, Toleration
 from fairlead.model.tiers import Tiers
 from fairlead.text.documents import documents, strict
-from fairlead.text.lines import lines_of, steps_of
+from fairlead.text.lines import Lines, lines_of, steps_of
 from fairlead.text.mistakes import unknown_field
 
 API_VERSION = "fairlead.io/v1alpha1"
 KIND = "Configuration"
 MOST_MISTAKES = 100
-S = TypeVar("S", bound="Section")
 
 
 class Section(msgspec.Struct, frozen=True, kw_only=True, rename="camel", forbid_unknown_fields=True):
@@ -287,9 +286,11 @@ DEFAULTS = Configuration(api_version="fairlead.io/v1alpha1", kind="Configuration
 
 
 def read_configuration(raw: bytes, source: str) -> Configuration:
-    """The configuration in a text of JSON or YAML; `InputError` tells the place of a mistake."""
-    place, value = _only(raw, source)
-    return _section(place, value, Configuration)
+    """The configuration in a text of JSON or YAML; `InputError` tells the line of the first mistake."""
+    try:
+        return strict(_only(raw, source)[1], Configuration)
+    except InputError as error:
+        raise next(iter(mistakes(raw, source)), error) from None
 
 
 def mistakes(raw: bytes, source: str) -> list[InputError]:
@@ -307,8 +308,13 @@ def mistakes(raw: bytes, source: str) -> list[InputError]:
         if not found:
             return [InputError(place, f"is not a mapping; expected a {KIND} of {API_VERSION}")]
     lines = lines_of(raw)
-    placed = [InputError(f"{source}:{lines.at(each.path, each.message)}: {each.path}", each.message) for each in found]
-    return sorted(placed, key=lambda each: int(each.path[len(source) + 1 :].partition(":")[0]))
+    return [placed for _, placed in sorted((_placed(each, lines, source) for each in found), key=lambda each: each[0])]
+
+
+def _placed(error: InputError, lines: Lines, source: str) -> tuple[int, InputError]:
+    """The error with its line."""
+    line = lines.at(error.path, error.message)
+    return line, InputError(f"{source}:{line}: {error.path}", error.message)
 
 
 def _without(value: dict[str, Any], error: InputError) -> Any:
@@ -335,10 +341,13 @@ def _without(value: dict[str, Any], error: InputError) -> Any:
 
 def read_tier(raw: bytes, source: str) -> TierSettings:
     """The tier section of a configuration; a text that holds nothing but that section will do."""
-    place, value = _only(raw, source)
-    if isinstance(value, dict) and not value.keys() & {"apiVersion", "kind", "tier", "webhook"}:
-        return _section(place, value, TierSettings)
-    return _section(place, value, Configuration).tier
+    value = _only(raw, source)[1]
+    if not isinstance(value, dict) or value.keys() & {"apiVersion", "kind", "tier", "webhook"}:
+        return read_configuration(raw, source).tier
+    try:
+        return strict(value, TierSettings)
+    except InputError as error:
+        raise _placed(error, lines_of(raw), source)[1] from None
 
 
 def _only(raw: bytes, source: str) -> tuple[str, Any]:
@@ -351,10 +360,3 @@ def _only(raw: bytes, source: str) -> tuple[str, Any]:
     if len(found) > 1:
         raise InputError(source, f"has {len(found)} documents; expected one {KIND} of {API_VERSION}")
     return found[0].place, found[0].value
-
-
-def _section(place: str, value: Any, kind: type[S]) -> S:
-    try:
-        return strict(value, kind)
-    except InputError as error:
-        raise error.within(f"{place}: $") from None

@@ -76,3 +76,14 @@ def test_mistake_in_a_configuration_is_told_with_its_place(text: str, want: str,
     assert isinstance(error, InputError)
     assert str(path) in str(error)
     assert want in str(error)
+
+
+@pytest.mark.parametrize("words", [("fleet",), ("webhook",), ("plan", "-f", "-")], ids=["fleet", "webhook", "plan"])
+def test_commands_name_the_line_that_config_check_names(words: tuple[str, ...], tmp_path: Path) -> None:
+    """The first mistake of the text, whichever section is read first; a tier section alone is placed the same way."""
+    path = tmp_path / "c.yaml"
+    path.write_text(HEAD + "webhook:\n  listen: 3\ntier:\n  spotWeight: 101\n")
+    told = CliRunner().invoke(cli, [*words, "--config", str(path)], standalone_mode=False).exception
+    assert str(told) == f"{path}:4: $.webhook.listen: expected str, got int"
+    with pytest.raises(InputError, match=r"^c:2: \$\.spotWeight: "):
+        read_tier(b"singleReplica: false\nspotWeight: 101\n", "c")
