@@ -1,14 +1,17 @@
 """The log of a component: one stream, one form, and a server that cannot be reached is told once a minute."""
 
+import ast
 import io
 import json
 import logging
 from collections.abc import Iterator
+from pathlib import Path
 
 import click
 import pytest
 import structlog
 
+import fairlead.live
 from fairlead.cli import fleet, scheduler, storage, webhook
 from fairlead.kube.errors import ApiError, UnreachableError
 from fairlead.live.runtime.logs import SeldomUnreachable, start_log
@@ -97,3 +100,24 @@ def test_every_component_takes_the_options(component: object) -> None:
     command = component.command  # type: ignore[attr-defined]
     assert isinstance(command, click.Command)
     assert {"log_format", "log_level"} <= {each.name for each in command.params}
+
+
+def hidden(tree: ast.AST) -> list[int]:
+    """Lines of log calls that are given the words of an error that was caught, not the error itself."""
+    return [
+        call.lineno
+        for handler in ast.walk(tree)
+        if isinstance(handler, ast.ExceptHandler) and handler.name
+        for call in ast.walk(handler)
+        if isinstance(call, ast.Call) and ast.unparse(call.func).startswith("log.")
+        for given in (*call.args, *(each.value for each in call.keywords))
+        if ast.unparse(given) == f"str({handler.name})"
+    ]
+
+
+def test_errors_are_logged_as_errors() -> None:
+    """Only then can one be told that is about a server that cannot be reached, and left out for a minute."""
+    assert hidden(ast.parse("try: a()\nexcept E as e:\n  log.info('x', why=str(e))\n  log.info('y', why=e)")) == [3]
+    below = Path(fairlead.live.__file__).parent
+    found = {path.name: lines for path in sorted(below.rglob("*.py")) if (lines := hidden(ast.parse(path.read_text())))}
+    assert found == {}

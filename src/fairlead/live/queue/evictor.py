@@ -176,7 +176,7 @@ class Evictor:
             try:
                 done = await self._carry_out(case, cases)
             except KubeError as error:
-                log.warning("not evicted", beneficiary=case.job, why=str(error))
+                log.warning("not evicted", beneficiary=case.job, why=error)
                 self._rest("job", case.job, BARRED)
                 done = False
             if not done:
@@ -250,7 +250,7 @@ class Evictor:
         try:
             refusal = await self.evictions.evict(meta.namespace, meta.name, meta.uid)
         except KubeError as error:
-            log.warning("not released", pod="/".join(wanted.pod.key), why=str(error))
+            log.warning("not released", pod="/".join(wanted.pod.key), why=error)
             return
         if refusal is None:
             self._evicted(wanted, None)

@@ -116,7 +116,7 @@ class GateLoop:
             del self._sent[namespace, name]
             self._due = True
             if not (isinstance(error, ApiError) and (error.conflict or error.not_found)):
-                log.warning("group not let in", group=f"{namespace}/{name}", why=str(error))
+                log.warning("group not let in", group=f"{namespace}/{name}", why=error)
 
 
 def _job(key: Key) -> JobKey:

@@ -175,7 +175,7 @@ class Intents:
         except KubeError as error:
             if isinstance(error, ApiError) and (error.not_found or error.invalid):
                 return  # the group is gone, or another intent stands there by now
-            log.warning("intent not taken away yet", group=f"{namespace}/{name}", why=str(error))
+            log.warning("intent not taken away yet", group=f"{namespace}/{name}", why=error)
             await asyncio.sleep(PAUSE)
             self.end(end)
 

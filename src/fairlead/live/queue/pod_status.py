@@ -116,7 +116,7 @@ class PodStatusWriter:
                 subresource="status",
             )
         except KubeError as error:
-            log.info("not marked", pod="/".join(pod.key), why=str(error))
+            log.info("not marked", pod="/".join(pod.key), why=error)
 
 
 EVENTS = {"preempt": "Preempted", "reclaim": "Reclaimed", "release": "Released"}

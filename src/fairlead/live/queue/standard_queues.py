@@ -63,8 +63,8 @@ class StandardQueues:
             await self.client.create(QUEUES.raw, {"metadata": {"name": name}, "spec": spec})
         except ApiError as error:
             if not error.already_exists:
-                log.warning("queue not created", queue=name, why=str(error))
+                log.warning("queue not created", queue=name, why=error)
         except KubeError as error:
-            log.warning("queue not created", queue=name, why=str(error))
+            log.warning("queue not created", queue=name, why=error)
         else:
             log.info("queue created", queue=name)

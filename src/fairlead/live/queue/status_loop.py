@@ -215,10 +215,10 @@ class StatusLoop:
             # Changed or deleted meanwhile: the watch tells, and the next round writes what is right then.
             self._unwritten = True
             if not (error.conflict or error.not_found):
-                log.warning("status not written", what=name, why=str(error))
+                log.warning("status not written", what=name, why=error)
         except KubeError as error:
             self._unwritten = True
-            log.warning("status not written", what=name, why=str(error))
+            log.warning("status not written", what=name, why=error)
 
     async def _patch(self, what: What, patch: dict[str, Any]) -> None:
         resource, (namespace, name) = what

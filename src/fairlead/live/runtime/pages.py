@@ -23,7 +23,7 @@ async def pages_server(listen: str, pages: Mapping[str, Page]) -> AsyncIterator[
             port = await stack.enter_async_context(get_server(listen, handlers, "127.0.0.1"))
             log.info("pages", listen=listen)
         except OSError as error:
-            log.error("no pages are served", listen=listen, why=str(error))
+            log.error("no pages are served", listen=listen, why=error)
         yield port
 
 

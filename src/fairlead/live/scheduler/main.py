@@ -54,6 +54,6 @@ def _write(file: Path, render: Callable[[], bytes]) -> None:
     try:
         file.write_bytes(render())
     except OSError as error:
-        log.error("snapshot not written", why=str(error))
+        log.error("snapshot not written", why=error)
     else:
         log.info("snapshot written", file=str(file))
