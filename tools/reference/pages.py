@@ -8,7 +8,6 @@ from pathlib import Path
 
 import click
 import msgspec
-from click.testing import CliRunner
 
 from fairlead.cli.main import COMMANDS, cli
 from fairlead.settings import Configuration
@@ -47,8 +46,16 @@ def commands() -> str:
 
 
 def _help(*words: str) -> str:
-    shown = CliRunner().invoke(cli, [*words, "--help"], prog_name="fairlead", terminal_width=100).output
-    return "```text\n" + "\n".join(line.rstrip() for line in shown.rstrip().splitlines()) + "\n```\n"
+    """Made without running the command: what others write to standard error meanwhile is not part of it."""
+    command: click.Command = cli
+    context = click.Context(cli, info_name="fairlead", terminal_width=100, **cli.context_settings)
+    for word in words:
+        assert isinstance(command, click.Group)
+        found = command.get_command(context, word)
+        assert found is not None
+        command, context = found, click.Context(found, context, info_name=word, **found.context_settings)
+    lines = command.get_help(context).rstrip().splitlines()
+    return "```text\n" + "\n".join(line.rstrip() for line in lines) + "\n```\n"
 
 
 def metrics() -> str:
