@@ -18,12 +18,13 @@ from fairlead.levels.queue import reasons
 from fairlead.live.cluster.identity import JobSource
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
-from fairlead.live.queue import status_loop
+from fairlead.live.queue import promise_ends, status_loop
 from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gangs import GATHERING
 from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
+from fairlead.live.queue.promise_ends import PodSight, PromiseEnds
 from fairlead.live.queue.status import allocated, group_patch, native_patch, phase, queue_patch
 from fairlead.live.queue.status_loop import Sight, StatusLoop
 from fairlead.live.runtime.evictions import Evictions
@@ -222,9 +223,27 @@ class Office(Place4):
         evictor = self.evictor = Evictor(
             self.holds, evictions, pod_status, measures, clock=clock, nudge=self.nudge, pulse=Pulse(clock)
         )
+
+        def monotonic() -> float:
+            return clock() + self._spent
+
+        ends = PromiseEnds(
+            self.holds,
+            PodSight(
+                pod=self.pods.get,
+                leaving=lambda: self.leaving,
+                nominated=lambda: [key for key, pod in self.pods.items() if pod.nominated],
+            ),
+            evictor,
+            pod_status,
+            measures,
+            monotonic=monotonic,
+            nudge=self.nudge,
+            hold_seconds=300.0,
+            writes=writes,
+        )
         self.status_loop = StatusLoop(
             client,
-            self.holds,
             Sight(
                 groups=lambda: self._all(POD_GROUPS),
                 native=lambda: self._all(NATIVE_POD_GROUPS),
@@ -234,19 +253,16 @@ class Office(Place4):
                 look=self._look,
                 would=self._look,
                 gate=self._gate,
-                leaving=lambda: self.leaving,
-                nominated=lambda: [key for key, pod in self.pods.items() if pod.nominated],
             ),
+            ends,
             evictor,
-            pod_status,
             measures,
             wall=clock,
-            monotonic=lambda: clock() + self._spent,
+            monotonic=monotonic,
             nudge=self.nudge,
             leads=lambda: True,
             period=2.0,
             pulse=Pulse(clock),
-            hold_seconds=300.0,
             writes=writes,
             tells_evictions=False,
         )
@@ -290,7 +306,7 @@ def test_room_that_will_not_come_is_no_longer_kept() -> None:
         assert list(office.holds.by_job) == ["high"]
         office.leaving = 0
         await office.status_loop.round()
-        await asyncio.sleep(status_loop.LOST - 1)
+        await asyncio.sleep(promise_ends.LOST - 1)
         await office.status_loop.round()
         assert list(office.holds.by_job) == ["high"]
         await asyncio.sleep(2)

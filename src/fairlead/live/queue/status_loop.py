@@ -16,13 +16,13 @@ from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES, Resource
 from fairlead.live.cluster.identity import JobSource, PodKey
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn
+from fairlead.live.cluster.turn_types import LiveJob, QueueTurn
 from fairlead.live.queue import status
-from fairlead.live.queue.evictor import Evictor, Holds
+from fairlead.live.queue.evictor import Evictor
 from fairlead.live.queue.gangs import gathers
 from fairlead.live.queue.gate import Asking
 from fairlead.live.queue.metrics import QueueMetrics
-from fairlead.live.queue.pod_status import PodStatusWriter
+from fairlead.live.queue.promise_ends import PromiseEnds
 from fairlead.live.runtime.aside import WRITING, Aside
 from fairlead.live.runtime.outbox import together
 from fairlead.live.runtime.pulse import Pulse
@@ -32,8 +32,6 @@ from fairlead.model.reasons import Finding
 MOST_WRITES = 100
 """Status patches a round; the rest waits for the next one, those written longest ago first."""
 IN_FLIGHT = 8
-LOST = 15.0
-"""Seconds after the last pod left in which the room that was made must be taken; nobody is parked that long."""
 DUTY = 50
 """A look at the whole takes at most one part in so many of the time."""
 
@@ -62,10 +60,6 @@ class Sight:
     """A turn with evictions that nobody acts on."""
     gate: Callable[[], Asking]
     """PodGroups without pods."""
-    leaving: Callable[[], int]
-    """How many of our pods are on their way out."""
-    nominated: Callable[[], Iterable[PodKey]]
-    """Our pods that wait and say that a node is being cleared for them."""
 
 
 @dataclass(slots=True, eq=False)
@@ -73,10 +67,9 @@ class StatusLoop:
     """Runs in every instance and acts in the one that leads. In shadow nothing is written."""
 
     client: Client
-    promises: Holds
     sight: Sight
+    ends: PromiseEnds
     evictor: Evictor
-    pod_status: PodStatusWriter
     measures: QueueMetrics
     _: KW_ONLY
     wall: Callable[[], float]
@@ -84,7 +77,6 @@ class StatusLoop:
     nudge: Callable[[], None]
     leads: Callable[[], bool]
     period: float
-    hold_seconds: float
     writes: bool
     tells_evictions: bool
     pulse: Pulse
@@ -94,7 +86,6 @@ class StatusLoop:
     _unwritten: bool = field(default=False, init=False)
     _written: dict[What, int] = field(default_factory=dict, init=False)
     _round: int = field(default=0, init=False)
-    _calm_since: float | None = field(default=None, init=False)
     _turn: QueueTurn | None = field(default=None, init=False)
     _asking: Asking = field(default_factory=dict, init=False)
     _found: dict[str, Finding] = field(default_factory=dict, init=False)
@@ -113,7 +104,7 @@ class StatusLoop:
     async def round(self) -> None:
         """One look at everything."""
         self.evictor.rested()
-        await self._keep_promises()
+        await self.ends.check()
         self._wake_after_cooldown()
         if (self.sight.generation() != self._seen or self._gathering) and self.monotonic() >= self._next_look:
             self._look()
@@ -138,46 +129,6 @@ class StatusLoop:
         cooling = (self.sight.pod(pod.key) for pod in running if pod.queue_fields.cools_until)
         ends = (pod.queue_fields.cools_until for pod in cooling if pod is not None)
         return min((until for until in ends if until > now), default=None)
-
-    async def _keep_promises(self) -> None:
-        """End the promises whose pods wait no longer, and those whose room did not come in time."""
-        held, lost = 0, self._lost()
-        for promise in list(self.promises.by_job.values()):
-            if promise.begun:
-                continue
-            waiting = [key for key in promise.places if self._waits(key)]
-            late = self.monotonic() - promise.at > self.hold_seconds
-            if waiting and not late and not lost:
-                held += len(waiting)
-                continue
-            if waiting and late:
-                self._too_late(promise)
-            self.promises.withdraw(promise.job)
-            self.nudge()
-        self.measures.held.set(held)
-        promised = {key for promise in self.promises.by_job.values() for key in promise.places}
-        # A leader before this one may have nominated pods; what it promised them went with it.
-        nominated = {*self.pod_status.nominated, *self.sight.nominated()} if self.writes else ()
-        await self.pod_status.unnominate([key for key in nominated if key not in promised])
-
-    def _lost(self) -> bool:
-        """Whether no room will come for open promises: no pod has been terminating for a while."""
-        if self.sight.leaving() or not self.evictor.idle or not self.promises.by_job:
-            self._calm_since = None
-            return False
-        if self._calm_since is None:
-            self._calm_since = self.monotonic()
-        return self.monotonic() - self._calm_since > LOST
-
-    def _waits(self, key: PodKey) -> bool:
-        pod = self.sight.pod(key)
-        return pod is not None and pod.waits
-
-    def _too_late(self, promise: Promise) -> None:
-        why = f"the room was not there after {self.hold_seconds:g} seconds"
-        log.warning("room is no longer kept", job=promise.job, why=why)
-        self.pod_status.refused(promise.places, why)
-        self.evictor.bar(promise.job)
 
     def _look(self) -> None:
         """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""

@@ -13,6 +13,7 @@ from fairlead.live.queue.gate import at_the_gate
 from fairlead.live.queue.gate_loop import GateLoop, GateSight
 from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
+from fairlead.live.queue.promise_ends import PodSight, PromiseEnds
 from fairlead.live.queue.search_budget import SearchBudget
 from fairlead.live.queue.standard_queues import StandardQueues
 from fairlead.live.queue.status_loop import Sight, StatusLoop
@@ -88,9 +89,23 @@ class QueueWiring:
             pulse=pulse,
             aside=scheduler.aside,
         )
+        ends = PromiseEnds(
+            scheduler.promises,
+            PodSight(
+                pod=scheduler.cache.pods.get,
+                leaving=lambda: len(scheduler.job_cache.leaving),
+                nominated=self._nominated,
+            ),
+            self._evictor,
+            pod_status,
+            measures,
+            monotonic=monotonic,
+            nudge=scheduler.stir,
+            hold_seconds=settings.hold_seconds,
+            writes=not shadow,
+        )
         self._status_loop = StatusLoop(
             client,
-            scheduler.promises,
             Sight(
                 groups=lambda: scheduler.objects(POD_GROUPS),
                 native=lambda: scheduler.objects(NATIVE_POD_GROUPS),
@@ -100,18 +115,15 @@ class QueueWiring:
                 look=lambda: scheduler.promises.look(scheduler.cache.view().nodes, wall()),
                 would=self._would,
                 gate=lambda: self._gate.answers,
-                leaving=lambda: len(scheduler.job_cache.leaving),
-                nominated=self._nominated,
             ),
+            ends,
             self._evictor,
-            pod_status,
             measures,
             wall=wall,
             monotonic=monotonic,
             nudge=scheduler.stir,
             leads=lambda: leads() and scheduler.synced,
             period=settings.status_seconds,
-            hold_seconds=settings.hold_seconds,
             writes=not shadow,
             tells_evictions=settings.preempt and not allowed,
             aside=scheduler.aside,
