@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable
 
 from fairlead.kube.changes import Key
 from fairlead.kube.retry import Backoff, Jitter
+from fairlead.live.runtime.retries import Retries
 
 BACKOFF = Backoff(first=0.5, cap=30.0)
 CONFLICTS = Backoff(first=0.05, cap=0.5)
@@ -14,12 +15,9 @@ class BindingTurns:
     """A binding has its turn if it is due, is not being written, and does not wait out a failure."""
 
     def __init__(self, monotonic: Callable[[], float], jitter: Jitter) -> None:
-        self._now = monotonic
-        self._jitter = jitter
+        self._retries: Retries[Key] = Retries(monotonic, jitter)
         self._due: set[Key] = set()
         self._writing: set[Key] = set()
-        self._failures: dict[Key, int] = {}
-        self._later: dict[Key, float] = {}
         self._refused: dict[Key, int] = {}
 
     def add(self, keys: Iterable[Key]) -> None:
@@ -30,15 +28,13 @@ class BindingTurns:
         """The binding has a new version. Another spec is another question, and ends a pause; a status does not."""
         if self._refused.get(key, 0) != generation:
             self._refused.pop(key, None)
-            self._later.pop(key, None)
+            self._retries.try_now(key)
         self._due.add(key)
 
     def ready(self) -> list[Key]:
         """Those whose turn it is."""
-        now = self._now()
-        self._due |= {key for key, time in self._later.items() if time <= now}
-        self._later = {key: time for key, time in self._later.items() if time > now}
-        return [key for key in self._due if key not in self._writing and key not in self._later]
+        self._due |= self._retries.ended()
+        return [key for key in self._due if key not in self._writing and key not in self._retries]
 
     def taken(self, keys: Iterable[Key]) -> None:
         """These have their turn."""
@@ -54,16 +50,14 @@ class BindingTurns:
     def written(self, key: Key) -> bool:
         """Its result was written, or need not be; whether it changed meanwhile and is due again."""
         self._writing.discard(key)
-        self._failures.pop(key, None)
+        self._retries.forget(key)
         self._refused.pop(key, None)
         return key in self._due
 
     def failed(self, key: Key, generation: int, *, conflict: bool) -> None:
         """Its result was not written: it is looked at again after a pause."""
         self._writing.discard(key)
-        self._failures[key] = failures = self._failures.get(key, 0) + 1
-        backoff = CONFLICTS if conflict else BACKOFF
-        self._later[key] = self._now() + backoff.wait(failures, self._jitter)
+        self._retries.failed(key, CONFLICTS if conflict else BACKOFF)
         if not conflict:
             self._refused[key] = generation
 
@@ -75,14 +69,14 @@ class BindingTurns:
     def forget(self, key: Key) -> None:
         """It is gone."""
         self._due.discard(key)
-        for memory in (self._failures, self._later, self._refused):
-            memory.pop(key, None)
+        self._retries.forget(key)
+        self._refused.pop(key, None)
 
     def rest(self) -> None:
         """No failure of an earlier lead matters to an instance that does not lead, or has just begun to."""
-        for memory in (self._failures, self._later, self._refused):
-            memory.clear()
+        self._retries.clear()
+        self._refused.clear()
 
     def next(self) -> float | None:
         """When the first pause ends."""
-        return min(self._later.values(), default=None)
+        return self._retries.next

@@ -26,6 +26,7 @@ from fairlead.live.runtime.aside import Aside as SetAside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page
+from fairlead.live.runtime.retries import Retries
 from fairlead.live.storage import messages
 from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
 from fairlead.live.storage.decide import Outlook, StorageRules, advise, fits, outlook
@@ -78,13 +79,12 @@ class StorageKeeper(ElectedComponent):
         self.options = options
         self.measures = StorageMetrics()
         self.report: Report | None = None
-        client = self._client = instance.client
+        client = instance.client
         self._now = instance.monotonic
         self._wall = instance.wall
         self._leads = instance.leads
         self._aside = aside
-        self._failures: dict[str, int] = {}
-        self._later: dict[str, float] = {}
+        self._retries: Retries[str] = Retries(instance.monotonic, client.jitter)
         self._since: dict[str, float] = {}
         self._looks_at: float | None = None
         self._advises_at = 0.0
@@ -128,12 +128,8 @@ class StorageKeeper(ElectedComponent):
 
     def due(self) -> float | None:
         """When advice is due, or what was put off may be tried again."""
-        times = [*self._later.values()]
-        if self._looks_at is not None:
-            times.append(self._looks_at)
-        if self._stale_advice:
-            times.append(self._advises_at)
-        return min(times, default=None)
+        times = (self._retries.next, self._looks_at, self._advises_at if self._stale_advice else None)
+        return min((time for time in times if time is not None), default=None)
 
     async def round(self) -> None:
         """Look, then leave as much time to others as that took."""
@@ -147,7 +143,7 @@ class StorageKeeper(ElectedComponent):
         """One look: outlook, advice if it is due, then report, Events and writes."""
         seen, rules = self._faulty.sound(self._known.seen()), self.options.rules
         began = self._now()
-        self._later = {name: time for name, time in self._later.items() if time > began}
+        self._retries.ended()
         found: Outlook = await self._guarded(lambda known: outlook(known, rules, self._wall()), seen)
         if self._advice is None or (self._stale_advice and began >= self._advises_at):
             self._advice = await self._advise(seen)
@@ -224,7 +220,7 @@ class StorageKeeper(ElectedComponent):
         # Placements on one node go together, for the node is read once for all that are in flight.
         for placement in sorted(found.placements, key=lambda each: each.node):
             # What changed while the outlook was made is decided anew in the next look, which its change has caused.
-            if placement.name not in self._later and self._known.still(placement):
+            if placement.name not in self._retries and self._known.still(placement):
                 self._known.assume(placement)
                 self.writer.outbox.put(placement)
                 # Replicas of the volume that wait behind these have not been asked for yet.
@@ -233,7 +229,7 @@ class StorageKeeper(ElectedComponent):
     def _written(self, placement: ReplicaPlacement, newest: LonghornReplica | None, error: KubeError | None) -> None:
         name = placement.name
         if newest is not None:
-            self._failures.pop(name, None)
+            self._retries.forget(name)
             self._known.written(newest)
             volume = self._volume(newest.spec.volume_name)
             if volume is not None:
@@ -243,10 +239,9 @@ class StorageKeeper(ElectedComponent):
         self._known.undo(placement)
         if isinstance(error, ApiError) and error.not_found:
             return
-        self._failures[name] = failures = self._failures.get(name, 0) + 1
+        self._retries.failed(name, BACKOFF)
         if error is not None and not (isinstance(error, ApiError) and error.conflict):
             log.warning("not written, tried again later", replica=name, why=error)
-        self._later[name] = self._now() + BACKOFF.wait(failures, self._client.jitter)
         self._rounds.wake()
 
     def _fits(self, placement: ReplicaPlacement) -> bool:
@@ -264,8 +259,7 @@ class StorageKeeper(ElectedComponent):
 
     def _on_replica(self, change: Change[LonghornReplica]) -> None:
         if change.kind == "deleted":
-            for memory in (self._failures, self._later):
-                memory.pop(change.object.metadata.name, None)
+            self._retries.forget(change.object.metadata.name)
         if self._known.on_replica(change):
             self._news()
 
