@@ -272,7 +272,13 @@ def _line(chance: Random, seeds: list[Object]) -> bytes:
 
 async def _followed(resource: Resource[Any], lines: list[bytes]) -> tuple[int, int]:
     told: list[str] = []
-    reflector = Reflector[Any](Client(_Stream(lines)), resource, lambda change: told.append(change.kind))
+    refused: list[Exception | None] = []
+    reflector = Reflector[Any](
+        Client(_Stream(lines)),
+        resource,
+        lambda change: told.append(change.kind),
+        aside=lambda resource, metadata, error: refused.append(error),
+    )
     task = asyncio.create_task(reflector.run())
     for _ in range(10 * BATCH):
         await asyncio.sleep(60)
@@ -284,7 +290,7 @@ async def _followed(resource: Resource[Any], lines: list[bytes]) -> tuple[int, i
         raise DefectError(f"watch of {resource.plural} stopped reading {len(lines)} lines before the end")
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    return len(told), reflector.unreadable
+    return len(told), sum(error is not None for error in refused)
 
 
 # --- all components together ----------------------------------------------------------------------------------------

@@ -479,6 +479,13 @@ def test_bad_objects_are_reported_while_the_rest_goes_on() -> None:
         ]
         assert stage.keeper.measures.errors._value.get() == 3 + 1
         assert stage.patches() == 1
+        api.compact()
+        api.end_watches()
+        await stage.quiet()
+        assert stage.keeper.measures.errors._value.get() == 3 + 1
+        put(api, setting("replica-auto-balance", ""))
+        await stage.quiet()
+        assert stage.keeper.measures.errors._value.get() == 3
         await stage.stop()
 
     play(act, *THREE, *objects, *pair("a", 50))

@@ -24,15 +24,14 @@ import msgspec
 from fairlead.kube import errors
 from fairlead.kube.changes import Change, HasMetadata, Identified, Key, L, Obj, SetAside, deliver
 from fairlead.kube.client import PAGE, Client
-from fairlead.kube.decode import convert, decode, decoder, why
+from fairlead.kube.decode import convert, decode, decoder
 from fairlead.kube.errors import AnswerError, ApiError, KubeError, UnreachableError
+from fairlead.kube.left_out import LeftOut
 from fairlead.kube.objects.meta import Bare, ObjectMeta
 from fairlead.kube.resources import Resource
 from fairlead.kube.responses import page_of
 from fairlead.kube.retry import Jitter, default_jitter
 from fairlead.kube.watch_pace import PACE, WatchPace
-from fairlead.model.errors import InputError
-from fairlead.model.faults import fault
 from fairlead.text.mistakes import UNREADABLE
 
 log = logging.getLogger(__name__)
@@ -57,7 +56,7 @@ class Reflector(Generic[Obj]):
     `current` is set while nothing says that `objects` are behind: a watch is open, or the resource is not served.
     `trouble` is the last error since anything succeeded, None while all is well.
     `keep` makes of a decoded object what is remembered and told, where the whole of it would take too much memory.
-    `aside` is told of objects that cannot be read or taken; what was known of such an object before stays known.
+    `aside` is told of objects that cannot be read or taken, which are `left_out`; what was known of one stays known.
     """
 
     def __init__(
@@ -83,7 +82,7 @@ class Reflector(Generic[Obj]):
         self.trouble: KubeError | None = None
         self.version = ""
         self.lists = 0
-        self.unreadable = 0
+        self.left_out = LeftOut(resource, aside)
         self._client = client
         self._sink = sink
         self._scope = {"namespace": namespace, "labels": labels, "fields": fields}
@@ -94,8 +93,6 @@ class Reflector(Generic[Obj]):
         self._failures = 0
         self._expired = 0
         self._keep = keep
-        self._aside = aside
-        self._faulty: set[Key] = set()
         self._objects: dict[Key, Obj] = {}
         self._line = decoder(cast(Any, WatchLine)[resource.shape])
         self.on_progress: Callable[[], None] = lambda: None
@@ -224,7 +221,7 @@ class Reflector(Generic[Obj]):
         try:
             self._put(self._kept(found))
         except Exception as error:
-            self._unreadable(found.metadata, error)
+            self.left_out.add(found.metadata, error)
         return _key(found)
 
     def _take_listed(self, raw: msgspec.Raw) -> Key:
@@ -233,7 +230,7 @@ class Reflector(Generic[Obj]):
         except Exception as error:
             # One object that cannot be read must not hide the others. What was known of it stays.
             bare = decode(bytes(raw), Bare, self.resource.label)
-            self._unreadable(bare.metadata, error)
+            self.left_out.add(bare.metadata, error)
             return _key(bare)
 
     def _kept(self, found: Any) -> Obj:
@@ -243,8 +240,8 @@ class Reflector(Generic[Obj]):
         for key in [key for key in self._objects if key not in seen]:
             gone = self._objects.pop(key)
             self._tell(Change("deleted", gone, gone))
-        for key in self._faulty - seen:
-            self._recovered(Bare(ObjectMeta(namespace=key[0], name=key[1])).metadata)
+        for key in self.left_out.keys - seen:
+            self.left_out.back(Bare(ObjectMeta(namespace=key[0], name=key[1])).metadata)
 
     async def _watch(self) -> bool:
         """Follow one stream to its end; False if it brought nothing."""
@@ -338,9 +335,9 @@ class Reflector(Generic[Obj]):
         """News of an object that cannot be read: its end is news all the same."""
         if kind == "DELETED":
             self._drop((metadata.namespace, metadata.name), None)
-            self._recovered(metadata)
+            self.left_out.back(metadata)
         else:
-            self._unreadable(metadata, error)
+            self.left_out.add(metadata, error)
 
     def _seen(self, metadata: Identified) -> None:
         self.version = metadata.resource_version or self.version
@@ -363,37 +360,14 @@ class Reflector(Generic[Obj]):
         if old is not None:
             self._tell(Change("deleted", last if last is not None else old, old))
         elif last is not None:
-            self._recovered(last.metadata)
+            self.left_out.back(last.metadata)
 
     def _tell(self, change: Change[Obj]) -> None:
         error, metadata = deliver(self._sink, change), change.object.metadata
         if error is None or change.kind == "deleted":
-            self._recovered(metadata)
+            self.left_out.back(metadata)
         if error is not None:
-            self._unreadable(metadata, error, gone=change.kind == "deleted")
-
-    def _unreadable(self, metadata: Identified, error: Exception, *, gone: bool = False) -> None:
-        """The object cannot be read or taken: it is left out, which people are told."""
-        if isinstance(error, AnswerError):
-            error = InputError(f"{self.resource.kind} {metadata.name}", f"cannot be read: {why(error)}")
-        self.unreadable += 1
-        if not gone:
-            self._faulty.add((metadata.namespace, metadata.name))
-        name = f"{metadata.namespace}/{metadata.name}".lstrip("/")
-        if self._aside is None:
-            log.error("%s %s is left out: %s", self.resource.kind, name, fault(error))
-        else:
-            self._aside(self.resource, metadata, error)
-            if gone:
-                self._aside(self.resource, metadata, None)
-
-    def _recovered(self, metadata: Identified) -> None:
-        """The object is read again, or gone."""
-        key = (metadata.namespace, metadata.name)
-        if key in self._faulty:
-            self._faulty.discard(key)
-            if self._aside is not None:
-                self._aside(self.resource, metadata, None)
+            self.left_out.add(metadata, error, gone=change.kind == "deleted")
 
 
 def _key(found: HasMetadata) -> Key:

@@ -172,7 +172,7 @@ class StorageKeeper(ElectedComponent):
     def _show(self, found: Outlook, advice: Rebalance) -> None:
         missing = tuple(each.resource.label for each in self._reflectors if not each.served)
         self.report = Report(outlook=found, advice=advice, missing=missing)
-        unreadable = sum(each.unreadable for each in self._reflectors)
+        unreadable = sum(len(each.left_out.keys) for each in self._reflectors)
         self.measures.unscheduled.set(found.unscheduled)
         self.measures.placeable.set(len(found.placements))
         self.measures.in_flight.set(len(found.storage.in_flight))
