@@ -9,6 +9,7 @@ from fairlead.live.runtime.collector import held
 
 def test_the_collector_rests_only_meanwhile() -> None:
     """One decision in another does not wake it, and an error does not leave it asleep."""
+    gc.enable()  # a command that was tried before in this process may have ended without it
     seen = [gc.isenabled()]
 
     def decide() -> None:
