@@ -10,8 +10,10 @@ from hypothesis import strategies as st
 
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.requests import request_of_pod
+from fairlead.kube.manifests.controllers import pods_by_owner
 from fairlead.kube.manifests.site_pods import site_pods
-from fairlead.kube.objects.fixed import belongs_to_node
+from fairlead.kube.objects.fixed import MIRROR, belongs_to_node
+from fairlead.kube.objects.meta import OwnerReference
 from fairlead.kube.objects.pod import Pod
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeRecord, node_state
@@ -78,6 +80,28 @@ def test_columns_count_what_the_pods_say(given: list[tuple[str, int, str, str, s
         for each in there
     ]
     assert len(set(population.residents)) == len(population.residents)
+
+
+@given(PODS, st.booleans(), st.integers(1, 3))
+def test_pods_of_one_owner_are_found_together(
+    given: list[tuple[str, int, str, str, str, int]], replaced: bool, most: int
+) -> None:
+    """As pod by pod, in the same order, however few templates are remembered; a ReplicaSet may have an owner itself."""
+    owners = {("x", "o"): OwnerReference(kind="Deployment", name="d", controller=True)} if replaced else {}
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("fairlead.kube.manifests.site_pods.MOST", most)
+        found = site_pods([pod(number, *each) for number, each in enumerate(given)])
+    for fixed, pods in ((True, found.fixed), (False, found.movable)):
+        wanted = pods_by_owner(pods, owners)
+        assert list(found.owned(owners, fixed=fixed).items()) == list(wanted.items())
+
+
+def test_a_pod_that_mirrors_a_static_one_belongs_to_its_node() -> None:
+    """One template, told apart by the annotation alone."""
+    plain = pod(1, "n0")
+    mirror = msgspec.structs.replace(plain, metadata=msgspec.structs.replace(plain.metadata, annotations={MIRROR: "1"}))
+    found = site_pods([plain, mirror, plain])
+    assert (found.fixed, found.movable) == ([mirror], [plain, plain])
 
 
 def test_a_spec_that_cannot_be_read_is_refused_and_the_others_stay() -> None:

@@ -101,9 +101,9 @@ def test_templates_remembered_are_bounded() -> None:
 
 def test_spec_of_a_pod_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """Its template is looked up by its text; only the first pod of a template is encoded once more, for its shape."""
-    keys, texts = counted(monkeypatch, records, "template_key"), counted(monkeypatch, memo, "_text")
+    keys, texts = counted(monkeypatch, records, "template_key"), counted(monkeypatch, memo, "looks")
     made = Records()
     for row in range(10):
         made.record(_pod({"name": f"p{row}"}))
         made.record(ALONE["a claim"])
-    assert (keys, texts) == ({"template_key": 20}, {"_text": 11})
+    assert (keys, texts) == ({"template_key": 20}, {"looks": 11})

@@ -12,8 +12,9 @@ from fairlead.model.shape import Pairs, Shape
 
 MOST = 8192
 """Shapes remembered; with more distinct ones some are worked out again."""
-NODE = len(b'{"nodeName":,')
+NODE = len(b'[{"nodeName":,')
 """What stands around the name of a node, the first field of a spec."""
+_encode = msgspec.json.Encoder().encode
 
 
 class Shapes:
@@ -27,7 +28,7 @@ class Shapes:
 
         May raise `InputError`.
         """
-        key = (namespace, tuple(sorted(labels.items())), _text(spec))
+        key = (namespace, tuple(sorted(labels.items())), looks(spec))
         found = self._known.get(key)
         if found is None:
             if len(self._known) >= MOST:
@@ -41,10 +42,10 @@ class Shapes:
         return self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
 
 
-def _text(spec: PodSpec) -> bytes:
-    """What of the spec decides its shape."""
+def looks(spec: PodSpec, *more: object) -> bytes:
+    """What of the spec decides its shape, and whatever else is given, as one text to compare."""
     if spec.volumes or spec.scheduling_gates or spec.scheduler_name:
         disks = tuple(each for each in spec.volumes if disk_of(each) is not None)
         spec = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=disks)
-    text = msgspec.json.encode(spec)
-    return text[NODE + len(msgspec.json.encode(spec.node_name)) :] if spec.node_name else text[1:]
+    text = _encode((spec, *more))
+    return text[NODE + len(_encode(spec.node_name)) :] if spec.node_name else text[2:]

@@ -3,13 +3,15 @@
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from fairlead.kube.codec.memo import Shapes
+from fairlead.kube.codec.memo import MOST, Shapes, looks
 from fairlead.kube.codec.requests import request_of_pod, resized
-from fairlead.kube.objects.fixed import belongs_to_node
-from fairlead.kube.objects.pod import Pod
+from fairlead.kube.manifests.controllers import Owners, owner_key
+from fairlead.kube.objects.fixed import MIRROR, belongs_to_node
+from fairlead.kube.objects.pod import ENDED, Pod
 from fairlead.kube.objects.policy import Namespace
 from fairlead.model.columns import Bool, Int, flags, ints
 from fairlead.model.errors import InputError
@@ -19,6 +21,8 @@ from fairlead.model.progress import OnProgress, no_progress
 
 Request = tuple[tuple[str, int], ...]
 NOWHERE = -1
+_OFTEN = 1000
+"""Pods after which progress is told."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,7 +30,8 @@ class SitePods:
     """One row a pod, those that belong to their node (`fixed`) before the `movable` ones.
 
     `node` is a code into `nodes` (NOWHERE for a pod that is on none), `resident` one into `residents`, `request` one
-    into `requests`. A pod that has ended is on no node.
+    into `requests`, `owner` one into `owners`, which are pods of different controllers (NOWHERE for a pod of none). A
+    pod that has ended is on no node.
     """
 
     fixed: Sequence[Pod]
@@ -38,6 +43,19 @@ class SitePods:
     request: Int
     requests: tuple[Request, ...]
     leaving: Bool
+    ended: Bool
+    owner: Int
+    owners: tuple[Pod, ...]
+
+    def owned(self, replica_sets: Owners, *, fixed: bool = False) -> dict[str, list[Pod]]:
+        """As `pods_by_owner` of the movable pods, or of those that belong to their node."""
+        pods, rows = (self.fixed, slice(len(self.fixed))) if fixed else (self.movable, slice(len(self.fixed), None))
+        keys = [owner_key(pod, replica_sets) for pod in self.owners]
+        found: dict[str, list[Pod]] = defaultdict(list)
+        for pod, owner, ended in zip(pods, self.owner[rows].tolist(), self.ended[rows].tolist(), strict=True):
+            if not ended:
+                found[owner_key(pod, replica_sets) if owner == NOWHERE else keys[owner]].append(pod)
+        return found
 
     def used(self, *, fixed: bool = False) -> dict[str, dict[str, int]]:
         """What the pods on each node ask for; of those that belong to their node where `fixed`."""
@@ -103,66 +121,112 @@ def site_pods(
 ) -> SitePods:
     """The pods of a cluster as columns. `refuse` is told those whose spec cannot be read; without it they raise."""
     found = _Columns()
-    for row, pod in enumerate(pods):
-        if row % 1000 == 0:
-            on_progress("looking at pods", row, len(pods))
-        try:
-            found.add(pod)
-        except InputError as error:
-            if refuse is None:
-                raise
-            refuse(pod, error)
+    for row in range(0, len(pods), _OFTEN):
+        on_progress("looking at pods", row, len(pods))
+        found.add(pods[row : row + _OFTEN], refuse)
     return found.table()
 
 
+class _Template(NamedTuple):
+    """What pods of one template have in common."""
+
+    resident: int
+    request: int
+    fixed: bool
+    owner: int
+
+
 class _Columns:
-    """Columns that grow pod by pod, codes in the order in which nodes, residents and requests are met."""
+    """Columns that grow pod by pod, codes in the order in which nodes, templates and requests are met."""
 
     def __init__(self) -> None:
         self._shapes = Shapes()
         self._pods: list[Pod] = []
-        self._fixed: list[bool] = []
         self._node: list[int] = []
-        self._resident: list[int] = []
-        self._request: list[int] = []
+        self._ended: list[bool] = []
+        self._template: list[int] = []
+        self._resized: dict[int, int] = {}
+        """Rows of pods whose request is not that of their template."""
         self._nodes: dict[str, int] = {"": NOWHERE}
+        self._known: dict[bytes, int] = {}
+        self._templates: list[_Template] = []
         self._residents: list[Resident] = []
         self._requests: dict[Request, int] = {}
-        self._known: dict[int, tuple[int, int]] = {}
+        self._owners: dict[tuple[str, str, str], int] = {}
+        self._owned: list[Pod] = []
 
-    def add(self, pod: Pod) -> None:
-        """One more row. May raise `InputError`."""
-        shape, who = self._shapes.of_pod(pod)
-        codes = self._known.get(id(who))
-        if codes is None:
-            # Residents stay in the list, so that no other object gets this id.
-            codes = self._known[id(who)] = len(self._residents), self._code(shape.request)
-            self._residents.append(who)
-        resident, request = codes
+    def add(self, pods: Sequence[Pod], refuse: Callable[[Pod, InputError], None] | None) -> None:
+        """A row for each pod that can be read. One loop without further calls, for there may be very many."""
+        known, nodes = self._known, self._nodes
+        for pod in pods:
+            meta, spec, status = pod.metadata, pod.spec, pod.status
+            key = looks(spec, meta.namespace, meta.labels, meta.owner_references, MIRROR in meta.annotations)
+            code = known.get(key)
+            try:
+                if code is None:
+                    code = self._learnt(key, pod)
+                if status.resources is not None or status.container_statuses or status.init_container_statuses:
+                    self._heed(pod, len(self._pods))
+            except InputError as error:
+                if refuse is None:
+                    raise
+                refuse(pod, error)
+                continue
+            ended = status.phase in ENDED
+            self._pods.append(pod)
+            self._ended.append(ended)
+            self._node.append(nodes.setdefault("" if ended else spec.node_name, len(nodes) - 1))
+            self._template.append(code)
+
+    def _learnt(self, key: bytes, pod: Pod) -> int:
+        """The code of a template that is new, or forgotten since."""
+        code = self._made(pod)
+        if len(self._known) >= MOST:
+            self._known.clear()
+        self._known[key] = code
+        return code
+
+    def _heed(self, pod: Pod, row: int) -> None:
+        """The status of the pod may say what it holds while it is resized."""
         if resized(pod.status):
-            request = self._code(tuple(sorted(request_of_pod(pod).items())))
-        name = "" if pod.finished else pod.spec.node_name
-        self._pods.append(pod)
-        self._fixed.append(belongs_to_node(pod))
-        self._node.append(self._nodes.setdefault(name, len(self._nodes) - 1))
-        self._resident.append(resident)
-        self._request.append(request)
+            self._resized[row] = self._code(tuple(sorted(request_of_pod(pod).items())))
+
+    def _made(self, pod: Pod) -> int:
+        """The code of a template that is like the pod."""
+        shape, who = self._shapes.of_pod(pod)
+        controller, owner = pod.metadata.controller, NOWHERE
+        if controller is not None:
+            owner = self._owners.setdefault(
+                (pod.metadata.namespace, controller.kind, controller.name), len(self._owners)
+            )
+            if owner == len(self._owned):
+                self._owned.append(pod)
+        self._residents.append(who)
+        made = _Template(len(self._residents) - 1, self._code(shape.request), belongs_to_node(pod), owner)
+        self._templates.append(made)
+        return len(self._templates) - 1
 
     def table(self) -> SitePods:
         """The rows, sorted."""
-        fixed = [row for row, own in enumerate(self._fixed) if own]
-        movable = [row for row, own in enumerate(self._fixed) if not own]
-        order = np.array([*fixed, *movable], dtype=np.int64)
+        template = ints(self._template)
+        resident, request, fixed, owner = ints(self._templates).reshape(-1, len(_Template._fields)).T
+        order = np.argsort(fixed[template] == 0, kind="stable")
+        asked = request[template]
+        asked[list(self._resized)] = list(self._resized.values())
+        pods, own = [self._pods[row] for row in order.tolist()], int(fixed[template].sum())
         return SitePods(
-            fixed=[self._pods[row] for row in fixed],
-            movable=[self._pods[row] for row in movable],
+            fixed=pods[:own],
+            movable=pods[own:],
             node=ints(self._node)[order],
             nodes=tuple(self._nodes)[1:],
-            resident=ints(self._resident)[order],
+            resident=resident[template][order],
             residents=tuple(self._residents),
-            request=ints(self._request)[order],
+            request=asked[order],
             requests=tuple(self._requests),
-            leaving=flags([pod.metadata.deletion_timestamp is not None for pod in self._pods])[order],
+            leaving=flags([pod.metadata.deletion_timestamp is not None for pod in pods]),
+            ended=flags(self._ended)[order],
+            owner=owner[template][order],
+            owners=tuple(self._owned),
         )
 
     def _code(self, asked: Request) -> int:

@@ -12,7 +12,7 @@ from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.manifests.budgets import budgets
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
-from fairlead.kube.manifests.controllers import pods_by_owner, replica_set_owners
+from fairlead.kube.manifests.controllers import replica_set_owners
 from fairlead.kube.manifests.daemons import daemons
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
 from fairlead.kube.manifests.limits import sound_quotas
@@ -89,7 +89,7 @@ def _site(
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     tiers = choice.tiers(nodes.labels.keys() if nodes.names else None)
     replica_sets = replica_set_owners(found, name)
-    fixed, owned = (pods_by_owner(each, replica_sets) for each in (pods.fixed, pods.movable))
+    fixed, owned = pods.owned(replica_sets, fixed=True), pods.owned(replica_sets)
     attached = reader.attach(owned, [*own, *divided], tiers)
     everywhere = tuple(daemons(found, name, nodes, reader, pods.fixed))
     of_fleet = {workload.key for workload in divided}

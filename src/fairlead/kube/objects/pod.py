@@ -7,6 +7,9 @@ from fairlead.kube.objects.disks import AwsDisk, AzureDisk, CinderDisk, GceDisk,
 from fairlead.kube.objects.meta import ApiShape, Condition, ObjectMeta, Quantities
 from fairlead.kube.objects.storage import ClaimTemplate
 
+ENDED = frozenset({"Succeeded", "Failed"})
+"""Phases of a pod that holds no room any more."""
+
 
 class ContainerClaim(ApiShape, frozen=True):
     name: str = ""
@@ -127,7 +130,7 @@ class Pod(ApiShape, frozen=True):
     @property
     def finished(self) -> bool:
         """It holds no room any more."""
-        return self.status.phase in ("Succeeded", "Failed")
+        return self.status.phase in ENDED
 
 
 class PodTemplate(ApiShape, frozen=True):
