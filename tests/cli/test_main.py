@@ -106,6 +106,15 @@ def test_a_plan_ends_with_its_answer_whole_and_nothing_freed(form: str) -> None:
     assert ended.returncode == freed.returncode == 1
 
 
+@pytest.mark.parametrize(("words", "collects"), [(("plan", "--help"), False), (("scheduler", "--help"), True)])
+def test_what_runs_for_long_collects_garbage(words: tuple[str, ...], collects: bool) -> None:
+    """A plan makes no cycles and ends soon."""
+    code = "import atexit, gc; atexit.register(lambda: print(gc.isenabled())); from fairlead.cli import main; "
+    run = [sys.executable, "-c", code + "main.process()", *words]
+    done = subprocess.run(run, capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout.splitlines()[-1] == str(collects)
+
+
 def test_the_extra_for_spans_is_named(tmp_path: Path) -> None:
     """An endpoint is set and the extra is missing: the process says so instead of running without spans."""
     hide = "import sys; sys.modules['opentelemetry'] = None; sys.argv[0] = 'fairlead'; main.main()"

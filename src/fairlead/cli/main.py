@@ -1,5 +1,6 @@
 """The entry point: a group whose commands are imported only when they are called."""
 
+import gc
 import os
 import sys
 from contextlib import suppress
@@ -53,6 +54,9 @@ EXIT_OK, EXIT_UNPLACED, EXIT_BAD_INPUT, EXIT_UNREACHABLE, EXIT_INTERRUPTED = 0, 
 held: list[object] = []
 """What is too large to be freed object by object at the end of the process (docs/decisions/0416)."""
 
+UNCOLLECTED = frozenset({"plan", "explain", "diff"})
+"""Commands that make millions of objects and no cycles: looking for cycles again and again takes most of the time."""
+
 EPILOG = """
 \b
 Examples:
@@ -99,8 +103,11 @@ class LazyGroup(click.Group):
 
 @click.group(cls=LazyGroup, epilog=EPILOG, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="fairlead")
-def cli() -> None:
+@click.pass_context
+def cli(ctx: click.Context) -> None:
     """Place replicas evenly, fairly and stably, in Kubernetes and around it, and say why."""
+    if ctx.invoked_subcommand not in UNCOLLECTED:
+        gc.enable()
 
 
 def process() -> None:
@@ -108,6 +115,7 @@ def process() -> None:
 
     NumPy starts no threads of its own: its matrices are small here, and the threads take time at every start.
     """
+    gc.disable()  # until it is known what is to be done: imports make no garbage
     os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
     try:
         main()

@@ -1,6 +1,5 @@
 """`fairlead plan`: manifests through all five levels, as one report."""
 
-import gc
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -181,8 +180,6 @@ def read(
     def warn(words: str) -> None:
         click.echo(f"fairlead: {words}", err=True)
 
-    # Reading makes millions of objects and no cycles: looking for cycles again and again takes most of the time.
-    gc.disable()
     found, view = viewed(sources, live, on_progress, warn, settings)
     held[:] = [found]
     for error in found.errors:

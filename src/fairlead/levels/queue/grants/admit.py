@@ -67,7 +67,7 @@ def by_queue(jobs: JobTable, queues: QueueTable, amounts: Int) -> Int:
 def active(jobs: JobTable, queues: QueueTable, tree: QueueTree) -> Bool:
     """[queue]: open up to the whole, with a job in it or below it."""
     result = np.zeros(len(queues), dtype=np.bool_)
-    for queue in np.unique(jobs.queue).tolist():
+    for queue in sorted(set(jobs.queue.tolist())):
         if queue != UNSET and queue not in tree.refused:
             path = list(tree.path(queue)[:-1])
             if queues.open[path].all():
