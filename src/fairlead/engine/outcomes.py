@@ -82,8 +82,8 @@ class _Reader:
         """A part as its roles went; where nodes stop its job, the queue would have granted all of it."""
         counts: Int = np.zeros(len(self._fits.nodes.rank), dtype=np.int64)
         for role in roles:
-            for node, number in self._sharing.spots.get(role, {}).items():
-                counts[node] += number
+            if spots := self._sharing.spots.get(role):
+                counts[list(spots)] += list(spots.values())
         granted = sum(self._jobs.roles[role].part.need for role in roles) if why else int(counts.sum())
         rejected, short = next((why[role] for role in roles if role in why), ((), ""))
         return PartPath(part=part, granted=granted, counts=counts, rejected=rejected, short=short)

@@ -108,24 +108,30 @@ class ShapeColumns:
             rows = self._roomiest(need)
             if len(rows) == need:
                 return np.array(rows, dtype=np.int64), np.ones(need, dtype=np.int64)
-        if heights is not None and self._alike and self._packed:
-            lowest = self._lowest(need, *heights)
+        if self._alike and self._packed:
+            lowest = self._lowest(need, heights)
             if len(lowest) == need:
                 return lowest, np.ones(need, dtype=np.int64)
         return sparse(self._fill(need, heights))
 
-    def _lowest(self, need: int, base: Int, step: Int) -> Int:
+    def _lowest(self, need: int, heights: Heights | None) -> Int:
         """So many of the lowest nodes with room, those with most of it. Where they are enough and all rise alike, each
         takes one: it is then no lower than the others were."""
         rows: Int = np.flatnonzero(self.room)
-        if not need or not len(rows) or step.min() < 1 or step.min() != step.max():
+        if not need or not len(rows):
             return rows[:0]
-        own = base[rows]
-        rows = rows[own == own.min()]
+        if heights is not None:
+            base, step = heights
+            if step.min() < 1 or step.min() != step.max():
+                return rows[:0]
+            own = base[rows]
+            rows = rows[own == own.min()]
         if len(rows) <= need:
             return rows
-        chosen: Int = rows[np.argpartition(self._order[rows], need - 1)[:need]]
-        return np.sort(chosen)
+        # No two nodes have the same number.
+        order = self._order[rows]
+        chosen: Int = rows[order <= np.partition(order, need - 1)[need - 1]]
+        return chosen
 
     def _roomiest(self, need: int) -> list[int]:
         """Up to so many nodes with room, those with most of it. Finding the lowest number again and again is faster

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from fairlead.engine.claimed import place_one_demand
-from fairlead.engine.shape_columns import Heights, needs_like
+from fairlead.engine.shape_columns import Heights, needs_like, sparse
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes, is_plain
 from fairlead.levels.node.constraints.claims import reach
@@ -167,7 +167,8 @@ class SiteFits:
             counts = self._place(role, count)
         if not self._kept:
             self._settle()
-        return {int(row): int(counts[row]) for row in np.flatnonzero(counts)}
+        rows, numbers = sparse(counts)
+        return dict(zip(rows.tolist(), numbers.tolist(), strict=True))
 
     def give(self, role: int, spots: Spots) -> None:
         """See `Fits`."""
