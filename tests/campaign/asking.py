@@ -57,6 +57,20 @@ CLUSTER = [each for each in MANIFESTS if each["kind"] in ("Node", "Deployment", 
 CLUSTER_TEXT = json.dumps({"kind": "List", "apiVersion": "v1", "items": CLUSTER}).encode()
 NODES = [each["metadata"]["name"] for each in CLUSTER if each["kind"] == "Node"] or ["none"]
 WORKLOADS = ["shop/web", "deploy/web", "web", "ml/train", "node/" + NODES[0], "volumes", "pod/shop/web-1", "volume/x"]
+PATHS = (
+    "{.unplaced}",
+    "{.sites[*].workloads[?(@.unplaced > 0)].workload}",
+    "{range .sites[0].workloads[*]}{.workload}{'\\t'}{.parts[-1:]}{\"\\n\"}{end}",
+    "{['sites'][0]['workloads'][?(@.workload == \"shop/web\")]}",
+    "{$}{@.*}",
+)
+"""Templates of jsonpath that are meant."""
+PIECES = (
+    *("{", "}", "[", "]", "(", ")", "?(@", "@", "$", ".", "..", "*", ":", "-", "'", '"', "\\", " ", "==", "<", "!="),
+    *("range ", "end", ".sites", ".workloads", ".parts", "[0]", "[*]", "[?(@.unplaced >= 0)]", "[1:]", "{end}", "null"),
+    *("{range .sites[*]}" * 1200, ".sites" * 1200, "[" * 5000, "[" + "9" * 5000 + "]", "1e999", "\udcff", "💥", "\n"),
+)
+"""Of what other templates are made; some are far longer than anybody writes."""
 OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "plan": {
         "-n": ("shop", "ml", "nowhere"),
@@ -74,9 +88,16 @@ OPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
         "--scale": ("shop/web=9", "web=0"),
         "--weight": ("shop=3", "ml=1"),
         "--rows": ("0", "1", "50"),
+        "-w": (),
         "-o": ("table", "json", "yaml", "manifests", "name", "wide"),
     },
-    "explain": {"-n": ("shop", "ml"), "-A": (), "--why-not": (*NODES, "north", "a/b"), "-o": ("table", "json", "yaml")},
+    "explain": {
+        "-n": ("shop", "ml"),
+        "-A": (),
+        "-w": (),
+        "--why-not": (*NODES, "north", "a/b"),
+        "-o": ("table", "json", "yaml"),
+    },
     "place": {
         "--workload": ("shop/web", "web"),
         "--cpu": ("1", "500m"),
@@ -102,7 +123,18 @@ def flags(chance: Random) -> dict[str, int]:
     words = [command, "-f", "-", *([_word(chance, WORKLOADS)] if command == "explain" else [])]
     for name in chance.choices(list(known), k=chance.randrange(1, 5)):
         words += [name, _word(chance, known[name])] if known[name] else [name]
+    if chance.random() < 0.3:
+        words += ["-o", _template(chance)]
     return {f"exit {called(words, CLUSTER_TEXT)}": 1}
+
+
+def _template(chance: Random) -> str:
+    """A template as it is meant, or with pieces put in, or of pieces alone."""
+    made = chance.choice((*PATHS, ""))
+    for _ in range(chance.choice((0, 0, 1, 3, 9))):
+        at = chance.randrange(len(made) + 1)
+        made = made[:at] + chance.choice(PIECES) + made[at:]
+    return f"jsonpath={made}"
 
 
 def _word(chance: Random, meant: tuple[str, ...] | list[str]) -> str:

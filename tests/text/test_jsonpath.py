@@ -50,7 +50,15 @@ REFUSED = {
     "{.rows[0,1]}": "is not understood from '[0,1]' on",
     "{.rows[?(@.waits > many)]}": "'many' in a condition",
     "{.a b}": "is not understood from ' b' on",
+    "{.rows[" + "9" * 5000 + "]}": "a path of 5007 characters; expected at most 500",
+    "{range .rows[*]}" * 21 + "{end}" * 21: "more than 20 {range} within each other",
 }
+
+
+def test_templates_at_the_ends_of_what_is_taken() -> None:
+    """The longest path, and as many ranges within each other as there may be."""
+    assert rendered("{" + "[0]" * 166 + ".a}", RECORD) == ""
+    assert rendered("{range @}" * 20 + "x" + "{end}" * 20, RECORD) == "x"
 
 
 @pytest.mark.parametrize("template", FOUND)

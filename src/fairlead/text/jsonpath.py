@@ -25,6 +25,8 @@ STEP = re.compile(
     r"|\?\(\s*@(?P<present>[^\s<>=!)]*)\s*\))\s*\]"
     r"|\.(?P<every>\*)|\.(?P<key>(?:[\w/-]|\\.)+)"
 )
+MOST_PATH, MOST_RANGES = 500, 20
+"""Characters of one path, and ranges within each other: far above what a record has, so that nothing runs deep."""
 ESCAPES = {"n": "\n", "t": "\t", "r": "\r"}
 SIGNS: dict[str, Callable[[Any, Any], bool]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, ">": operator.gt, "<=": operator.le, ">=": operator.ge,
@@ -77,6 +79,8 @@ def _parsed(template: str) -> "list[str | tuple[Step, ...] | Range]":
                 raise InputError("jsonpath", f"{{end}} at {found.start() + 1} ends no {{range}}")
             open_.pop()
         elif words.startswith("range "):
+            if len(open_) > MOST_RANGES:
+                raise InputError("jsonpath", f"more than {MOST_RANGES} {{range}} within each other")
             block = Range(_steps(words.removeprefix("range ").strip()), [])
             open_[-1].append(block)
             open_.append(block.parts)
@@ -94,6 +98,8 @@ def _quoted(words: str) -> str:
 
 
 def _steps(path: str) -> tuple[Step, ...]:
+    if len(path) > MOST_PATH:
+        raise InputError("jsonpath", f"a path of {len(path)} characters; expected at most {MOST_PATH}")
     rest = path.removeprefix("$").removeprefix("@")
     rest = f".{rest}" if rest and rest[0] not in ".[" else rest
     if ".." in rest:
@@ -120,7 +126,7 @@ def _step(found: "re.Match[str]") -> Step:
         return _where(_steps(part["left"]), SIGNS[part["sign"]], part["right"])
     if part["present"] is not None:
         steps = _steps(part["present"])
-        return lambda value: (each for each in _all(value) if any(True for _ in _found(steps, each)))
+        return lambda value: (each for each in _all(value) if _found(steps, each))
     key = next(part[name] for name in ("quoted", "double", "key") if part[name] is not None)
     return _key(re.sub(r"\\(.)", r"\1", key))
 
@@ -168,9 +174,8 @@ def _kind(value: Any) -> str:
     return "text" if isinstance(value, str) else "number" if isinstance(value, (int, float)) else "other"
 
 
-def _found(steps: Sequence[Step], value: Any) -> Iterator[Any]:
-    if not steps:
-        yield value
-        return
-    for each in steps[0](value):
-        yield from _found(steps[1:], each)
+def _found(steps: Sequence[Step], value: Any) -> Sequence[Any]:
+    values = [value]
+    for step in steps:
+        values = [each for one in values for each in step(one)]
+    return values
