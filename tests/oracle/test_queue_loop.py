@@ -272,6 +272,13 @@ def test_leaps_go_on_beside_a_queue_that_comes_to_its_bound() -> None:
     assert turns < 80
 
 
+def test_leaps_come_near_the_bound_of_a_queue_in_a_large_whole() -> None:
+    """The whole would take everything: what is open is what the queue's own bound lets in."""
+    jobs = [J(namespace=1, replicas=400, request=(2, 0), minimum=0), J(replicas=3000, request=(2, 1), minimum=0)]
+    admitted, turns = _single_turns(tables((20_000, 20_000), [Q(capability=(3000, UNSET))], [1, 2], jobs))
+    assert (admitted, turns < 20) == (1500, True)
+
+
 @given(
     st.lists(st.tuples(st.integers(0, 12), st.integers(0, 12)), min_size=1, max_size=5),
     st.lists(st.tuples(st.integers(0, 3), st.integers(0, 3), st.integers(1, 6)), min_size=1, max_size=3),

@@ -69,7 +69,7 @@ class Leap:
             curves, taken = self._pairs(runs)
             where = self.nest.narrow(curves, self._keys(curves.least), self._keys(curves.most))
             left = self._settle(runs, curves, taken, where)
-            if self.nest.done or left <= max(32, len(self.runs) // 32) or left > 0.9 * before:
+            if left <= max(32, len(self.runs) // 32) or left > 0.9 * before:
                 break
             before = left
         gained = (self.given * self.runs.size).astype(np.int64)

@@ -74,7 +74,6 @@ class Nest:
         self.low, self.high = np.zeros(self.whole + 1), np.ones(self.whole + 1)
         for kids in self.kids:
             np.maximum.at(self.high, self.parent[kids], self.rung[kids] + 1.0)
-        self.done = False
         asked = self.end[self.whole]
         self.scale = np.where(asked > 0, 1.0 / np.where(asked > 0, asked, 1.0), 0.0)
 
@@ -212,7 +211,6 @@ class Nest:
         states = grid.shape[1]
         a, b = np.zeros(self.whole + 1, dtype=np.int64), np.zeros(self.whole + 1, dtype=np.int64)
         a[self.whole], b[self.whole] = self.passed[self.whole], self.failed[self.whole]
-        self.done = bool(a[self.whole] == states - 1)
         for kids, (surely, perhaps) in reversed(found):
             rows, parents = np.arange(len(kids)), self.parent[kids]
             a[kids] = surely[rows, a[parents]]
