@@ -47,7 +47,6 @@ ALIKE: dict[str, Pod] = {
 OTHERS: dict[str, Pod] = {
     "an owner": _pod({"ownerReferences": [OWNER]}),
     "another namespace": _pod({"namespace": "bank"}),
-    "another label": _pod({"labels": {"app": "db"}}),
     "another scheduler": _pod(spec={"schedulerName": "default-scheduler"}),
     "another priority": _pod(spec={"priority": 7, "priorityClassName": "high", "preemptionPolicy": "Never"}),
     "a very large priority": _pod(spec={"priority": 2**70}),
@@ -60,6 +59,20 @@ OTHERS: dict[str, Pod] = {
     "a queue": _pod(_notes(**{"volcano.sh_queue_name": "q"})),
     "a request that cannot be read": _pod(spec={"containers": [CONTAINER | {"resources": {"requests": {"cpu": "?"}}}]}),
 }
+APART = {"requiredDuringSchedulingIgnoredDuringExecution": [{"topologyKey": "zone", "matchLabelKeys": ["app"]}]}
+LABELLED: dict[str, Pod] = {
+    "another label": _pod({"labels": {"app": "db"}}),
+    "one more label": _pod({"labels": {"app": "web", "run": "r1"}}),
+    "no label": _pod({"labels": {}}),
+    "a queue named by a label": _pod({"labels": {"app": "web", "volcano.sh/queue-name": "q"}}),
+    "not to be evicted, by a label": _pod({"labels": {"volcano.sh/preemptable": "false"}}),
+    "of the same owner": _pod({"ownerReferences": [OWNER], "labels": {"run": "r1"}}),
+    "a wish that reads its labels": _pod({"labels": {"app": "db"}}, {"affinity": {"podAntiAffinity": APART}}),
+    "a request that cannot be read": _pod(
+        {"labels": {"app": "db"}}, {"containers": [CONTAINER | {"resources": {"requests": {"cpu": "?"}}}]}
+    ),
+}
+"""Pods that differ from one of their template in labels."""
 ALONE: dict[str, Pod] = {
     "a claim": _pod(spec={"volumes": [{"name": "v", "persistentVolumeClaim": {"claimName": "data"}}]}),
     "a volume made for it": _pod(spec={"volumes": [{"name": "v", "ephemeral": {}}]}),
@@ -80,6 +93,17 @@ def test_record_is_what_it_would_be_on_its_own(pod: Pod) -> None:
     assert made.record(_pod()) == Records().record(_pod())
 
 
+@pytest.mark.parametrize("pod", LABELLED.values(), ids=LABELLED)
+def test_record_of_other_labels_is_what_it_would_be_on_its_own(pod: Pod) -> None:
+    """What is copied from a pod of other labels depends on none: looks, queue and narrowed wishes are made anew."""
+    made = Records()
+    first = msgspec.structs.replace(pod, metadata=msgspec.structs.replace(pod.metadata, labels={"app": "web"}))
+    assert made.record(first) == Records().record(first)
+    assert template_key(pod) == template_key(first)
+    assert made.record(pod) == Records().record(pod)
+    assert made.record(pod).shape is made.record(pod).shape
+
+
 def test_which_pods_are_of_one_template() -> None:
     """Those that differ in what each pod has of its own; pods with volumes that count and bound cores are never."""
     key = template_key(_pod())
@@ -96,7 +120,11 @@ def test_templates_remembered_are_bounded() -> None:
     made = Records(most=32)
     for row in range(34):
         made.record(_pod({"labels": {"row": str(row)}}))
-    assert len(made._first) == 2
+    (family,) = made._first.values()
+    assert len(family) == 2
+    for row in range(31):
+        made.record(_pod({"namespace": str(row)}))
+    assert len(made._first) == 1
 
 
 def test_spec_of_a_pod_is_encoded_once(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -103,6 +103,14 @@ class Shape:
         return self._hash or 0
 
     @property
+    def unlabelled(self) -> tuple[object, ...]:
+        """What it is compared by, but for its labels."""
+        return (
+            *(self.namespace, self.request, self.node_selector, self.required, self.preferred, self.tolerations),
+            *(self.spread, self.near, self.far, self.ports, self.disks, self.features),
+        )
+
+    @property
     def exclusive(self) -> bool:
         """Whether it takes something of a node that no other replica may have there."""
         return bool(self.ports or self.disks)

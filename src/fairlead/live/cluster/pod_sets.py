@@ -91,10 +91,14 @@ def grouped(pods: Iterable[PodRecord]) -> list[PodSet]:
     for pod in pods:
         members[pod_set_key(pod)].append(pod)
     groups = []
-    for own in members.values():
-        own.sort(key=_within)
-        groups.append(PodSet(controller=own[0].controller, shape=own[0].shape, pods=tuple(own)))
+    for own in map(in_order, members.values()):
+        groups.append(PodSet(controller=own[0].controller, shape=own[0].shape, pods=own))
     return sorted(groups, key=_turn)
+
+
+def in_order(pods: Iterable[PodRecord]) -> tuple[PodRecord, ...]:
+    """The pods of one group, in the order in which they get the places found."""
+    return tuple(sorted(pods, key=_within))
 
 
 def _within(pod: PodRecord) -> tuple[str, object]:

@@ -1,6 +1,7 @@
 """A pod reduced to what scheduling reads. Pods of one template share their shape, so a record is small."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import msgspec
 
@@ -8,6 +9,7 @@ from fairlead.kube.codec.disks import attached
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.queues import NAMED, QueueFields, queue_fields
 from fairlead.kube.codec.requests import PODS, request, request_of_pod, resized
+from fairlead.kube.codec.shapes import pairs
 from fairlead.kube.codec.volcano_fields import COOLDOWN
 from fairlead.kube.codec.volumes import Claims, claims_of
 from fairlead.kube.objects.meta import ObjectReference, OwnerReference
@@ -120,14 +122,16 @@ class PodRecord(msgspec.Struct, frozen=True, gc=False):
 class Records:
     """Makes records, sharing what is equal between pods; up to twice `most` names, owners and fields are remembered.
 
-    Pods of one template differ in a few fields. The rest is copied from the first of them (docs/decisions/0421).
+    Pods of one template differ in a few fields. The rest is copied from the first of them (docs/decisions/0421). Where
+    they differ in labels, too, as those of indexed jobs do, looks are made anew and the rest is copied (0451).
     """
 
     def __init__(self, most: int = MOST) -> None:
         self._most = most
         self._shapes = Shapes()
-        self._first: dict[bytes, PodRecord] = {}
-        """One record of each template."""
+        self._first: dict[bytes, dict[bytes, PodRecord]] = {}
+        """One record of each template, by its key without labels and by its labels."""
+        self._templates = 0
         self._texts: Shared[str] = Shared(most)
         self._shared = self._texts.__getitem__
         self._owners: Shared[OwnerReference] = Shared(most)
@@ -136,15 +140,29 @@ class Records:
     def record(self, pod: Pod) -> PodRecord:
         """The record of a pod; a spec that cannot be read is said in `broken` and never placed."""
         key = template_key(pod)
-        first = self._first.get(key) if key else None
+        if not key:
+            return self._made(pod)
+        family, labels = self._first.get(key), _ENCODER.encode(pod.metadata.labels)
+        first = family.get(labels) if family else None
         if first is not None:
             return self._like(first, pod)
-        made = self._made(pod)
-        if key:
-            if len(self._first) >= self._most:
-                self._first.clear()
-            self._first[key] = made
+        base = next(iter(family.values())) if family else None
+        made = self._like(self._relabelled(base, pod), pod) if base and _label_free(base) else self._made(pod)
+        self._remember(key, labels, made)
         return made
+
+    def _remember(self, key: bytes, labels: bytes, made: PodRecord) -> None:
+        if self._templates >= self._most:
+            self._first.clear()
+            self._templates = 0
+        self._first.setdefault(key, {})[labels] = made
+        self._templates += 1
+
+    def _relabelled(self, base: PodRecord, pod: Pod) -> PodRecord:
+        """The record as it would be with the labels of this pod."""
+        formed = replace(base.shape, labels=pairs(pod.metadata.labels))
+        fields = self._known[queue_fields(pod)]
+        return msgspec.structs.replace(base, shape=formed, resident=resident(formed), queue_fields=fields)
 
     def _like(self, first: PodRecord, pod: Pod) -> PodRecord:
         meta, shared = pod.metadata, self._shared
@@ -228,8 +246,14 @@ class Records:
         return None if owner is None else self._owners[owner]
 
 
+def _label_free(base: PodRecord) -> bool:
+    """Whether labels are in its record only as they are: wishes about neighbours may be narrowed by them."""
+    shape = base.shape
+    return not (shape.spread or shape.near or shape.far or base.broken)
+
+
 def template_key(pod: Pod) -> bytes:
-    """What pods of one template have in common; empty where a record depends on more.
+    """What pods of one template have in common, but for labels; empty where a record depends on more.
 
     That is so for volumes that count, for bound cores, and for a pod that may not be evicted for some time.
     """
@@ -244,7 +268,7 @@ def template_key(pod: Pod) -> bytes:
         else [meta.annotations.get(each, "") for each in _SHARED_NOTES]
     )
     bare = msgspec.structs.replace(spec, node_name="", volumes=())
-    return _ENCODER.encode((meta.namespace, meta.labels, notes, meta.owner_references, bare))
+    return _ENCODER.encode((meta.namespace, notes, meta.owner_references, bare))
 
 
 def _held(spec: PodSpec) -> Request:

@@ -1,6 +1,7 @@
 """One cycle, decided: waiting pods as groups, in order, each placed as a whole. Pure: a view in, outcomes out.
 
-1. group   pods of one controller and one shape, bare pods of one shape; with claims or bound cores one pod alone
+1. group   pods of one controller and one shape, bare pods of one shape; with claims or bound cores one pod alone;
+           labels that no selector reads do not tell shapes apart
 2. order   higher priority, then older, then by name
 3. place   the whole group at once, every constraint kept, each group seeing those before it
 4. assign  pods in natural order to the places found
@@ -17,6 +18,7 @@ from fairlead.levels.node.constraints.feasible import NOTHING_MORE, rejections, 
 from fairlead.levels.node.group import Grouping
 from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
+from fairlead.live.cluster.lookalikes import joined, lookalikes
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped, set_aside
 from fairlead.live.cluster.records import PodRecord
 from fairlead.model.claims import ClaimDemand
@@ -57,16 +59,11 @@ def decide(
 
     `per_node` tells the pods a controller has on each node already, `demand` what a pod's claims ask of a node;
     `strategy` is for groups that name none. A group that makes this raise is set aside, the others go on.
+    Groups that look the same to every selector have one outcome (`live/cluster/lookalikes.py`).
     """
     cycle = _Cycle(view, per_node, demand, strategy)
-    outcomes = []
-    for group in groups:
-        try:
-            outcomes.append(cycle.place(group))
-        except Exception as error:
-            cycle.restore()
-            outcomes.append(set_aside(group, error, len(view.nodes.rows)))
-    return outcomes
+    together = lookalikes(list(groups), view.population)
+    return [outcome for alike in together for outcome in cycle.decided(alike)]
 
 
 def settle(
@@ -108,6 +105,16 @@ class _Cycle:
         self.counted: dict[str, Int] = {}
         self.placed: list[tuple[Shape, Int]] = []
         self.working = WorkingNodes(view.nodes, view.population, view.rank)
+
+    def decided(self, alike: list[PodSet]) -> list[PodSetOutcome]:
+        """What becomes of groups that are placed as one; where that fails, each is tried by itself."""
+        try:
+            return [self.place(joined(alike))]
+        except Exception as error:
+            self.restore()
+            if len(alike) == 1:
+                return [set_aside(alike[0], error, len(self.view.nodes.rows))]
+        return [outcome for each in alike for outcome in self.decided([each])]
 
     def place(self, group: PodSet) -> PodSetOutcome:
         """Place one group, and count it."""

@@ -118,8 +118,9 @@ class Pending:
                 self._asleep[what][group.key] = None
 
     def settled(self, outcome: PodSetOutcome) -> None:
-        """All pods of the group found a place."""
-        self._leave(outcome.group.key)
+        """All pods of the group found a place. It may be of several that look the same to every selector."""
+        for key in set(map(pod_set_key, outcome.group.pods)):
+            self._leave(key)
 
     def wake(self, what: Wake, about: Key | Resident | None = None) -> bool:
         """Something happened; True where it concerns a parked group.
