@@ -8,6 +8,7 @@ import pytest
 
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
+from fairlead.kube.errors import KubeError, UnansweredError
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.storage import PersistentVolumeClaim
@@ -177,18 +178,31 @@ def test_volume_is_asked_for_and_given_up_after_a_while() -> None:
     assert failed == ["volumes were not bound within 5 s"]
 
 
-def test_bind_is_not_sent_by_one_who_no_longer_leads() -> None:
-    """What was decided before the lease was lost goes back to waiting."""
-    failed: list[str] = []
+def not_bound(api: FakeApi, *, may: bool = True) -> list[KubeError | str]:
+    """What is told of a pod whose bind does not come through."""
+    failed: list[KubeError | str] = []
 
     async def story() -> None:
-        binder = Binder(Client(FakeApi()), lambda who, why: failed.append(why), may=lambda: False)
+        binder = Binder(Client(api), lambda who, why: failed.append(why), may=lambda: may)
         binder.bind(pod("p"), "n1")
         task = asyncio.create_task(binder.outbox.run())
-        await asyncio.sleep(1)
+        await asyncio.sleep(600)
         await binder.outbox.drain()
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 
     run(story())
-    assert failed == ["this instance no longer leads"]
+    return failed
+
+
+def test_bind_is_not_sent_by_one_who_no_longer_leads() -> None:
+    """What was decided before the lease was lost goes back to waiting."""
+    assert not_bound(FakeApi(), may=False) == ["this instance no longer leads"]
+
+
+def test_bind_that_fails_is_told_as_the_error_that_it_is() -> None:
+    """Not as its words: the log thins what is about a server that is away."""
+    api = FakeApi()
+    api.cut(method="POST", path="p/binding", times=999)
+    (why,) = not_bound(api)
+    assert isinstance(why, UnansweredError)

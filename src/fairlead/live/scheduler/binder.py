@@ -17,6 +17,8 @@ from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pulse import Pulse
 
+OnRefused = Callable[[PodRecord, KubeError | str], None]
+"""Told of a pod that is not bound, and why. An error stays one, so that the log knows what it is about."""
 IN_FLIGHT = 48
 """More than this many binds at once only queue up inside the API server."""
 
@@ -44,7 +46,7 @@ class Binder:
     def __init__(
         self,
         client: Client,
-        on_failed: Callable[[PodRecord, str], None],
+        on_failed: OnRefused,
         on_bound: Callable[[PodRecord, str], None] = lambda pod, node: None,
         took: Callable[[float], None] = lambda seconds: None,
         may: Callable[[], bool] = lambda: True,
@@ -109,10 +111,10 @@ class Binder:
         except (UnansweredError, NotLeadingError) as error:
             unknown = isinstance(error, UnansweredError) or error.sent
             self.tally.unanswered += unknown
-            self._failed(pod, node, str(error), unanswered + unknown)
+            self._failed(pod, node, error, unanswered + unknown)
         except KubeError as error:
             self._count(error)
-            self._on_failed(pod, str(error))
+            self._on_failed(pod, error)
         else:
             self._took(clock() - start)
             self.tally.bound += 1
@@ -137,7 +139,7 @@ class Binder:
     def _unsent(self, pod: PodRecord, node: str, unanswered: int, why: str) -> None:
         self._failed(pod, node, why, unanswered and unanswered + 1)
 
-    def _failed(self, pod: PodRecord, node: str, why: str, unanswered: int) -> None:
+    def _failed(self, pod: PodRecord, node: str, why: KubeError | str, unanswered: int) -> None:
         """Not bound as far as is known: its room stays taken if an earlier try may yet have been acted upon."""
         if unanswered and self._on_unanswered is not None:
             self._on_unanswered(pod, node, unanswered)

@@ -13,7 +13,7 @@ from fairlead.live.cluster.cache import Cache, PodEvent
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.runtime.reconcile_loop import Work
-from fairlead.live.scheduler.binder import Binder
+from fairlead.live.scheduler.binder import Binder, OnRefused
 from fairlead.live.scheduler.metrics import SchedulerMetrics
 from fairlead.live.scheduler.resolver import Resolver
 from fairlead.live.scheduler.volume_binder import VolumeBinder
@@ -32,7 +32,7 @@ class Delivery:
         *,
         on_ready: OnPod,
         on_bound: OnPod,
-        on_refused: OnPod,
+        on_refused: OnRefused,
         leads: Callable[[], bool],
         pulse: Pulse,
         patience: float,

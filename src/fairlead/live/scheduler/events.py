@@ -10,6 +10,7 @@ from dataclasses import KW_ONLY, dataclass
 import structlog
 
 from fairlead.kube.changes import Change
+from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.node import Node
 from fairlead.live.cluster.cache import About
 from fairlead.live.cluster.identity import Wake
@@ -78,11 +79,11 @@ class Events:
         self.stores.spans.pods.written(pod.metadata.uid)
         self.stores.notifier.bound(pod, node)
 
-    def refused(self, pod: PodRecord, why: str) -> None:
+    def refused(self, pod: PodRecord, why: KubeError | str) -> None:
         """The server did not take the bind: the pod waits again, a second at least, for the watch may know better."""
         stores = self.stores
         self.measures.failed.inc()
-        stores.spans.pods.written(pod.metadata.uid, why)
+        stores.spans.pods.written(pod.metadata.uid, str(why))
         log.warning("not bound", pod="/".join(pod.key), why=why)
         if stores.delivery.binder.sends(pod) or not stores.forget(pod):
             return  # its bind is under way, or it is gone and its room with it
