@@ -237,7 +237,7 @@ def test_leaps_grant_nearly_everything_where_jobs_are_large(shape: str) -> None:
     assert turns < SINGLY[shape]
 
 
-def _single_turns(world: Tables, fits: NodeRoom | None = None) -> tuple[int, int]:
+def _single_turns(world: Tables, fits: NodeRoom | None = None, *, bulk: bool = False) -> tuple[int, int]:
     """Replicas that are admitted, and how many turns were taken one by one for it."""
     turns = 0
     turn = Loop.turn
@@ -248,8 +248,27 @@ def _single_turns(world: Tables, fits: NodeRoom | None = None) -> tuple[int, int
         turn(loop)
 
     with patch.object(Loop, "turn", counted):
-        decision = share(*world, fits)
+        decision = share(*world, fits, policy=SharePolicy(bulk=bulk))
     return sum(row.admitted for row in decision.jobs), turns
+
+
+def test_leaps_are_tried_again_soon_after_nodes_refused_a_gang() -> None:
+    """In sum the gang fits, on no node does it: after a leap that granted others much, the next follows soon."""
+    jobs = [J(replicas=40, request=(5, 0), minimum=40, priority=5), J(replicas=240)]
+    world = tables((240, 1), [Q()], [1], jobs)
+    fits = NodeRoom(
+        world.jobs.resources, np.array([(4, 0)] * 60), world.jobs.role_request, np.ones((2, 60), dtype=bool)
+    )
+    with leaping(OFTEN):
+        admitted, turns = _single_turns(world, fits, bulk=True)
+    assert (admitted, turns < 18) == (240, True)
+
+
+def test_no_leap_is_tried_that_costs_more_than_it_may_save() -> None:
+    """Every job that waits makes a leap dearer: 4,000 replicas of 2,000 jobs are granted turn by turn."""
+    world = tables((4000, 1), [Q()], [1], [J(replicas=2)] * 2000)
+    with patch.object(grant, "Leap", side_effect=AssertionError):
+        assert _single_turns(world) == (4000, 4000)
 
 
 def test_leaps_go_on_beside_a_queue_that_comes_to_its_bound() -> None:

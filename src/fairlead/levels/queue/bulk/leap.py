@@ -94,7 +94,7 @@ class Leap:
         return Curves(places, least, most, least, most, self.asked, self.asked), taken
 
     def _settle(self, runs: Runs, curves: Curves, taken: tuple[Floats, Floats], where: Bounds) -> float:
-        """Narrow the pairs to what is open; give every run what it surely has. How many replicas are open."""
+        """Narrow the pairs to what is open; give every run what it surely has. How many steps are open."""
         pairs, rows = np.arange(len(self.low)), np.arange(len(runs))
         self.low, self.high = curves.places[pairs, where[0]], curves.places[pairs, where[1]]
         least = taken[0][rows, where[0][runs.pair]]
@@ -103,4 +103,4 @@ class Leap:
         sure = least == most
         np.add.at(self.settled, runs.pair[sure], runs.request[sure] * least[sure][:, None])
         self.live = self.live[~sure]
-        return float(((most - least) * runs.size).sum())
+        return float((most - least).sum())
