@@ -7,7 +7,7 @@ What the server may have acted upon without saying so is neither bound nor refus
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import KW_ONLY, dataclass, field
 from typing import Any
 
 from fairlead.kube.client import Client
@@ -34,6 +34,7 @@ class Tally:
     unanswered: int = 0
 
 
+@dataclass(slots=True, eq=False)
 class Binder:
     """Takes placements, writes them, and tells `on_failed` about each that the server refused.
 
@@ -43,36 +44,27 @@ class Binder:
     of binds that nothing is known of, with how often that was so.
     """
 
-    def __init__(
-        self,
-        client: Client,
-        on_failed: OnRefused,
-        on_bound: Callable[[PodRecord, str], None] = lambda pod, node: None,
-        took: Callable[[float], None] = lambda seconds: None,
-        may: Callable[[], bool] = lambda: True,
-        notes: Callable[[PodRecord], Mapping[str, str]] = lambda pod: {},
-        wanted: Callable[[PodRecord, str], bool] = lambda pod, node: True,
-        on_unanswered: Callable[[PodRecord, str, int], None] | None = None,
-        *,
-        in_flight: int = IN_FLIGHT,
-        pulse: Pulse | None = None,
-    ) -> None:
-        self.tally = Tally()
-        self._client = client
-        self._on_failed = on_failed
-        self._on_bound = on_bound
-        self._took = took
-        self._may = may
-        self._notes = notes
-        self._wanted = wanted
-        self._on_unanswered = on_unanswered
-        self._sent: dict[Uid, asyncio.Task[Any]] = {}
-        """By uid of the pod, the task that waits for the answer."""
-        self.outbox: Outbox[tuple[PodRecord, str, int]] = Outbox(
+    client: Client
+    on_failed: OnRefused
+    on_bound: Callable[[PodRecord, str], None] = lambda pod, node: None
+    took: Callable[[float], None] = lambda seconds: None
+    may: Callable[[], bool] = lambda: True
+    notes: Callable[[PodRecord], Mapping[str, str]] = lambda pod: {}
+    wanted: Callable[[PodRecord, str], bool] = lambda pod, node: True
+    on_unanswered: Callable[[PodRecord, str, int], None] | None = None
+    _: KW_ONLY
+    pulse: Pulse = field(default_factory=lambda: Pulse(time.monotonic))
+    tally: Tally = field(default_factory=Tally, init=False)
+    outbox: Outbox[tuple[PodRecord, str, int]] = field(init=False)
+    _sent: dict[Uid, asyncio.Task[Any]] = field(default_factory=dict, init=False)
+    """By uid of the pod, the task that waits for the answer."""
+
+    def __post_init__(self) -> None:
+        self.outbox = Outbox(
             lambda place: self._bind(*place),
-            in_flight=in_flight,
+            in_flight=IN_FLIGHT,
             name="binds",
-            pulse=pulse or Pulse(time.monotonic),
+            pulse=self.pulse,
             given_up=lambda place: self._unsent(*place, "not sent before this instance stopped leading"),
         )
 
@@ -96,10 +88,10 @@ class Binder:
         return self.outbox.waiting
 
     async def _bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
-        if not self._wanted(pod, node):
+        if not self.wanted(pod, node):
             self.tally.gone += 1
             return
-        if not self._may():
+        if not self.may():
             # Another instance decides for itself.
             self._unsent(pod, node, unanswered, "this instance no longer leads")
             return
@@ -114,11 +106,11 @@ class Binder:
             self._failed(pod, node, error, unanswered + unknown)
         except KubeError as error:
             self._count(error)
-            self._on_failed(pod, error)
+            self.on_failed(pod, error)
         else:
-            self._took(clock() - start)
+            self.took(clock() - start)
             self.tally.bound += 1
-            self._on_bound(pod, node)
+            self.on_bound(pod, node)
 
     async def _send(self, pod: PodRecord, node: str) -> bool:
         """Send the bind; False where it was cancelled before the answer came."""
@@ -126,7 +118,7 @@ class Binder:
         assert task is not None
         self._sent[meta.uid] = task
         try:
-            await self._client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self._notes(pod))
+            await self.client.bind(meta.namespace, meta.name, node, uid=meta.uid, annotations=self.notes(pod))
         except asyncio.CancelledError:
             # Taken out by `cancel`; where the whole is to end at the same time, that counts.
             if meta.uid in self._sent or task.uncancel():
@@ -141,10 +133,10 @@ class Binder:
 
     def _failed(self, pod: PodRecord, node: str, why: KubeError | str, unanswered: int) -> None:
         """Not bound as far as is known: its room stays taken if an earlier try may yet have been acted upon."""
-        if unanswered and self._on_unanswered is not None:
-            self._on_unanswered(pod, node, unanswered)
+        if unanswered and self.on_unanswered is not None:
+            self.on_unanswered(pod, node, unanswered)
         else:
-            self._on_failed(pod, why)
+            self.on_failed(pod, why)
 
     def _count(self, error: KubeError) -> None:
         if isinstance(error, ApiError) and error.conflict:
