@@ -1,7 +1,7 @@
 """Manifests as typed objects, sorted by kind; what is not understood is counted, what is broken is named."""
 
 from collections import Counter, defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -106,16 +106,19 @@ def cluster_of(item: Any) -> str:
 def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progress) -> Catalogue:
     """Decode every manifest; an object that is given twice is an error, the first one counts."""
     found = Catalogue()
-    seen: set[tuple[str, str, str, str, str]] = set()
+    seen: dict[tuple[str, str], set[tuple[str, str, str]]] = defaultdict(set)
     generated: Counter[tuple[str, str, str]] = Counter()
-    manifests = adapted([_identified(each, generated) for each in manifests], found.not_counted, found.errors)
+    manifests = [each if each.name and each.namespace else _identified(each, generated) for each in manifests]
+    manifests = adapted(manifests, found.not_counted, found.errors)
     heads: dict[tuple[str, str], _Head] = {}
     for row, manifest in enumerate(manifests):
         if row % 1000 == 0:
             on_progress("decoding", row, len(manifests))
         kind = manifest.api_version, manifest.kind
         # There are many objects and few kinds.
-        head = heads.get(kind) or heads.setdefault(kind, _head(manifest))
+        head = heads.get(kind)
+        if head is None:
+            head = heads[kind] = _head(manifest, seen)
         if head.type is None:
             if not is_bystander(head.group, head.kind):
                 found.not_counted[f"{head.kind}.{head.group}".rstrip(".")] += 1
@@ -130,13 +133,13 @@ def catalogue(manifests: Sequence[Manifest], on_progress: OnProgress = no_progre
             found.errors.append(error)
             continue
         name = manifest.name
-        identity = (head.group, head.kind, manifest.namespace, name, cluster_of(decoded))
-        if identity in seen:
+        identity = manifest.namespace, name, decoded.metadata.annotations.get(CLUSTER, "")
+        if identity in head.seen:
             found.errors.append(InputError(manifest.place, f"{head.kind} {name} is there twice"))
         elif not name:
             found.errors.append(InputError(manifest.place, f"{head.kind} has no metadata.name"))
         else:
-            seen.add(identity)
+            head.seen.add(identity)
             found.objects[head.type].append(decoded)
     return found
 
@@ -151,12 +154,14 @@ class _Head(NamedTuple):
     """Whether the fields of this version are known."""
     keeps: bool
     """Whether it may keep pods."""
+    seen: set[tuple[str, str, str]]
+    """Namespace, name and cluster of the objects of this kind, in any version."""
 
 
-def _head(manifest: Manifest) -> _Head:
+def _head(manifest: Manifest, seen: Mapping[tuple[str, str], set[tuple[str, str, str]]]) -> _Head:
     group, kind = manifest.group, manifest.kind
     known = manifest.version in VERSIONS.get(group, ())
-    return _Head(group, kind, KINDS.get((group, kind)), known, kind in KEEPERS)
+    return _Head(group, kind, KINDS.get((group, kind)), known, kind in KEEPERS, seen[group, kind])
 
 
 def _identified(manifest: Manifest, generated: Counter[tuple[str, str, str]]) -> Manifest:
@@ -165,8 +170,6 @@ def _identified(manifest: Manifest, generated: Counter[tuple[str, str, str]]) ->
     One that names no namespace is in `default`; one that leaves its name to the server (`generateName`) gets the next
     number behind its prefix.
     """
-    if manifest.name and manifest.namespace:
-        return manifest
     meta = manifest.value.get("metadata") or {}
     more = {}
     if not meta.get("namespace") and (manifest.group, manifest.kind) not in CLUSTER_WIDE:

@@ -20,9 +20,9 @@ def adapted(manifests: Sequence[Manifest], not_counted: Counter[str], errors: li
     An object whose controller has made pods already counts as what was made. What is there by name comes before what
     an adapter makes, and what is made before what is only assumed.
     """
-    foreign = [each for each in manifests if (each.group, each.kind) in ADAPTERS]
-    if not foreign:
+    if not any(_is_foreign(version, kind) for version, kind in {(each.api_version, each.kind) for each in manifests}):
         return manifests
+    foreign = [each for each in manifests if (each.group, each.kind) in ADAPTERS]
     owned = set(_owners(manifests))
     found = [(each, _made(each, errors)) for each in foreign if _identity(each) not in owned]
     for each, made in found:
@@ -32,6 +32,10 @@ def adapted(manifests: Sequence[Manifest], not_counted: Counter[str], errors: li
     assumed = [Manifest(each.place, dict(value)) for each, made in found for value in made.assumed]
     seen = {_identity(each) for each in own}
     return [*own, *_new((*objects, *assumed), seen)]
+
+
+def _is_foreign(api_version: str, kind: str) -> bool:
+    return (api_version.rpartition("/")[0], kind) in ADAPTERS
 
 
 def _made(manifest: Manifest, errors: list[InputError]) -> Adapted:

@@ -55,59 +55,53 @@ def read_manifests(
     for name, size in files:
         on_progress(f"reading {name}", done, whole if size < LARGE else None)
         done += size
-        for found in _read(name, warn, texts.get(name)):
-            if isinstance(found, InputError):
-                errors.append(found)
-            else:
-                manifests.append(found)
+        found = _read(name, warn, texts.get(name))
+        errors += (each for each in found if isinstance(each, InputError))
+        manifests += (each for each in found if isinstance(each, Manifest))
     return manifests, errors
 
 
-def _read(name: str, warn: Callable[[str], None], raw: bytes | None) -> Iterator[Manifest | InputError]:
+def _read(name: str, warn: Callable[[str], None], raw: bytes | None) -> Sequence[Manifest | InputError]:
     try:
         if raw is None:
             raw = standard_input() if name == STDIN else Path(name).read_bytes()
     except InputError as error:
-        yield error
-        return
+        return [error]
     except OSError as error:
-        yield InputError(name, (error.strerror or str(error)).lower())
-        return
+        return [InputError(name, (error.strerror or str(error)).lower())]
     except ValueError:
-        yield InputError(repr(name), NO_PATH)
-        return
+        return [InputError(repr(name), NO_PATH)]
     name = STDIN if name == "-" else name
     if len(raw) > MUCH_YAML and raw.lstrip()[:1] not in (b"{", b"["):
         warn(f"{name}: {len(raw) >> 20} MiB of YAML takes its parser a while; JSON is read ten times as fast")
-    yield from parse_manifests(raw, name)
+    return parse_manifests(raw, name)
 
 
-def parse_manifests(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
+def parse_manifests(raw: bytes, source: str) -> Sequence[Manifest | InputError]:
     """The objects of one text; lists are taken apart."""
     if raw.lstrip()[:1] == b"{" and b"\0" not in raw and len(raw) <= MOST_BYTES:
         # Bulk comes as JSON; msgspec reads it an order of magnitude faster than anything that checks for duplicates.
         try:
-            yield from list(_bulk(raw, source))
-            return
+            return _bulk(raw, source)
         except UNREADABLE:
             pass  # JSON lines, or a mistake: the slower reader tells them apart and names the place
+    found: list[Manifest | InputError] = []
     for document in documents(raw, source):
-        if isinstance(document, InputError):
-            yield document
-        else:
-            yield from objects_of(document.place, document.value)
+        found += [document] if isinstance(document, InputError) else objects_of(document.place, document.value)
+    return found
 
 
-def _bulk(raw: bytes, source: str) -> Iterator[Manifest | InputError]:
+def _bulk(raw: bytes, source: str) -> Sequence[Manifest | InputError]:
     items = items_of(raw, source)
     if items is None:
-        yield from objects_of(source, msgspec.json.decode(raw))
-        return
+        return list(objects_of(source, msgspec.json.decode(raw)))
+    found: list[Manifest | InputError] = []
     for each in items:
         if isinstance(each, Manifest):
-            yield each
+            found.append(each)
         else:
-            yield from objects_of(*each)
+            found += objects_of(*each)
+    return found
 
 
 def objects_of(place: str, value: Any) -> Iterator[Manifest | InputError]:

@@ -5,7 +5,6 @@ reads (docs/decisions/0415); its plain values are made only where they are asked
 """
 
 import json
-from collections.abc import Iterator
 from typing import Any, TypeVar, cast
 
 import msgspec
@@ -18,17 +17,24 @@ T = TypeVar("T")
 class Manifest:
     """One object with its place (file and line, or item), for messages."""
 
-    __slots__ = ("_text", "_value", "api_version", "kind", "name", "namespace", "place")
+    __slots__ = ("_place", "_row", "_value", "api_version", "kind", "name", "namespace", "text")
 
     def __init__(self, place: str, value: dict[str, Any]) -> None:
-        self.place = place
+        self._place = place
+        self._row: int | None = None
         self.api_version = str(value["apiVersion"])
         self.kind = str(value["kind"])
         meta = value.get("metadata") or {}
         self.name = str(meta.get("name") or "")
         self.namespace = str(meta.get("namespace") or "")
         self._value: dict[str, Any] | None = value
-        self._text: msgspec.Raw | None = None
+        self.text: msgspec.Raw | None = None
+        """What it is decoded from; None where it came as plain values."""
+
+    @property
+    def place(self) -> str:
+        """Where it stands, made only for those that are told of: few are, of very many."""
+        return self._place if self._row is None else f"{self._place} items[{self._row}]"
 
     @property
     def group(self) -> str:
@@ -44,14 +50,14 @@ class Manifest:
     def value(self) -> dict[str, Any]:
         """The object as plain values."""
         if self._value is None:
-            self._value = _plain(cast(msgspec.Raw, self._text))
+            self._value = _plain(cast(msgspec.Raw, self.text))
         return self._value
 
     def decoded(self, kind: type[T]) -> T:
         """As `kind`. Raises `msgspec.ValidationError`."""
-        if self._text is None:
+        if self.text is None:
             return msgspec.convert(self._value, kind)
-        return cast(T, decoder(cast(Any, kind)).decode(self._text))
+        return cast(T, decoder(cast(Any, kind)).decode(self.text))
 
 
 class _Named(msgspec.Struct, frozen=True):
@@ -71,7 +77,7 @@ class _List(msgspec.Struct, rename="camel"):
     items: list[msgspec.Raw]
 
 
-def items_of(raw: bytes, source: str) -> Iterator[Manifest | tuple[str, Any]] | None:
+def items_of(raw: bytes, source: str) -> list[Manifest | tuple[str, Any]] | None:
     """The items of a `List`, None for any other text. One that needs a closer look comes as place and plain value.
 
     Raises `msgspec.DecodeError` and `UnicodeDecodeError` for what is not JSON.
@@ -87,23 +93,27 @@ def items_of(raw: bytes, source: str) -> Iterator[Manifest | tuple[str, Any]] | 
     return _items(whole.items, source)
 
 
-def _items(texts: list[msgspec.Raw], source: str) -> Iterator[Manifest | tuple[str, Any]]:
-    head = decoder(_Item).decode
+def _items(texts: list[msgspec.Raw], source: str) -> list[Manifest | tuple[str, Any]]:
+    head, alone = decoder(_Item).decode, set[str]()
+    found: list[Manifest | tuple[str, Any]] = []
     for row, text in enumerate(texts):
-        place = f"{source} items[{row}]"
         try:
-            found = head(text)
+            item = head(text)
         except msgspec.ValidationError:
-            yield place, _plain(text)
+            found.append((f"{source} items[{row}]", _plain(text)))
             continue
-        if found.kind.endswith("List"):
-            yield place, _plain(text)
-            continue
+        kind = item.kind
+        if kind not in alone:
+            if kind.endswith("List"):
+                found.append((f"{source} items[{row}]", _plain(text)))
+                continue
+            alone.add(kind)
         made = Manifest.__new__(Manifest)
-        made.place, made.api_version, made.kind = place, found.api_version, found.kind
-        made.name, made.namespace = found.metadata.name, found.metadata.namespace
-        made._value, made._text = None, text
-        yield made
+        made._place, made._row, made._value, made.text = source, row, None, text
+        made.api_version, made.kind = item.api_version, kind
+        made.name, made.namespace = item.metadata.name, item.metadata.namespace
+        found.append(made)
+    return found
 
 
 def _plain(text: msgspec.Raw) -> Any:
