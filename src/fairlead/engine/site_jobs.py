@@ -95,7 +95,7 @@ def _roles(site: Site, split: TierSplit, limits: Sequence[int], row: int) -> Ite
     claims = site.claims.get(split.parts[0].workload.key)
     before = 0
     for place, (whole, most) in enumerate(zip(split.parts, limits, strict=True)):
-        part = replace(whole, need=most)
+        part = whole if whole.need == most else replace(whole, need=most)
         if claims is None or not most:
             yield SiteRole(row=row, place=place, part=part)
             continue

@@ -80,14 +80,22 @@ def exact(resource: str, value: Quantity, path: str = "") -> int:
     For what is only compared, never put in a column. `path` names the place in errors.
     """
     try:
-        result = in_unit(value, 1000 if resource == CPU else 1)
-        if result < 0:
-            raise InputError("", f"{value!r} is negative; expected an amount of 0 or more")
-        if not is_bytes(resource) and resource != CPU and nanos(value) % NANO:
-            raise InputError("", f"{value!r} is not a whole number; {resource} cannot be divided")
+        return _exact_text(resource, value) if isinstance(value, str) else _exact(resource, value)
     except InputError as error:
         raise InputError(path, error.message) from None
+
+
+def _exact(resource: str, value: Quantity) -> int:
+    result = in_unit(value, 1000 if resource == CPU else 1)
+    if result < 0:
+        raise InputError("", f"{value!r} is negative; expected an amount of 0 or more")
+    if not is_bytes(resource) and resource != CPU and nanos(value) % NANO:
+        raise InputError("", f"{value!r} is not a whole number; {resource} cannot be divided")
     return result
+
+
+_exact_text = lru_cache(maxsize=65536)(_exact)
+"""The same for a text: of thousands of nodes and templates most offer and ask for the same."""
 
 
 def amount(resource: str, value: Quantity, path: str = "") -> int:

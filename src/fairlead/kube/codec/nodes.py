@@ -43,11 +43,14 @@ def node_record(node: Node, used: dict[str, int]) -> NodeRecord:
 
 def taints_of(node: Node) -> tuple[Taint, ...]:
     """The node's taints, in order, those among them that its being closed implies."""
+    closing = _closing(node)
+    if not node.spec.taints and not closing:
+        return ()
     found = {Taint(each.key, each.effect, each.value) for each in node.spec.taints}
     said = {
         each.key for each in found if each.effect == Effect.NO_SCHEDULE and (each.key != CORDONED or not each.value)
     }
-    return tuple(sorted(found.union(each for each in _closing(node) if each.key not in said), key=repr))
+    return tuple(sorted(found.union(each for each in closing if each.key not in said), key=repr))
 
 
 def _closing(node: Node) -> list[Taint]:

@@ -170,9 +170,12 @@ def _identified(manifest: Manifest, generated: Counter[tuple[str, str, str]]) ->
     One that names no namespace is in `default`; one that leaves its name to the server (`generateName`) gets the next
     number behind its prefix.
     """
+    everywhere = (manifest.group, manifest.kind) in CLUSTER_WIDE
+    if manifest.name and everywhere:
+        return manifest
     meta = manifest.value.get("metadata") or {}
     more = {}
-    if not meta.get("namespace") and (manifest.group, manifest.kind) not in CLUSTER_WIDE:
+    if not meta.get("namespace") and not everywhere:
         more["namespace"] = "default"
     prefix = meta.get("generateName")
     if isinstance(prefix, str) and prefix and not meta.get("name"):

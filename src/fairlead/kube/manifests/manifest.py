@@ -94,7 +94,7 @@ def items_of(raw: bytes, source: str) -> list[Manifest | tuple[str, Any]] | None
 
 
 def _items(texts: list[msgspec.Raw], source: str) -> list[Manifest | tuple[str, Any]]:
-    head, alone = decoder(_Item).decode, set[str]()
+    head, kinds = decoder(_Item).decode, dict[tuple[str, str], tuple[str, str]]()
     found: list[Manifest | tuple[str, Any]] = []
     for row, text in enumerate(texts):
         try:
@@ -102,15 +102,16 @@ def _items(texts: list[msgspec.Raw], source: str) -> list[Manifest | tuple[str, 
         except msgspec.ValidationError:
             found.append((f"{source} items[{row}]", _plain(text)))
             continue
-        kind = item.kind
-        if kind not in alone:
-            if kind.endswith("List"):
+        kind = item.api_version, item.kind
+        known = kinds.get(kind)
+        if known is None:
+            if item.kind.endswith("List"):
                 found.append((f"{source} items[{row}]", _plain(text)))
                 continue
-            alone.add(kind)
+            known = kinds[kind] = kind
         made = Manifest.__new__(Manifest)
         made._place, made._row, made._value, made.text = source, row, None, text
-        made.api_version, made.kind = item.api_version, kind
+        made.api_version, made.kind = known  # the same texts for all, of which there may be very many
         made.name, made.namespace = item.metadata.name, item.metadata.namespace
         found.append(made)
     return found

@@ -141,7 +141,7 @@ def _here(found: Catalogue, kind: type[T], name: str) -> list[T]:
 
 def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:
     rows = np.array([nodes.rows[name] for name in names if name in nodes.rows], dtype=np.int64)
-    return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64))
+    return frozen(np.bincount(rows, minlength=len(nodes.names)).astype(np.int64, copy=False))
 
 
 def _readable(found: Catalogue, name: str, on_progress: OnProgress) -> SitePods:

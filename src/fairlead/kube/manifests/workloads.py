@@ -65,7 +65,7 @@ class Reader:
         """Workloads that a controller keeps, of one cluster."""
         for each in controllers(found, cluster):
             for workload in self.read(each.kind, each.meta, each.replicas, each.template, each.first_ordinal):
-                yield replace(workload, idle=each.idle)
+                yield replace(workload, idle=each.idle) if each.idle else workload
 
     def attach(self, owned: Mapping[str, Sequence[Pod]], known: Iterable[Workload], tiers: Tiers) -> Workloads:
         """The known workloads with the pods that they own; pods without a known workload are added."""
