@@ -42,10 +42,10 @@ class Shapes:
         return self.of(pod.metadata.namespace or "default", pod.metadata.labels, pod.spec)
 
 
-def looks(spec: PodSpec, *more: object) -> bytes:
+def looks(spec: PodSpec, more: object = None) -> bytes:
     """What of the spec decides its shape, and whatever else is given, as one text to compare."""
     if spec.volumes or spec.scheduling_gates or spec.scheduler_name:
         disks = tuple(each for each in spec.volumes if disk_of(each) is not None)
         spec = msgspec.structs.replace(spec, node_name="", scheduler_name="", scheduling_gates=(), volumes=disks)
-    text = _encode((spec, *more))
+    text = _encode((spec, more))
     return text[NODE + len(_encode(spec.node_name)) :] if spec.node_name else text[2:]

@@ -145,6 +145,8 @@ class _Columns:
         self._node: list[int] = []
         self._ended: list[bool] = []
         self._template: list[int] = []
+        self._leaving: list[int] = []
+        """Rows of pods that are being deleted."""
         self._resized: dict[int, int] = {}
         """Rows of pods whose request is not that of their template."""
         self._nodes: dict[str, int] = {"": NOWHERE}
@@ -157,26 +159,29 @@ class _Columns:
 
     def add(self, pods: Sequence[Pod], refuse: Callable[[Pod, InputError], None] | None) -> None:
         """A row for each pod that can be read. One loop without further calls, for there may be very many."""
-        known, nodes = self._known, self._nodes
+        known, nodes, rows = self._known, self._nodes, self._pods
+        ended, node, template = self._ended.append, self._node.append, self._template.append
         for pod in pods:
             meta, spec, status = pod.metadata, pod.spec, pod.status
-            key = looks(spec, meta.namespace, meta.labels, meta.owner_references, MIRROR in meta.annotations)
+            key = looks(spec, (meta.namespace, meta.labels, meta.owner_references, MIRROR in meta.annotations))
             code = known.get(key)
             try:
                 if code is None:
                     code = self._learnt(key, pod)
                 if status.resources is not None or status.container_statuses or status.init_container_statuses:
-                    self._heed(pod, len(self._pods))
+                    self._heed(pod, len(rows))
             except InputError as error:
                 if refuse is None:
                     raise
                 refuse(pod, error)
                 continue
-            ended = status.phase in ENDED
-            self._pods.append(pod)
-            self._ended.append(ended)
-            self._node.append(nodes.setdefault("" if ended else spec.node_name, len(nodes) - 1))
-            self._template.append(code)
+            over = status.phase in ENDED
+            if meta.deletion_timestamp is not None:
+                self._leaving.append(len(rows))
+            rows.append(pod)
+            ended(over)
+            node(nodes.setdefault("" if over else spec.node_name, len(nodes) - 1))
+            template(code)
 
     def _learnt(self, key: bytes, pod: Pod) -> int:
         """The code of a template that is new, or forgotten since."""
@@ -213,6 +218,8 @@ class _Columns:
         order = np.argsort(fixed[template] == 0, kind="stable")
         asked = request[template]
         asked[list(self._resized)] = list(self._resized.values())
+        leaving = np.zeros(len(template), dtype=np.bool_)
+        leaving[self._leaving] = True
         pods, own = [self._pods[row] for row in order.tolist()], int(fixed[template].sum())
         return SitePods(
             fixed=pods[:own],
@@ -223,7 +230,7 @@ class _Columns:
             residents=tuple(self._residents),
             request=asked[order],
             requests=tuple(self._requests),
-            leaving=flags([pod.metadata.deletion_timestamp is not None for pod in pods]),
+            leaving=flags(leaving[order]),
             ended=flags(self._ended)[order],
             owner=owner[template][order],
             owners=tuple(self._owned),
