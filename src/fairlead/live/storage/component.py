@@ -27,7 +27,7 @@ from fairlead.live.runtime.elected import ElectedComponent, Instance
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page
 from fairlead.live.runtime.retries import Retries
-from fairlead.live.storage import messages
+from fairlead.live.storage.announcer import VolumeAnnouncer
 from fairlead.live.storage.cache import ReplicaPlacement, Seen, StorageCache
 from fairlead.live.storage.decide import Outlook, StorageRules, advise, fits, outlook
 from fairlead.live.storage.faulty import FaultyVolumes, Found, guarded, reference
@@ -40,8 +40,6 @@ GATHER = 0.05
 """Seconds to wait after a change, so that a burst becomes one look."""
 WAITED = 15.0
 """Seconds after which volumes that wait for a failed replica are looked at again."""
-PATIENCE = 30.0
-"""Seconds that Longhorn has for a replica before its volume is told that there is a disk for it."""
 BACKOFF = Backoff(first=0.1, cap=30.0)
 
 log = structlog.get_logger("storage")
@@ -85,12 +83,13 @@ class StorageKeeper(ElectedComponent):
         self._leads = instance.leads
         self._aside = aside
         self._retries: Retries[str] = Retries(instance.monotonic, client.jitter)
-        self._since: dict[str, float] = {}
         self._looks_at: float | None = None
         self._advises_at = 0.0
         self._stale_advice = True
         self._advice: Rebalance | None = None
-        self._notifier = VolumeNotifier(instance.recorder)
+        self._announcer = VolumeAnnouncer(
+            VolumeNotifier(instance.recorder), self._volume, instance.monotonic, options.act
+        )
         self.set_aside = SetAside(self.measures.registry, None if options.shadow else instance.recorder)
         self._faulty = FaultyVolumes(self.set_aside)
         self._unusable: frozenset[str] = frozenset()
@@ -151,8 +150,8 @@ class StorageKeeper(ElectedComponent):
         self._looks_at = self._now() + WAITED if found.awaiting else None
         self._show(found, self._advice)
         if self._leads():
-            self._say(found)
-            self._say_moves(self._advice)
+            again = self._announcer.say(found, self._advice)
+            self._looks_at = min((time for time in (self._looks_at, again) if time is not None), default=None)
             if self.options.writes:
                 self._act(found)
 
@@ -182,40 +181,6 @@ class StorageKeeper(ElectedComponent):
             log.warning("a value cannot be used", what=what)
         self._unusable = unusable
 
-    def _say(self, found: Outlook) -> None:
-        topics = set()
-        for short in found.short:
-            volume = self._volume(short.volume)
-            if volume is not None:
-                topics.add(self._notifier.tell(volume, messages.UNSCHEDULED, short.theme, short.note, kind="Warning"))
-        for volume, places in self._overdue(found):
-            topics.add(self._notifier.tell(volume, messages.PLACEABLE, str(len(places)), messages.placeable(places)))
-        self._notifier.settle([messages.UNSCHEDULED, messages.PLACEABLE], topics)
-
-    def _say_moves(self, advice: Rebalance) -> None:
-        topics = set()
-        for move in advice.moves:
-            volume = self._volume(move.volume)
-            if volume is not None:
-                theme, note = advice.disks.place(move.target), messages.move(move, advice.disks)
-                topics.add(self._notifier.tell(volume, messages.MOVE, theme, note, replica=move.replica))
-        self._notifier.settle([messages.MOVE], topics)
-
-    def _overdue(self, found: Outlook) -> list[tuple[LonghornVolume, list[str]]]:
-        """Volumes whose replicas have waited for long though there is a disk, where this instance does not act."""
-        places: dict[str, list[str]] = {}
-        for each in found.placements if not self.options.act else ():
-            name = each.replica.spec.volume_name
-            places.setdefault(name, []).append(messages.scheduled(each.name, each.node, each.disk))
-        now = self._now()
-        self._since = {name: self._since.get(name, now) for name in places}
-        due = {name: since + PATIENCE for name, since in self._since.items()}
-        later = [time for time in due.values() if time > now]
-        if later:
-            self._looks_at = min(*later, self._looks_at or later[0])
-        volumes = ((self._volume(name), own) for name, own in places.items() if due[name] <= now)
-        return [(volume, own) for volume, own in volumes if volume is not None]
-
     def _act(self, found: Outlook) -> None:
         # Placements on one node go together, for the node is read once for all that are in flight.
         for placement in sorted(found.placements, key=lambda each: each.node):
@@ -231,10 +196,7 @@ class StorageKeeper(ElectedComponent):
         if newest is not None:
             self._retries.forget(name)
             self._known.written(newest)
-            volume = self._volume(newest.spec.volume_name)
-            if volume is not None:
-                note = messages.scheduled(name, placement.node, placement.disk)
-                self._notifier.happened(volume, messages.SCHEDULED, note, newest)
+            self._announcer.written(placement, newest)
             return
         self._known.undo(placement)
         if isinstance(error, ApiError) and error.not_found:
