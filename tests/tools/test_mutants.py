@@ -209,12 +209,13 @@ def test_tests_near_a_module_come_by_their_distance() -> None:
 
 
 def test_a_fork_takes_over_functions_that_were_imported_before(tmp_path: Path) -> None:
-    """Also functions in functions, cached ones and those that were taken out of their module."""
+    """Also functions in functions, those that keep their results and those that were taken out of their module."""
     path = tmp_path / "m.py"
     before = "from functools import cache\n@cache\ndef f(a):\n    return (lambda: a + 1)()\ndef g(a):\n    return a\n"
     there: dict[str, Any] = {}
     exec(compile(before, str(path), "exec"), there)
     taken = there["f"]
+    assert taken(5) == 6
     assert take_over(path, before, before.replace("+", "-")) == 1
     assert (taken(5), there["g"](5)) == (4, 5)
 

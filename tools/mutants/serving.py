@@ -10,6 +10,7 @@ import os
 import resource
 from collections.abc import Iterator
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from time import process_time
 from types import CodeType, FunctionType
@@ -21,6 +22,8 @@ SERVE = "FAIRLEAD_MUTANTS_SERVE"
 """The variable that names two descriptors: one to read trials from, one to write answers to, a JSON text a line."""
 
 
+KEEPING = type(cache(lambda: None))
+"""Functions that keep their results."""
 HANGING = 90
 """Seconds of processor time beyond those of a trial after which a fork is ended: no test takes so long."""
 
@@ -114,13 +117,20 @@ def _tried(session: pytest.Session, items: list[pytest.Item], trial: Trial) -> s
 
 
 def take_over(path: Path, before: str, after: str) -> int:
-    """Gives every function of the module that differs its new code; how many functions that were."""
+    """Gives every function of the module that differs its new code; how many functions that were.
+
+    Results that functions have kept until then are forgotten.
+    """
     pairs = _pairs(compile(before, str(path), "exec"), compile(after, str(path), "exec"))
     changed = {old: new for old, new in pairs if old != new}
-    functions = [each for each in gc.get_objects() if isinstance(each, FunctionType)]
+    known = gc.get_objects()
+    functions = [each for each in known if isinstance(each, FunctionType)]
     here = [each for each in functions if each.__code__ in changed and Path(each.__code__.co_filename) == path]
     for function in here:
         function.__code__ = changed[function.__code__]
+    for each in known:
+        if isinstance(each, KEEPING):
+            each.cache_clear()
     return len(here)
 
 
