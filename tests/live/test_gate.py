@@ -1,5 +1,7 @@
 """The gate before the queue: which PodGroups may have their pods created (docs/decisions/0249)."""
 
+from collections import Counter
+from random import Random
 from typing import Any
 
 import msgspec
@@ -9,7 +11,7 @@ from fairlead.kube.objects.volcano import PodGroup
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey
 from fairlead.live.queue.arrivals import LONGEST, SETTLE, Arrivals, Burst
-from fairlead.live.queue.gate import COMPLETED_WITHIN, NO_BURST, Asking, at_the_gate
+from fairlead.live.queue.gate import ASKS, COMPLETED_WITHIN, NO_BURST, Asking, at_the_gate
 from fairlead.live.queue.status import group_patch, phase
 from tests.live.queue_world import AT, NOW, World
 from tests.queue.tables import TABLES, Table
@@ -212,9 +214,10 @@ def test_open_gate_waits_for_nobody() -> None:
 def test_arrivals_settle_when_nobody_new_comes() -> None:
     """Each newcomer holds up those who may not have it by right, for a bounded time."""
     arrivals, a, b = Arrivals(), job_of("a"), job_of("b")
-    assert arrivals.see([a], 0.0) == Burst(young=frozenset({a}))
-    assert arrivals.see([a, b], 0.4) == Burst(young=frozenset({a, b}))
-    assert arrivals.see([a, b], SETTLE) == Burst(young=frozenset({b}), unsettled=frozenset({a}))
+    both = frozenset({a, b})
+    assert arrivals.see([a], 0.0) == Burst(young=frozenset({a}), recent=frozenset({a}))
+    assert arrivals.see([a, b], 0.4) == Burst(young=both, recent=both)
+    assert arrivals.see([a, b], SETTLE) == Burst(young=frozenset({b}), unsettled=frozenset({a}), recent=both)
     assert arrivals.see([a, b], 0.4 + SETTLE).over
     crowd = [a]
     for number in range(40):
@@ -222,3 +225,79 @@ def test_arrivals_settle_when_nobody_new_comes() -> None:
         burst = arrivals.see(crowd, 1.0 + number * 0.3)
         assert (a in burst.unsettled) == (1.0 + number * 0.3 < LONGEST)
     assert arrivals.see([], 20.0).over
+
+
+def test_room_is_not_lent_while_as_many_as_came_are_expected_again() -> None:
+    """Eight cpu, two queues of equal weight. One holds its half and has waited long for more; the other has asked for
+    half of its half, just now and as others go on to come, so that much again is kept for it.
+    """
+    gate = Gate(8)
+    gate.world.queue("a")
+    gate.world.queue("b")
+    for name, queue, cpu in (("a1", "a", 4), ("b1", "b", 2), ("a2", "a", 2)):
+        gate.job(name, cpu, queue)
+    gate._phase("a1", "ns", "Inqueue")
+    gate._phase("b1", "ns", "Inqueue")
+    assert gate.look(Burst(recent=frozenset({job_of("b1")})))["a2"] == "Pending"
+    gate.follow()
+    assert gate.look(Burst(recent=frozenset({job_of("b1")})))["a2"] == "Pending"
+    assert gate.look(Burst(recent=frozenset({job_of("a2")})))["a2"] == "Inqueue"
+
+
+def test_groups_that_came_are_recent_until_nobody_comes() -> None:
+    """Also those that were let in; not those of longer ago."""
+    arrivals = Arrivals()
+    arrivals.see([job_of("a")], 0.0)
+    arrivals.see([job_of("b")], LONGEST - 0.1)
+    assert arrivals.see([job_of("c")], LONGEST).recent == {job_of("b"), job_of("c")}
+    assert arrivals.see([job_of("c")], LONGEST + SETTLE) == NO_BURST
+
+
+def test_a_group_within_the_right_of_its_queue_waits_for_nobody_who_is_expected() -> None:
+    """Others of its queue, in another namespace, came lately: what they may ask for again is not kept from it."""
+    gate = Gate(4)
+    gate.world.queue("a")
+    gate.job("mine", 3, "a")
+    gate.job("theirs", 1, "a", namespace="other")
+    gate._phase("theirs", "other", "Inqueue")
+    expected = frozenset({JobKey("PodGroup/other/theirs")})
+    assert gate.look(Burst(recent=expected)) == {"mine": "Inqueue", "theirs": "Inqueue"}
+
+
+def slow_submission(room: int, gap: float) -> tuple[int, dict[str, int]]:
+    """Twice as many jobs of one pod as there is room for come one after another to queues 1:2:3; how many were evicted,
+    and what the queues hold.
+
+    Pods are there with the next look after their group was let in; those that are evicted come again.
+    """
+    gate, arrivals, lost = Gate(room, preempt=True), Arrivals(), 0
+    for weight in (1, 2, 3):
+        gate.world.queue(f"q{weight}", weight=weight)
+    names = [f"q{queue}-{number}" for number in range(2 * room // 3) for queue in (1, 2, 3)]
+    coming = Random(7).sample(names, len(names))
+    for look in range(int(len(coming) * gap / 0.4) + 5):
+        while coming and (len(names) - len(coming)) * gap <= look * 0.4:
+            name = coming.pop()
+            gate.job(name, 1, name[:2])
+        asking = [job_of(name) for (_, name), group in gate.groups.items() if group.status.phase in ASKS]
+        gate.look(arrivals.see(asking, look * 0.4))
+        gate.follow()
+        turn, _ = gate.world.turn()
+        for order in turn.evictions:
+            lost += 1
+            gate.world.gone(order.pod)
+            gate.world.pod(f"{order.pod.key[1]}-again", group=order.pod.key[1].rpartition("-")[0])
+    held = Counter(job.split("/")[2][:2] for job, count in gate.world.held().items() for _ in range(count))
+    return lost, dict(held)
+
+
+def test_jobs_that_come_slowly_cost_no_eviction_while_others_follow() -> None:
+    """Who waited long borrows nothing that as many as came lately would ask for again."""
+    assert slow_submission(60, 0.4) == (0, {"q1": 10, "q2": 20, "q3": 30})
+
+
+def test_room_is_lent_and_taken_back_where_nobody_can_know_of_the_next() -> None:
+    """Each job comes after the gate has settled."""
+    lost, held = slow_submission(30, 0.8)
+    assert lost > 0
+    assert held == {"q1": 5, "q2": 10, "q3": 15}

@@ -13,15 +13,19 @@ LONGEST = 10.0
 
 @dataclass(frozen=True, slots=True)
 class Burst:
-    """`young` groups are not let in yet; `unsettled` ones, others are still coming, only within their queue's right."""
+    """`young` groups are not let in yet; `unsettled` ones, others are still coming, only within their queue's right.
+
+    `recent` are those that came lately, let in or not: while others come, as many are expected again.
+    """
 
     young: frozenset[JobKey] = frozenset()
     unsettled: frozenset[JobKey] = frozenset()
+    recent: frozenset[JobKey] = frozenset()
 
     @property
     def over(self) -> bool:
         """Whether every group may be let in."""
-        return not self.young and not self.unsettled
+        return not self.young and not self.unsettled and not self.recent
 
 
 class Arrivals:
@@ -29,17 +33,23 @@ class Arrivals:
 
     def __init__(self) -> None:
         self._since: dict[JobKey, float] = {}
+        self._came: dict[JobKey, float] = {}
+        """Those that came within `LONGEST`, whether they still ask or not."""
         self._latest = float("-inf")
 
     def see(self, groups: Collection[JobKey], now: float) -> Burst:
-        """Those that are there now, and what that means for each; groups that are gone are forgotten."""
-        if any(group not in self._since for group in groups):
+        """Those that ask now, and what that means for each."""
+        fresh = [group for group in groups if group not in self._since]
+        if fresh:
             self._latest = now
         self._since = {group: self._since.get(group, now) for group in groups}
+        self._came |= dict.fromkeys(fresh, now)
+        self._came = {group: at for group, at in self._came.items() if now - at < LONGEST}
         if now - self._latest >= SETTLE:
             return Burst()
         waited = {group: now - since for group, since in self._since.items()}
         return Burst(
             young=frozenset(group for group, seconds in waited.items() if seconds < SETTLE),
             unsettled=frozenset(group for group, seconds in waited.items() if SETTLE <= seconds < LONGEST),
+            recent=frozenset(self._came),
         )

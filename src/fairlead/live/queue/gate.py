@@ -6,8 +6,9 @@ free room or by reclaim; room that was given to a group whose pods are not all t
 come together are weighed against each other first (docs/decisions/0340).
 """
 
-from collections.abc import Collection, Mapping
-from dataclasses import replace
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
 
 from fairlead.kube.changes import Key
 from fairlead.kube.objects.volcano import PodGroup
@@ -57,15 +58,63 @@ def at_the_gate(
         return {}
     phases = {job.key: groups[job.namespace, job.name].status.phase for job in asking}
     phases |= {job.key: INQUEUE for job in asking if job.key in let_in and phases[job.key] in ASKS}
-    state, shared = promises.faulty.guarded(
-        lambda: _shared(promises, nodes, asking, phases, now, preempt=gated and reclaims)
-    )
-    findings = {row.name: row.finding if row.pending else None for row in shared.jobs}
-    answers: Asking = {job.key: _answer(job, phases[job.key], findings[job.key], gated=gated) for job in asking}
+    look = _GateLook(promises, nodes, asking, phases, now, gated=gated, preempt=gated and reclaims)
+    state, answers = look.weighed()
     if burst.over or not gated:
         return answers
     due = {key for key, phase in phases.items() if phase not in ASKS} | _by_right(state, answers, phases, burst)
-    return {key: answer for key, answer in answers.items() if key in due or key not in burst.young | burst.unsettled}
+    patient = answers.keys() - due - burst.young - burst.unsettled
+    if patient:
+        _, answers = look.weighed(burst.recent)
+    return {key: answer for key, answer in answers.items() if key in due | patient}
+
+
+@dataclass(frozen=True, slots=True)
+class _GateLook:
+    """One look: the groups without pods as jobs, their phases, and what they are weighed on."""
+
+    promises: Promises
+    nodes: NodeState
+    asking: Sequence[LiveJob]
+    phases: Mapping[JobKey, str]
+    now: float
+    _: KW_ONLY
+    gated: bool
+    preempt: bool
+
+    def weighed(self, again: Collection[JobKey] = ()) -> tuple[QueueState, Asking]:
+        """What the queue level says, by sums alone, if the groups of `again` are expected to come once more."""
+        state, shared = self.promises.faulty.guarded(lambda: self._shared(again))
+        findings = {row.name: row.finding if row.pending else None for row in shared.jobs}
+        return state, {
+            job.key: _answer(job, self.phases[job.key], findings[job.key], gated=self.gated) for job in self.asking
+        }
+
+    def _shared(self, again: Collection[JobKey]) -> tuple[QueueState, Sharing]:
+        """All jobs, and the groups as jobs of one replica."""
+        promises, now = self.promises, self.now
+        jobs, terms = promises.faulty.jobs(), promises.terms()
+        rows = [
+            _row(job, INQUEUE) if _incomplete(job, now) else promises.row(job, None, (), terms.barred) for job in jobs
+        ]
+        rows += [_row(job, self.phases[job.key]) for job in self.asking]
+        rows += [_row(_twin(job), PENDING) for job in (*jobs, *self.asking) if job.key in again]
+        state = promises.tables(rows, self.nodes, jobs, None)
+        shared = share(
+            state.jobs,
+            state.queues,
+            state.namespaces,
+            state.whole,
+            running=running_of(state.jobs),
+            policy=replace(terms.policy, preempt=self.preempt, budget=FIRST),
+            now=int(now),
+        )
+        return state, shared
+
+
+def _twin(job: LiveJob) -> LiveJob:
+    """A group like this one that is expected; the youngest of all, under a name that no object can have."""
+    return replace(job, key=JobKey(f"{job.key} again"), created=math.inf)
 
 
 def _by_right(state: QueueState, answers: Asking, phases: Mapping[JobKey, str], burst: Burst) -> set[JobKey]:
@@ -73,7 +122,7 @@ def _by_right(state: QueueState, answers: Asking, phases: Mapping[JobKey, str], 
     rows = {name: row for row, name in enumerate(state.jobs.names)}
     fits = [job for job, _ in answers.values() if not job.held_back and phases[job.key] in ASKS]
     order = sorted(fits, key=lambda job: (-job.priority, job.created, job.key))
-    wanted = [rows[job.key] for job in order if job.key in burst.unsettled]
+    wanted = [rows[job.key] for job in order if job.key not in burst.young]
     asks = {rows[key] for key, phase in phases.items() if phase in ASKS}
     found = within_rights(
         state.jobs, state.queues, state.whole, [row for row in rows.values() if row not in asks], wanted
@@ -86,31 +135,6 @@ def _answer(job: LiveJob, phase: str, finding: Finding | None, *, gated: bool) -
     shut = finding is not None and finding.reason.cure is Cure.EDIT
     held_back = shut or (gated and finding is not None and phase in ASKS)
     return replace(job, held_back=held_back), finding if held_back else None
-
-
-def _shared(
-    promises: Promises,
-    nodes: NodeState,
-    asking: list[LiveJob],
-    phases: Mapping[JobKey, str],
-    now: float,
-    *,
-    preempt: bool,
-) -> tuple[QueueState, Sharing]:
-    """What the queue level says, by sums alone, of all jobs and of the groups as jobs of one replica."""
-    jobs, terms = promises.faulty.jobs(), promises.terms()
-    rows = [_row(job, INQUEUE) if _incomplete(job, now) else promises.row(job, None, (), terms.barred) for job in jobs]
-    state = promises.tables([*rows, *(_row(job, phases[job.key]) for job in asking)], nodes, jobs, None)
-    shared = share(
-        state.jobs,
-        state.queues,
-        state.namespaces,
-        state.whole,
-        running=running_of(state.jobs),
-        policy=replace(terms.policy, preempt=preempt, budget=FIRST),
-        now=int(now),
-    )
-    return state, shared
 
 
 def _incomplete(job: LiveJob, now: float) -> bool:
