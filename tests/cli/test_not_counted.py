@@ -251,7 +251,7 @@ def test_topology_of_gangs_keeps_them_waiting_or_is_told(tmp_path: Path) -> None
     for each in (near, far):
         marks = {"scheduling.k8s.io/group-name": each["metadata"]["name"]}
         each["spec"]["template"]["metadata"]["annotations"] = marks
-    marks["kueue.x-k8s.io/podset-required-topology"] = "rack"
+    marks |= {"kueue.x-k8s.io/podset-required-topology": "rack", "volcano.sh/revocable-zone": "*"}
     queue = {
         "apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "Queue", "metadata": {"name": "batch"},
         "spec": {"dequeueStrategy": "fifo"},
@@ -261,6 +261,7 @@ def test_topology_of_gangs_keeps_them_waiting_or_is_told(tmp_path: Path) -> None
     assert "it asks for spec.networkTopology (hard), which is not implemented" in here.run("plan", "-o", "table").stdout
     assert here.plan()["notCounted"] == {
         "Deployment with kueue.x-k8s.io/podset-required-topology": 1,
+        "Deployment with volcano.sh/revocable-zone": 1,
         "PodGroup: spec.networkTopology": 2,
         "Queue: spec.dequeueStrategy fifo": 1,
     }

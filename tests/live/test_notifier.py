@@ -16,7 +16,7 @@ from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
-from fairlead.live.scheduler.messages import summary
+from fairlead.live.scheduler.messages import explanation, message, summary
 from fairlead.live.scheduler.notifier import BURST, PER_SECOND, REWORD, EventPace, PodNotifier
 from fairlead.model.decision import Rejection
 from tests.fake import FakeApi
@@ -94,6 +94,27 @@ def test_events_of_single_pods_are_bounded() -> None:
     assert len(written(bound=1000)) == BURST
 
 
+def test_a_pod_is_told_of_its_annotation_that_is_not_obeyed() -> None:
+    """When it is bound and where it is explained; it alone, not the others of its group."""
+    zone = pod("z", annotations={"volcano.sh/revocable-zone": "*"})
+    plain = pod("p")
+    waits = outcome([], 1)
+    said = "annotation volcano.sh/revocable-zone is not obeyed"
+    assert explanation(zone, "", waits)["message"] == f"{message(waits)}; {said}"
+    assert explanation(plain, "", waits)["message"] == message(waits)
+    api = FakeApi()
+
+    async def story() -> list[str]:
+        recorder = Recorder(Client(api), component="c", instance="i", clock=lambda: 0.0)
+        notifier = PodNotifier(Client(api), recorder, lambda: 0.0, lambda: 0.0)
+        for each in (zone, plain):
+            notifier.bound(each, "n1")
+        await recorder.flush()
+        return [each["note"] for each in (await Client(api).list(EVENTS.raw)).items]
+
+    assert sorted(run(story())) == ["assigned to n1", f"assigned to n1; {said}"]
+
+
 def test_pace_recovers_with_time() -> None:
     """After the burst so many a second."""
     now = [0.0]
@@ -156,6 +177,16 @@ def test_who_was_told_nothing_comes_first() -> None:
         await asyncio.sleep(1)
 
     assert telling(story) == [("p0", "full"), ("p1", "full"), ("p0", "fuller")]
+
+
+def test_a_waiting_pod_is_told_of_its_annotation_that_is_not_obeyed() -> None:
+    """Behind what stops it."""
+
+    async def story(teller: PodNotifier, api: FakeApi) -> None:
+        teller.waits(pod("p0", annotations={"volcano.sh/revocable-zone": "*"}), "full")
+        await asyncio.sleep(1)
+
+    assert telling(story) == [("p0", "full; annotation volcano.sh/revocable-zone is not obeyed")]
 
 
 def test_pod_that_found_a_node_is_told_nothing_more() -> None:

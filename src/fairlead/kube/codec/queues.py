@@ -7,7 +7,7 @@ from typing import TypeVar
 
 import msgspec
 
-from fairlead.kube.codec.volcano_fields import COOLDOWN, cooldown
+from fairlead.kube.codec.volcano_fields import COOLDOWN, REVOCABLE, cooldown
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue
@@ -54,9 +54,11 @@ class QueueFields(msgspec.Struct, frozen=True, gc=False):
     """Part of the system itself."""
     cools_until: float = 0.0
     """Seconds since 1970 until which it is not evicted; 0: it may be at any time."""
+    not_obeyed: str = ""
+    """An annotation that is not implemented; its pods are placed as if it were not there, and told so."""
 
 
-NAMED = frozenset((*GROUPS, TASK, *QUEUES, PREEMPTABLE, COOLDOWN))
+NAMED = frozenset((*GROUPS, TASK, *QUEUES, PREEMPTABLE, COOLDOWN, REVOCABLE))
 """Labels and annotations that say something of it."""
 _NOTHING, _PROTECTED = QueueFields(), QueueFields(protected=True)
 
@@ -78,6 +80,7 @@ def queue_fields(pod: Pod) -> QueueFields:
         preemptable={**annotations, **labels}.get(PREEMPTABLE, "true").lower() != "false",
         protected=protected,
         cools_until=_cools_until(pod, both) if COOLDOWN in both else 0.0,
+        not_obeyed=f"annotation {REVOCABLE}" if REVOCABLE in both else "",
     )
 
 

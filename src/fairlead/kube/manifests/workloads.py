@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
 from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, named
 from fairlead.kube.codec.shapes import shape
-from fairlead.kube.codec.volcano_fields import unmet
+from fairlead.kube.codec.volcano_fields import REVOCABLE, unmet
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.controllers import controllers, local_queues
 from fairlead.kube.manifests.limits import LimitRanges
@@ -96,7 +96,7 @@ class Reader:
         annotations = {**meta.annotations, **template.metadata.labels, **template.metadata.annotations}
         group = self._groups.get((namespace, named(annotations, GROUPS)))
         spec = template.spec if kind == "Pod" else self._limits.applied(namespace, template.spec)
-        self._not_counted.update(f"{kind} with {each}" for each in TOPOLOGY if each in annotations)
+        self._not_counted.update(f"{kind} with {each}" for each in (*TOPOLOGY, REVOCABLE) if each in annotations)
         try:
             formed = shape(namespace, template.metadata.labels, spec)
             held = (

@@ -32,6 +32,12 @@ def message(outcome: PodSetOutcome) -> str:
     return f"{stage}; {_nodes(outcome) if outcome.rejected else STAGE_HELP[outcome.finding.reason.cure]}"
 
 
+def pod_message(pod: PodRecord, text: str) -> str:
+    """What is said to one pod: the text, and the field of it that is not obeyed (docs/decisions/0283)."""
+    field = pod.queue_fields.not_obeyed
+    return f"{text}; {field} is not obeyed" if field else text
+
+
 def _nodes(outcome: PodSetOutcome) -> str:
     if not outcome.considered:
         return "0/0 nodes can take this pod: there are no nodes; a node would help"
@@ -68,7 +74,7 @@ def explanation(pod: PodRecord, assumed: str, outcome: PodSetOutcome | None) -> 
     if pod.broken:
         record["message"] = pod.broken
     elif outcome is not None and pod.waits and not assumed:
-        record["message"] = message(outcome)
+        record["message"] = pod_message(pod, message(outcome))
         record["considered"] = outcome.considered
         record["rejected"] = [
             {

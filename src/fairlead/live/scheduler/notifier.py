@@ -22,7 +22,7 @@ from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.pod_sets import PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, reference
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.scheduler.messages import REASON, summary
+from fairlead.live.scheduler.messages import REASON, pod_message, summary
 
 IN_FLIGHT = 4
 """Patches at once: telling must not compete with binding."""
@@ -88,7 +88,7 @@ class PodNotifier:
 
     def waits(self, pod: PodRecord, why: str) -> None:
         """The pod waits, for this reason."""
-        uid = pod.metadata.uid
+        uid, why = pod.metadata.uid, pod_message(pod, why)
         notice = self._notices.get(uid)
         if notice is None:
             self._first[uid] = pod, why
@@ -102,7 +102,8 @@ class PodNotifier:
     def bound(self, pod: PodRecord, node: str) -> None:
         """The pod has its node."""
         if self._recorder and self._pace.may():
-            self._recorder.record(reference(pod), reason="Scheduled", action="Binding", note=f"assigned to {node}")
+            note = pod_message(pod, f"assigned to {node}")
+            self._recorder.record(reference(pod), reason="Scheduled", action="Binding", note=note)
 
     def decided(self, outcome: PodSetOutcome) -> None:
         """An Event on the controller of the pods that were decided; pods without one have only Events of their own."""
