@@ -3,7 +3,8 @@
 A played job controller (tests/cluster/played) makes the pods of a Job when its PodGroup is let in. Timed is from the
 first Job to the last bind; at rest nothing was bound for `QUIET` seconds. The bare loop is the floor: the same Jobs,
 server and controller without a scheduler (`bare_gangs.py`). `python -m bench volcano` prints a table;
-`python -m bench.volcano --prove` writes it to docs/proof.
+`python -m bench.volcano --prove` writes it to a page of its own under docs/proof, beside the page in which people say
+what it means.
 """
 
 import argparse
@@ -144,10 +145,10 @@ def main() -> None:
     if not parser.parse_args().prove:
         run(Report(sys.stdout))
         return
-    page = PROOF / f"{time.strftime('%Y-%m-%d')}-volcano-gangs.md"
+    page = PROOF / f"{time.strftime('%Y-%m-%d')}-volcano-gangs-table.md"
     with page.open("w") as file:
         file.write(
-            "# Gangs of Volcano Jobs\n\n"
+            "# Gangs of Volcano Jobs: the table\n\n"
             "Written by `python -m bench.volcano --prove`, with a job controller played from what the real one wrote. "
             f"The machine ({os.cpu_count()} cores) was shared with other work, so seconds are upper bounds. "
             "The shares by weight are 100 / 200 / 300 / 400.\n\n```\n"

@@ -10,7 +10,7 @@ import pytest
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey
-from fairlead.live.queue.arrivals import LONGEST, SETTLE, Arrivals, Burst
+from fairlead.live.queue.arrivals import LONGEST, MOST_SETTLE, SETTLE, Arrivals, Burst
 from fairlead.live.queue.gate import ASKS, COMPLETED_WITHIN, NO_BURST, Asking, at_the_gate
 from fairlead.live.queue.status import group_patch, phase
 from tests.live.queue_world import AT, NOW, World
@@ -242,6 +242,20 @@ def test_room_is_not_lent_while_as_many_as_came_are_expected_again() -> None:
     gate.follow()
     assert gate.look(Burst(recent=frozenset({job_of("b1")})))["a2"] == "Pending"
     assert gate.look(Burst(recent=frozenset({job_of("a2")})))["a2"] == "Inqueue"
+
+
+@pytest.mark.parametrize(("lasted", "settles"), [(0.0, SETTLE), (0.4, SETTLE), (1.6, 1.6), (30.0, MOST_SETTLE)])
+def test_a_burst_is_over_when_nobody_came_for_as_long_as_it_lasted(lasted: float, settles: float) -> None:
+    """Within bounds; the next one begins anew."""
+    arrivals, groups = Arrivals(), list[JobKey]()
+    for number in range(int(lasted / 0.4) + 1):
+        groups.append(job_of(f"g{number}"))
+        arrivals.see(groups, number * 0.4)
+    last = int(lasted / 0.4) * 0.4
+    assert not arrivals.see(groups, last + settles - 0.01).over
+    assert arrivals.see(groups, last + settles + 0.01).over
+    assert not arrivals.see([*groups, job_of("next")], last + 100.0).over
+    assert arrivals.see([*groups, job_of("next")], last + 100.0 + SETTLE).over
 
 
 def test_groups_that_came_are_recent_until_nobody_comes() -> None:

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from fairlead.live.cluster.identity import JobKey
 
-SETTLE = 0.5
-"""Seconds without a new group after which the burst is over; no group is let in sooner."""
+SETTLE, MOST_SETTLE = 0.5, 2.0
+"""Seconds without a new group after which the burst is over, at least and at most: as many as it has lasted. No group
+is let in before the least of them have passed."""
 LONGEST = 10.0
 """Seconds after which a group waits for new groups no longer, however many come."""
 
@@ -35,17 +36,18 @@ class Arrivals:
         self._since: dict[JobKey, float] = {}
         self._came: dict[JobKey, float] = {}
         """Those that came within `LONGEST`, whether they still ask or not."""
-        self._latest = float("-inf")
+        self._began = self._latest = float("-inf")
 
     def see(self, groups: Collection[JobKey], now: float) -> Burst:
         """Those that ask now, and what that means for each."""
         fresh = [group for group in groups if group not in self._since]
         if fresh:
+            self._began = now if self._settled(now) else self._began
             self._latest = now
         self._since = {group: self._since.get(group, now) for group in groups}
         self._came |= dict.fromkeys(fresh, now)
         self._came = {group: at for group, at in self._came.items() if now - at < LONGEST}
-        if now - self._latest >= SETTLE:
+        if self._settled(now):
             return Burst()
         waited = {group: now - since for group, since in self._since.items()}
         return Burst(
@@ -53,3 +55,8 @@ class Arrivals:
             unsettled=frozenset(group for group, seconds in waited.items() if SETTLE <= seconds < LONGEST),
             recent=frozenset(self._came),
         )
+
+    def _settled(self, now: float) -> bool:
+        """Whether nobody has come for so long that nobody is expected: a server that stalls is no end of a burst."""
+        lasted = self._latest - self._began if self._latest > self._began else 0.0
+        return now - self._latest >= min(max(SETTLE, lasted), MOST_SETTLE)
