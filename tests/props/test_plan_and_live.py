@@ -1,25 +1,35 @@
-"""One question, two askers: a plan and the first cycle of a live scheduler over the API place the same.
+"""One question, three askers: a plan, the first cycle of a live scheduler over the API and the first instant of a
+simulation place the same replicas on the same nodes (docs/decisions/0380, 0430).
 
 The clusters are those of `random_clusters`: fragmented nodes of several resources, selectors and taints, anti-affinity
 and spread, gangs with a minimum below their size, priorities, queues with weights and bounds, tiers.
 """
 
 import asyncio
+from collections import Counter
 from math import inf
 
 from hypothesis import given, settings
 
 from fairlead.engine.explain import workload_lines
 from fairlead.engine.plan import Plan, plan
+from fairlead.engine.site_plan import spots
 from fairlead.kube.client import Client
 from fairlead.kube.fence import Fence
 from fairlead.kube.resources import NODES, POD_GROUPS, PODS, QUEUES, REPLICA_SETS, RESOURCE_QUOTAS
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler.component import Options, Scheduler
 from fairlead.model.snapshot import Snapshot
+from fairlead.sim.policy import SimPolicy
+from fairlead.sim.run import _Loop
+from fairlead.sim.scenario import scenario_of
+from fairlead.sim.timeline import story
 from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.props.random_clusters import Cluster, clusters, pod_group, pods_of, quota, replica_set, site_of
+
+Places = dict[str, Counter[str]]
+"""Workload → node → replicas."""
 
 SECONDS = 1.0
 """Of virtual time: long enough for the cycle that sees all pods, too short for anything to be tried again."""
@@ -30,9 +40,26 @@ def planned(cluster: Cluster) -> Plan:
     return plan(Snapshot(sites=(site_of(cluster),)))
 
 
-def placed(made: Plan) -> dict[str, int]:
+def placed(made: Plan) -> Places:
     """New replicas of each workload."""
-    return {path.workload.name: sum(part.placed for part in path.parts) for path in made.sites[0].paths}
+    (site,) = made.sites
+    found: Places = {path.workload.name: Counter() for path in site.paths}
+    for path in site.paths:
+        for part in path.parts:
+            found[path.workload.name].update(spots(part, site.before.names))
+    return found
+
+
+def simulated(cluster: Cluster) -> Places:
+    """Replicas of each workload that run after the first instant of a simulation."""
+    loop = _Loop(story(scenario_of({}), site=site_of(cluster), until_ms=1), SimPolicy(name="fair"))
+    loop.until_the_end(lambda now: None)
+    found: Places = {job.workload.name: Counter() for job in loop.jobs.values()}
+    for job in loop.jobs.values():
+        for batch in job.batches.values():
+            for row, count in zip(batch.rows.tolist(), batch.counts.tolist(), strict=True):
+                found[job.workload.name][loop.cluster.state.names[row]] += count
+    return found
 
 
 def api_of(cluster: Cluster) -> FakeApi:
@@ -54,7 +81,7 @@ def api_of(cluster: Cluster) -> FakeApi:
     return api
 
 
-def bound(cluster: Cluster) -> dict[str, int]:
+def bound(cluster: Cluster) -> Places:
     """Pods of each workload that the live scheduler binds in its first cycle over the API."""
     api = api_of(cluster)
 
@@ -71,21 +98,25 @@ def bound(cluster: Cluster) -> dict[str, int]:
         await asyncio.gather(task, return_exceptions=True)
 
     run(main())
-    found = {asked.name: 0 for asked in cluster.asked}
+    found: Places = {asked.name: Counter() for asked in cluster.asked}
     for pod in api.store.listed(f"{PODS.root}/{PODS.plural}", "", "", ""):
-        if pod["spec"].get("nodeName"):
-            found[pod["metadata"]["labels"]["app"]] += 1
+        if node := pod["spec"].get("nodeName"):
+            found[pod["metadata"]["labels"]["app"]][node] += 1
     return found
 
 
 @settings(max_examples=150)
 @given(clusters())
-def test_plan_and_live_scheduler_place_the_same(cluster: Cluster) -> None:
-    """As many replicas of every workload, whoever is asked; and `explain` tells the same number."""
+def test_plan_simulation_and_live_scheduler_place_the_same(cluster: Cluster) -> None:
+    """As many replicas of every workload on every node, whoever is asked; and `explain` tells the same number."""
     made = planned(cluster)
     expected = placed(made)
-    assert bound(cluster) == expected
+    assert simulated(cluster) == expected
+    live = bound(cluster)
+    # Where all pods find a place in order of age the scheduler takes no turn, and may use other nodes (0120, 0430).
+    if any(live[asked.name].total() < asked.replicas for asked in cluster.asked):
+        assert live == expected
     for asked in cluster.asked:
         told = "\n".join(workload_lines(made, f"{asked.namespace}/{asked.name}"))
         if expected[asked.name]:
-            assert f"{expected[asked.name]} of" in told or "on-demand" in told
+            assert f"{expected[asked.name].total()} of" in told or "on-demand" in told

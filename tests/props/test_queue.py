@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import SharePolicy, admitted, share
+from fairlead.levels.queue.share import SharePolicy, share
 from fairlead.model.columns import ints
 from fairlead.model.jobs import UNSET
 from tests.queue.build import J, Q, Tables, tables
@@ -97,10 +97,12 @@ def test_grants_stay_within_the_whole_and_every_bound(world: Tables) -> None:
 
 @given(clusters())
 def test_without_reasons_as_many_are_admitted(world: Tables) -> None:
-    """What a simulation asks for is the answer of `share`, job by job."""
-    assert admitted(world.jobs, world.queues, world.namespaces, world.whole) == [
-        row.admitted for row in share(*world).jobs
-    ]
+    """What a simulation asks for is the answer of `share`, job by job, and victim by victim."""
+    for policy in (SharePolicy(), EVICTING):
+        told, bare = share(*world, policy=policy), share(*world, policy=replace(policy, reasons=False))
+        assert [row.admitted for row in bare.jobs] == [row.admitted for row in told.jobs]
+        assert (bare.placements, bare.victims) == (told.placements, told.victims)
+        assert (bare.queues, bare.namespaces) == ((), ())
 
 
 @given(clusters())

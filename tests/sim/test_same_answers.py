@@ -99,13 +99,13 @@ def _read(path: Path) -> dict[str, Any]:
 
 WANT = {
     "spot-wave": {"fair": "b6bb4a0bd378", "fifo": "1eb486697b98", "greedy": "b27f1dca9729", "packed": "bbdd66a0a029"},
-    "gpu-queue": {"fair": "1c9e51637796", "fifo": "01535d1cda7c", "greedy": "39f6cb40d060", "packed": "8814d087a9a9"},
-    "random 0": {"fair": "76901f35ffd7", "fifo": "95a38bfa612b", "greedy": "46f0bf5a1934", "packed": "b9224266881b"},
-    "random 1": {"fair": "db581b0f5018", "fifo": "a952e8e1a060", "greedy": "db581b0f5018", "packed": "1600f8e5ae49"},
-    "random 2": {"fair": "2b1c533e3ad4", "fifo": "ff418c1830a4", "greedy": "e9715642973c", "packed": "b2e2a9fe1ec3"},
-    "random 3": {"fair": "dca25398e5b0", "fifo": "29384dc179ef", "greedy": "dd0b6a02aa16", "packed": "289b4a95d91e"},
-    "random 4": {"fair": "0c20b76f5615", "fifo": "d3bf3be558ff", "greedy": "ec22aab93cdc", "packed": "dd179b0f5c3d"},
-    "random 5": {"fair": "8e527e848643", "fifo": "d6bdfdac4507", "greedy": "ca7a79d7e00c", "packed": "bac01718b5cd"},
+    "gpu-queue": {"fair": "42149913e6d3", "fifo": "01535d1cda7c", "greedy": "b79f3904b262", "packed": "8814d087a9a9"},
+    "random 0": {"fair": "c523af5da3c3", "fifo": "95a38bfa612b", "greedy": "842b17e41425", "packed": "6dbd7feedc69"},
+    "random 1": {"fair": "f06111194635", "fifo": "a952e8e1a060", "greedy": "f06111194635", "packed": "1628285180c0"},
+    "random 2": {"fair": "18535ee0450a", "fifo": "ff418c1830a4", "greedy": "39a3685a685e", "packed": "7ea00b8a4154"},
+    "random 3": {"fair": "650fae7bc0b1", "fifo": "29384dc179ef", "greedy": "c6c3dded08db", "packed": "0128093dff81"},
+    "random 4": {"fair": "1be225365f45", "fifo": "d3bf3be558ff", "greedy": "de182681badf", "packed": "de40dfe1ce69"},
+    "random 5": {"fair": "f3d97b762751", "fifo": "d6bdfdac4507", "greedy": "cae114ff8cc2", "packed": "4af951c70b6e"},
 }
 
 

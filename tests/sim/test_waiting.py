@@ -1,9 +1,5 @@
 """Those that wait: in order, by queue and namespace, without the needs that no node can meet."""
 
-from collections.abc import Mapping
-
-import numpy as np
-
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.model.tiers import Tiers
@@ -12,9 +8,6 @@ from fairlead.sim.events import Arrival
 from fairlead.sim.jobs import SimJob
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.waiting import Waiting
-
-PAIR = ("", "shop")
-NOTHING = np.zeros(1, dtype=np.int64)
 
 
 def job(name: str, cpu: int, replicas: int, *, at: int = 0, tiered: bool = False, priority: int = 0) -> SimJob:
@@ -43,45 +36,38 @@ def waiting(*jobs: SimJob) -> Waiting:
     return found
 
 
-def names(found: Mapping[tuple[str, str], list[SimJob]]) -> list[str]:
-    """The names of the jobs of the one pair."""
-    return [each.workload.name for each in found.get(PAIR, [])]
+def anything(needs: Shape) -> bool:
+    """Nodes have room for whatever comes."""
+    return True
 
 
-def test_what_is_left_is_all_that_lacks_without_those_that_are_named() -> None:
-    """Six cores in all; without a job of two, four."""
-    small, large = job("small", 1, 2), job("large", 2, 2)
-    found = waiting(small, large)
-    assert found.rest(PAIR, {}, (), NOTHING).tolist() == [6]
-    assert found.rest(PAIR, {small.key: small}, (), NOTHING).tolist() == [4]
+def names(found: list[SimJob]) -> list[str]:
+    """The names of the jobs."""
+    return [each.workload.name for each in found]
 
 
-def test_a_need_that_is_full_counts_neither_in_the_sum_nor_among_the_named() -> None:
-    """The job that needs what no node has is left out once, not taken off what others lack."""
-    small, large = job("small", 1, 2), job("large", 2, 2)
-    assert large.needs is not None
-    found = waiting(small, large)
-    assert found.rest(PAIR, {}, {large.needs}, NOTHING).tolist() == [2]
-    assert found.rest(PAIR, {large.key: large}, {large.needs}, NOTHING).tolist() == [2]
+def test_needs_that_no_node_takes_are_passed_over_where_more_wait_than_are_shown() -> None:
+    """Two of three are shown: with the large ones in front nobody small would be seen. Where all are shown, all are."""
+    large, other, small = job("large", 2, 2), job("other", 2, 1), job("small", 1, 2, at=5)
+    found = waiting(large, other, small)
+    assert names(found.first(2, (), lambda needs: needs != large.needs)) == ["small"]
+    assert names(found.first(3, (), lambda needs: needs != large.needs)) == ["large", "other", "small"]
 
 
-def test_tiered_jobs_have_no_single_need_and_always_count() -> None:
+def test_tiered_jobs_have_no_single_need_and_are_always_shown() -> None:
     """They may go to nodes of either tier, so no need of theirs is full."""
     tiered, small = job("tiered", 2, 2, tiered=True), job("small", 1, 2)
     assert tiered.needs is None
-    assert small.needs is not None
-    found = waiting(tiered, small)
-    assert found.rest(PAIR, {tiered.key: tiered}, {small.needs}, NOTHING).tolist() == [0]
-    assert names(found.first(9, (), {small.needs})) == ["tiered"]
+    assert names(waiting(tiered, small).first(1, (), lambda needs: False)) == ["tiered"]
 
 
 def test_first_come_first_by_priority_then_time_then_name() -> None:
     """The first two of four, and not those that were tried already."""
     jobs = [job("late", 1, 1, at=9), job("b", 1, 1), job("a", 1, 1), job("urgent", 2, 1, at=9, priority=1)]
     found = waiting(*jobs)
-    assert names(found.first(9, (), ())) == ["urgent", "a", "b", "late"]
-    assert names(found.first(2, (), ())) == ["urgent", "a"]
-    assert names(found.first(2, {jobs[3].key, jobs[2].key}, ())) == ["b", "late"]
+    assert names(found.first(9, (), anything)) == ["urgent", "a", "b", "late"]
+    assert names(found.first(2, (), anything)) == ["urgent", "a"]
+    assert names(found.first(2, {jobs[3].key, jobs[2].key}, anything)) == ["b", "late"]
 
 
 def test_a_job_counts_once_however_often_it_begins_to_wait() -> None:

@@ -3,24 +3,12 @@
 import numpy as np
 
 from fairlead.engine.shape_columns import Heights
-from fairlead.engine.tier_parts import TierPart
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes, is_plain
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.group import Grouping
-from fairlead.levels.node.heights import use
 from fairlead.model.claims import ClaimDemand
-from fairlead.model.columns import Int
-from fairlead.model.nodestate import NodeState
 from fairlead.model.shape import Shape
-from fairlead.model.workload import GLOBAL_GREEDY
-
-
-def heights(part: TierPart, there: Int | None, state: NodeState) -> Heights | None:
-    """What the strategy levels: replicas of the workload per node (`there`), or the use of the nodes."""
-    if part.workload.strategy == GLOBAL_GREEDY:
-        return use(state, part.shape)
-    return None if there is None else (there, np.ones(len(state.names), dtype=np.int64))
 
 
 def place_one_demand(

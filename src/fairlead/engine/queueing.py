@@ -4,8 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from fairlead.engine.tier_parts import TierPart
-from fairlead.levels.queue.result import Sharing
-from fairlead.levels.queue.share import admitted, share
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_sorted
@@ -27,27 +25,6 @@ class SiteJob:
     """The key of the workload where it is not given."""
     created: str = ""
     """When it was created; the workload's time where it is not given."""
-
-
-def job_of(workload: Workload, parts: Sequence[TierPart]) -> SiteJob:
-    """A workload that starts for itself."""
-    return SiteJob(workload=workload, parts=parts, least_together=workload.least_together)
-
-
-def share_site(
-    nodes: NodeState, jobs: Sequence[SiteJob], queues: Sequence[QueueEntry], weights: Mapping[str, int]
-) -> Sharing:
-    """Share what the nodes offer in sum."""
-    state = site_state(nodes, jobs, queues, weights)
-    return share(state.jobs, state.queues, state.namespaces, state.whole)
-
-
-def admitted_on_site(
-    nodes: NodeState, jobs: Sequence[SiteJob], queues: Sequence[QueueEntry], weights: Mapping[str, int]
-) -> list[int]:
-    """How many replicas of each job may run: as `share_site`, without the reasons."""
-    state = site_state(nodes, jobs, queues, weights)
-    return admitted(state.jobs, state.queues, state.namespaces, state.whole)
 
 
 def site_state(

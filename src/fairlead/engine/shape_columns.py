@@ -23,6 +23,8 @@ Heights = tuple[Int, Int]
 RowCounts = tuple[Int, Int]
 """Rows of nodes, ascending, and how many replicas each gets."""
 
+NOWHERE: RowCounts = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
+
 _FEW = 64
 """As many nodes are found one by one."""
 _MOST = 2**31
@@ -103,6 +105,8 @@ class ShapeColumns:
 
     def choose(self, need: int, heights: Heights | None) -> RowCounts:
         """Where up to `need` replicas go; the same as `place_group`."""
+        if not len(self._order) or int(self._order.min()) >= 0:
+            return NOWHERE
         if heights is None and self._alike and self._packed and need <= _FEW:
             # All nodes stand equally high, so the roomiest take one each, if there are enough of them.
             rows = self._roomiest(need)

@@ -9,7 +9,7 @@ A plan and the live scheduler ask here, so that they give the same answer (docs/
 Where room may be taken from others or is kept for a gang, the last does it all unless the first two leave no job out.
 """
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -23,6 +23,9 @@ from fairlead.model.jobs import RunningTable
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.queuestate import QueueState
 from fairlead.model.reasons import Cure
+from fairlead.model.shape import Shape
+
+PlacingTurn = tuple[int, bool, bool, float]
 
 _OFTEN = 50
 """Groups after which progress is told."""
@@ -44,13 +47,15 @@ def share_and_place(
     """
     policy = replace(policy or SharePolicy(), bulk=True)
     calm = not (policy.preempt or policy.reserve_after is not None or state.jobs.may_wait)
-    granted = None if fits.resting else _by_sums(state, calm)
+    granted = None if fits.resting else _by_sums(state, calm, SharePolicy(reasons=policy.reasons))
     if granted is not None:
         members, before = Members(state.jobs), fits.mark()
         spots = _in_order(state, granted, members, fits, on_progress)
         if all(members.count(job) == row.admitted for job, row in enumerate(granted.jobs)):
             return replace(granted, spots=spots)
         on_progress("sharing what is left", 0, None)
+        if calm and not policy.reasons and not _takes_more(members, fits):
+            return _as_placed(granted, members, spots)
         if calm:
             jobs = replace(state.jobs, role_running=np.array(members.held))
             more = share(jobs, state.queues, state.namespaces, state.whole, fits, policy=policy)
@@ -60,11 +65,11 @@ def share_and_place(
     return share(*tables, fits, running=running, policy=policy, now=now, tried=tried)
 
 
-def _by_sums(state: QueueState, calm: bool) -> Sharing | None:
+def _by_sums(state: QueueState, calm: bool, policy: SharePolicy) -> Sharing | None:
     """Who may start how many by sums; None where room is to be taken or kept (not `calm`) and a job lacks it."""
     if not calm and not _enough(state):
         return None
-    shared = share(state.jobs, state.queues, state.namespaces, state.whole)
+    shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy)
     return shared if calm or not any(map(_lacks_room, shared.jobs)) else None
 
 
@@ -101,22 +106,41 @@ def _in_order(
 
 
 def _turns(state: QueueState, fits: SiteFits, members: Members, jobs: Iterable[int]) -> list[int]:
-    """The jobs in an order in which all of them are likely to find a place.
-
-    Higher priority first; those that want neighbours after those that may be their neighbours; those that name their
-    nodes before those that can go anywhere; larger replicas first, for smaller gaps do for the others; then the older.
-    """
+    """The jobs in an order in which all of them are likely to find a place."""
     table = state.jobs
     sizes = (table.role_request / np.maximum(state.whole, 1)).max(axis=1, initial=0.0).tolist()
     priority, age = table.priority.tolist(), table.age.tolist()
 
-    def turn(job: int) -> tuple[int, bool, bool, float, int, int]:
+    def key(job: int) -> tuple[PlacingTurn, int, int]:
         roles = [role for role in members.roles(job) if members.replicas[role] > members.held[role]]
-        shapes = [fits.shape(role) for role in roles]
-        near, selective = any(each.near for each in shapes), any(each.selective for each in shapes)
-        return -priority[job], near, not selective, -max(sizes[role] for role in roles), age[job], job
+        size = max(sizes[role] for role in roles)
+        return placing_turn(priority[job], [fits.shape(role) for role in roles], size), age[job], job
 
-    return sorted(jobs, key=turn)
+    return sorted(jobs, key=key)
+
+
+def placing_turn(priority: int, shapes: Sequence[Shape], size: float) -> PlacingTurn:
+    """The place of a job among those that take their nodes; those with equal places go by age.
+
+    Higher priority first; those that want neighbours after those that may be their neighbours; those that name their
+    nodes before those that can go anywhere; larger replicas first, for smaller gaps do for the others.
+    """
+    return -priority, any(each.near for each in shapes), not any(each.selective for each in shapes), -size
+
+
+def _takes_more(members: Members, fits: SiteFits) -> bool:
+    """Whether nodes might take one more replica of a role that waits; otherwise single turns would give nothing."""
+    waiting = (role for role, count in enumerate(members.replicas) if count > members.held[role])
+    return any(map(fits.takes, waiting))
+
+
+def _as_placed(granted: Sharing, members: Members, spots: Mapping[int, Spots]) -> Sharing:
+    """The answer where nodes took no more than this, without reasons."""
+    rows = tuple(
+        replace(row, admitted=members.count(job), pending=members.pending(job)) for job, row in enumerate(granted.jobs)
+    )
+    placements = {row.name: row.admitted - row.running for row in rows if row.admitted > row.running}
+    return replace(granted, jobs=rows, spots=spots, placements=placements, unplaced=sum(row.pending for row in rows))
 
 
 def _together(granted: Sharing, spots: Mapping[int, Spots], more: Sharing) -> Sharing:

@@ -7,24 +7,25 @@ nothing.
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
 from fairlead.engine.claimed import place_one_demand
-from fairlead.engine.shape_columns import Heights, needs_like, sparse
+from fairlead.engine.shape_columns import NOWHERE, Heights, RowCounts, needs_like, sparse
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes, is_plain
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints, rejections
 from fairlead.levels.node.constraints.reasons import VOLUME_ELSEWHERE
-from fairlead.levels.node.heights import use
 from fairlead.levels.queue.fits import Spots
 from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.model.claims import ClaimDemand, SiteVolumes
 from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.decision import Rejection
 from fairlead.model.jobs import UNSET
+from fairlead.model.nodestate import NodeState
 from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 
@@ -32,7 +33,7 @@ Filters = Mapping[Reason, Bool]
 
 
 class FitsRole(NamedTuple):
-    """A role as nodes see it. `workload` names that of which replicas are levelled, `by_use` levels use instead.
+    """A role as nodes see it. `workload` names that of which replicas are levelled, `heights` levels something else.
 
     `filters` works out what else its replicas ask of nodes (claims, cores), None where they ask for nothing else.
     Where `demand` is given, volumes are followed: what a replica gets the next one does not.
@@ -40,7 +41,7 @@ class FitsRole(NamedTuple):
 
     workload: str
     shape: Shape
-    by_use: bool = False
+    heights: Callable[[NodeState, Shape], Heights] | None = None
     filters: Callable[[], Filters] | None = None
     demand: ClaimDemand | None = None
 
@@ -79,8 +80,7 @@ class SiteFits:
         self._roles = roles
         self._per_node = per_node
         self._asleep = set(asleep)
-        self._nothing = np.zeros(len(nodes.rank), dtype=np.int64)
-        self._step = np.ones(len(nodes.rank), dtype=np.int64)
+        self._nothing, self._step = nodes.nothing, nodes.one_each
         self._there: dict[str, Int] = {}
         self._moved: dict[str, dict[int, int]] = {}
         """By workload what was given and put back on nodes since it was last asked about: evictions on trial are many,
@@ -91,15 +91,18 @@ class SiteFits:
         self._kind: dict[int, int] = {}
         self._refused: dict[tuple[Shape, Hashable], tuple[Rejection, ...]] = {}
         """What nodes say by shape and kind of filters, while nothing is placed or taken away."""
-        self._real: Bool = np.array([bool(name) for name in nodes.current.names], dtype=np.bool_)
-        """Rows that are nodes."""
-        self._kept: dict[int, Int] = {}
+        self._kept: dict[int, RowCounts] = {}
         self._mark, self._volume_mark = 0, 0
 
     @property
     def resting(self) -> bool:
         """Whether some role gets nothing, whatever room there is."""
         return bool(self._asleep)
+
+    @cached_property
+    def _real(self) -> Bool:
+        """Rows that are nodes."""
+        return np.array([bool(name) for name in self.nodes.current.names], dtype=np.bool_)
 
     def shape(self, role: int) -> Shape:
         """What the role asks of nodes; nothing where it has no replicas."""
@@ -129,15 +132,21 @@ class SiteFits:
             return dict.fromkeys(roles, 0)
         found: dict[int, int] = {}
         for role, count in roles.items():
-            counts = self._place(role, count)
-            found[role] = int(counts.sum())
+            spread = self._place(role, count)
+            found[role] = sum(spread[1].tolist())
             if found[role]:
-                self._kept[role] = counts
+                self._kept[role] = spread
         return found
 
     def rest(self, roles: Iterable[int]) -> None:
         """These roles get nothing more."""
         self._asleep.update(roles)
+
+    def takes(self, role: int) -> bool:
+        """Whether a node takes one more replica; True where that is not easily told."""
+        self._release()
+        like = self._roles[role]
+        return like is not None and role not in self._asleep and (not like.plain or self.nodes.takes(like.shape))
 
     def places(self, roles: Mapping[int, int]) -> int | None:
         """See `AnyOrder`: an answer where replicas take nothing from one another but amounts."""
@@ -159,16 +168,16 @@ class SiteFits:
 
     def take(self, role: int, count: int) -> Spots:
         """See `Fits`."""
-        counts = self._kept.pop(role, None)
-        if counts is None or int(counts.sum()) != count:
-            if counts is not None:
-                self._kept[role] = counts
+        spread = self._kept.pop(role, None)
+        if spread is None or sum(spread[1].tolist()) != count:
+            if spread is not None:
+                self._kept[role] = spread
             self._release()
-            counts = self._place(role, count)
+            spread = self._place(role, count)
         if not self._kept:
             self._settle()
-        rows, numbers = sparse(counts)
-        return dict(zip(rows.tolist(), numbers.tolist(), strict=True))
+        rows, counts = spread
+        return dict(zip(rows.tolist(), counts.tolist(), strict=True))
 
     def give(self, role: int, spots: Spots) -> None:
         """See `Fits`."""
@@ -241,33 +250,31 @@ class SiteFits:
         also = {**filters, VOLUME_ELSEWHERE: filters.get(VOLUME_ELSEWHERE, only) & only}
         grouping = self.nodes.place(like.shape, 1, self._heights(like), also)
         self._settle()
-        self._count(like.workload, grouping.counts)
+        self._count(like.workload, sparse(grouping.counts), 1)
         return bool(grouping.counts.sum())
 
-    def _place(self, role: int, count: int) -> Int:
+    def _place(self, role: int, count: int) -> RowCounts:
         like = self._roles[role]
         if like is None:
-            return self._nothing
+            return NOWHERE
         if like.demand is not None:
             return self._place_claimed(like, like.demand, count)
-        rows, numbers = self.nodes.take(like.shape, count, self._heights(like), self._also(role))
-        counts = np.zeros(len(self._step), dtype=np.int64)
-        counts[rows] = numbers
-        self._count(like.workload, counts)
-        return counts
+        spread = self.nodes.take(like.shape, count, self._heights(like), self._also(role))
+        self._count(like.workload, spread, 1)
+        return spread
 
-    def _place_claimed(self, like: FitsRole, demand: ClaimDemand, count: int) -> Int:
+    def _place_claimed(self, like: FitsRole, demand: ClaimDemand, count: int) -> RowCounts:
         """Replicas that take nothing from one another together, others one by one."""
         counts = np.zeros(len(self._step), dtype=np.int64)
         each = count if is_plain(demand) else 1
         for _ in range(0, count, each):
             level = self._heights(like)
             grouping = place_one_demand(self.nodes, self._volumes, like.shape, demand, each, level)
-            self._count(like.workload, grouping.counts)
+            self._count(like.workload, sparse(grouping.counts), 1)
             counts += grouping.counts
             if grouping.unplaced:
                 break
-        return counts
+        return sparse(counts)
 
     def _settle(self) -> None:
         """What is placed now stays."""
@@ -275,10 +282,10 @@ class SiteFits:
 
     def _release(self) -> None:
         """Take back what `room` found and nobody took."""
-        for role, counts in self._kept.items():
+        for role, spread in self._kept.items():
             like = self._roles[role]
             assert like is not None  # it was placed
-            self._count(like.workload, -counts)
+            self._count(like.workload, spread, -1)
         self._kept.clear()
         if self.nodes.mark() > self._mark:
             self.nodes.undo(self._mark)
@@ -299,8 +306,8 @@ class SiteFits:
         self._refused.clear()
 
     def _heights(self, like: FitsRole) -> Heights | None:
-        if like.by_use:
-            return use(self.nodes.current, like.shape)
+        if like.heights is not None:
+            return like.heights(self.nodes.current, like.shape)
         there = self._base(like.workload)
         return None if there is self._nothing else (there, self._step)
 
@@ -315,9 +322,12 @@ class SiteFits:
             found[list(moved)] += np.array(list(moved.values()), dtype=np.int64)
         return found
 
-    def _count(self, workload: str, counts: Int) -> None:
+    def _count(self, workload: str, spread: RowCounts, sign: int) -> None:
         self._refused.clear()
-        self._there[workload] = self._base(workload) + counts
+        rows, counts = spread
+        if len(rows):
+            there = self._there[workload] = self._base(workload).copy()
+            there[rows] += sign * counts
 
     def _also(self, role: int) -> Filters:
         like = self._roles[role]

@@ -16,6 +16,7 @@ from fairlead.engine.site_fits import FitsRole, SiteFits
 from fairlead.engine.tier_parts import TierPart, TierSplit
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes
+from fairlead.levels.node.heights import use
 from fairlead.model.claims import ClaimDemand, SiteVolumes
 from fairlead.model.columns import ints
 from fairlead.model.nodestate import NodeState
@@ -80,7 +81,7 @@ class SiteJobs:
             FitsRole(
                 workload=each.part.workload.key,
                 shape=each.part.shape,
-                by_use=each.part.workload.strategy == GLOBAL_GREEDY,
+                heights=use if each.part.workload.strategy == GLOBAL_GREEDY else None,
                 demand=each.demand,
             )
             for each in self.roles

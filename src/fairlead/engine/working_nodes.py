@@ -13,7 +13,7 @@ from fairlead.engine.shape_columns import Heights, RowCounts, ShapeColumns, mind
 from fairlead.engine.working_population import WorkingPopulation
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.levels.node.group import Grouping, NodeGroup, place_group
-from fairlead.model.columns import Bool, Codes, Int
+from fairlead.model.columns import Bool, Codes, Int, ints
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, resident
@@ -35,6 +35,7 @@ class WorkingNodes:
         self, nodes: NodeState, population: Population, rank: Int | None = None, *, neighbourly: bool = True
     ) -> None:
         self.rank = natural_rank(nodes.names) if rank is None else rank
+        self.nothing, self.one_each = ints(np.zeros(len(self.rank))), ints(np.ones(len(self.rank)))
         self.current = replace(nodes, used=nodes.used.copy(), unschedulable=nodes.unschedulable.copy())
         self._population = WorkingPopulation(population if neighbourly else Population())
         self._neighbourly = neighbourly

@@ -142,10 +142,10 @@ def queue_state(
         running=_running(jobs, lookup(nodes) if node_rows is None else node_rows, allowed),
         room=_room(jobs, nodes, free, resources) if free is not None else None,
     )
-    return _summable(made)
+    return summable(made)
 
 
-def _summable(state: QueueState) -> QueueState:
+def summable(state: QueueState) -> QueueState:
     """The tables with amounts so small that no sum over jobs or queues passes int64 (docs/decisions/0200).
 
     Nothing changes unless all together ask for more than WHOLE of a resource. Then no amount of that resource counts

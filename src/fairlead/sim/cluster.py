@@ -3,13 +3,12 @@
 A `Batch` is what one decision placed of one part of one job; its replicas end together, or are lost node by node.
 """
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.engine.claimed import place_one_demand
-from fairlead.engine.shape_columns import Heights, RowCounts, sparse
+from fairlead.engine.shape_columns import RowCounts
 from fairlead.engine.tier_parts import TierPart, on_demand_nodes
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes
@@ -17,7 +16,6 @@ from fairlead.model.columns import Bool, Int
 from fairlead.model.shape import Shape
 from fairlead.sim.claims import SimClaims
 from fairlead.sim.events import Timeline
-from fairlead.sim.policy import STRATEGIES, SimPolicy
 
 
 @dataclass(slots=True)
@@ -38,7 +36,7 @@ class Batch:
 class SimCluster:
     """Places, ends and loses replicas; keeps the sums that the measures need."""
 
-    def __init__(self, story: Timeline, policy: SimPolicy, *, neighbourly: bool) -> None:
+    def __init__(self, story: Timeline, *, neighbourly: bool) -> None:
         nodes, tiers = story.nodes, story.tiers
         self.nodes = WorkingNodes(nodes, story.population, neighbourly=neighbourly)
         self.claims = SimClaims(story.claims, WorkingVolumes(story.attached, nodes))
@@ -49,57 +47,20 @@ class SimCluster:
         self.replicas_on_demand = 0
         self.whole: Int = nodes.allocatable[~nodes.unschedulable].sum(axis=0)
         self.used: Int = nodes.used[~nodes.unschedulable].sum(axis=0)
-        self._heights = STRATEGIES[policy.strategy]
         self._here: list[set[int]] = [set() for _ in nodes.names]
         self._number = 0
 
-    def place(self, job: str, part: TierPart, need: int, there: Sequence[Batch]) -> list[Batch]:
-        """Place up to `need` replicas; nothing where no node takes one. `there` are the job's batches."""
-        if part.workload.key in self.claims:
-            return self._place_claimed(job, part, need, there)
-        spread = self.nodes.take(part.shape, need, self.heights(part, there))
-        self.nodes.settle()
-        batch = self._begin(job, part, spread)
-        return [] if batch is None else [batch]
-
-    def _place_claimed(self, job: str, part: TierPart, need: int, there: Sequence[Batch]) -> list[Batch]:
-        """Replicas with volume claims are told apart: each is a batch of its own."""
-        batches: list[Batch] = []
-        for replica in self.claims.idle(part.workload.key, part.workload.namespace, need):
-            level = self.heights(part, [*there, *batches])
-            grouping = place_one_demand(self.nodes, self.claims.volumes, part.shape, replica.demand, 1, level)
-            self.nodes.settle()
-            batch = self._begin(job, part, sparse(grouping.counts))
-            if batch is not None:
-                self.claims.began(batch.number, replace(replica, row=int(batch.rows[0])))
-                batches.append(batch)
-        return batches
-
-    def withdraw(self, batches: Sequence[Batch], mark: int) -> None:
-        """Batches that were placed since `mark` do not begin after all."""
-        for batch in batches:
-            self.claims.withdrawn(batch.number)
-            self.end(batch)
-        self.claims.volumes.undo(mark)
-
-    def heights(self, part: TierPart, there: Sequence[Batch]) -> Heights | None:
-        """What the strategy levels for a part of a job that has these batches."""
+    def present(self, batches: Iterable[Batch]) -> Int | None:
+        """Replicas per node of these batches of a job, None for none."""
         present = None
-        if there:
-            present = np.zeros(len(self._here), dtype=np.int64)
-            for batch in there:
-                present[batch.rows] += batch.counts
-        return self._heights(self.state, part, present, self.nodes.rank)
+        for batch in batches:
+            present = np.zeros(len(self._here), dtype=np.int64) if present is None else present
+            present[batch.rows] += batch.counts
+        return present
 
-    def put(self, job: str, part: TierPart, spread: RowCounts) -> Batch | None:
-        """Place replicas on these very nodes, which have room for them; None for none."""
-        self.nodes.shift(part.shape, spread, 1)
-        return self._begin(job, part, spread)
-
-    def _begin(self, job: str, part: TierPart, spread: RowCounts) -> Batch | None:
+    def begin(self, job: str, part: TierPart, spread: RowCounts) -> Batch:
+        """Replicas run there; the nodes have counted them already."""
         rows, counts = spread
-        if not len(rows):
-            return None
         self._number += 1
         size, on_demand = self._counted(rows, counts)
         batch = Batch(self._number, job, part, rows, counts, size, on_demand)
@@ -132,10 +93,10 @@ class SimCluster:
         self._reduce(batch, left)
 
     def evict(self, batch: Batch, row: int, count: int) -> int:
-        """Up to `count` replicas of the batch leave the node; how many did."""
+        """Up to `count` replicas of the batch leave the node, which has counted that already; how many did."""
         there = batch.rows == row
         gone = min(count, int(batch.counts[there].sum()))
-        self._reduce(batch, np.where(there, batch.counts - gone, batch.counts))
+        self._count(batch, np.where(there, batch.counts - gone, batch.counts))
         return gone
 
     def lose(self, rows: Int) -> list[tuple[Batch, int]]:
@@ -162,6 +123,10 @@ class SimCluster:
     def _reduce(self, batch: Batch, left: Int) -> None:
         gone = batch.counts - left
         self.nodes.shift(batch.part.shape, (batch.rows[gone > 0], gone[gone > 0]), -1)
+        self._count(batch, left)
+
+    def _count(self, batch: Batch, left: Int) -> None:
+        """So much is left of the batch on each of its nodes."""
         size, on_demand = self._counted(batch.rows, left)
         self._sum(batch.part.shape, size - batch.size, on_demand - batch.on_demand)
         for row in batch.rows[left == 0].tolist():

@@ -36,7 +36,7 @@ class SimJob:
         """Whether its replicas are told apart by their volume claims."""
         self.needs = None if self.workload.tiered or claimed else needs_like(self.workload.shape)
         """What decides whether a node takes it, where that is one thing for all its replicas."""
-        self._name = natural_key(self.key)
+        self._age = self.workload.created, natural_key(self.workload.key)
         self._tiers = tiers
         self._since: list[list[int]] = []
 
@@ -57,8 +57,8 @@ class SimJob:
 
     @property
     def turn(self) -> Key:
-        """Higher priority first, then who waits longest, then name."""
-        return -self.workload.priority, self.since, self._name
+        """Higher priority first, then who waits longest, then who was created first, then name, as in a plan."""
+        return -self.workload.priority, self.since, self._age
 
     def split(self) -> TierSplit:
         """What is lacking, by tier."""

@@ -8,20 +8,20 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from fairlead.engine.claimed import heights
 from fairlead.engine.shape_columns import Heights
-from fairlead.engine.tier_parts import TierPart
+from fairlead.levels.node.heights import use
 from fairlead.model.columns import Int
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState
-from fairlead.model.workload import AUTO, strategy_named
+from fairlead.model.shape import Shape
+from fairlead.model.workload import AUTO, GLOBAL_GREEDY, strategy_named
 from fairlead.sim.durations import Span, milliseconds
 from fairlead.text.documents import strict
 
 MILLION = 10**6
 
-StrategyHeights = Callable[[NodeState, TierPart, Int | None, Int], Heights | None]
-"""(nodes, part, its replicas per node or None for none, rank of the nodes) → what `WorkingNodes` levels."""
+StrategyHeights = Callable[[NodeState, Shape, Int], Heights]
+"""(nodes, what a replica asks of them, rank of the nodes) → what is levelled."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -45,15 +45,10 @@ class SimPolicy:
         return self.preempt or self.reserve_after_ms is not None
 
 
-def _levels(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights | None:
-    """As a plan: replicas of the workload for auto, use of the nodes for global-greedy."""
-    return heights(part, there, state)
-
-
-def _mean_use(state: NodeState, part: TierPart) -> tuple[Int, Int]:
+def _mean_use(state: NodeState, shape: Shape) -> Heights:
     """Mean share of cpu and memory used, and what a replica adds, in millionths."""
     used, adds = np.zeros(len(state.names), dtype=np.int64), np.zeros(len(state.names), dtype=np.int64)
-    request = dict(part.shape.request)
+    request = dict(shape.request)
     for name in ("cpu", "memory"):
         column = state.column(name)
         if column is not None:
@@ -63,37 +58,47 @@ def _mean_use(state: NodeState, part: TierPart) -> tuple[Int, Int]:
     return used, adds
 
 
-def _most_free(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
-    return _mean_use(state, part)
+def _lowest_use(state: NodeState, shape: Shape, rank: Int) -> Heights:
+    return use(state, shape)
 
 
-def _bin_pack(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
+def _most_free(state: NodeState, shape: Shape, rank: Int) -> Heights:
+    return _mean_use(state, shape)
+
+
+def _bin_pack(state: NodeState, shape: Shape, rank: Int) -> Heights:
     """Fullest first; a node that does not rise is filled up before the next."""
-    return 2 * MILLION - _mean_use(state, part)[0], np.zeros(len(state.names), dtype=np.int64)
+    return 2 * MILLION - _mean_use(state, shape)[0], np.zeros(len(state.names), dtype=np.int64)
 
 
-def _spread(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
+def _spread(state: NodeState, shape: Shape, rank: Int) -> Heights:
     column = state.column("pods")
     held = state.used[:, column] if column is not None else np.zeros(len(state.names), dtype=np.int64)
     return held, np.ones(len(state.names), dtype=np.int64)
 
 
-def _first_fit(state: NodeState, part: TierPart, there: Int | None, rank: Int) -> Heights:
+def _first_fit(state: NodeState, shape: Shape, rank: Int) -> Heights:
     return rank, np.zeros(len(state.names), dtype=np.int64)
 
 
-STRATEGIES: Mapping[str, StrategyHeights] = MappingProxyType(
+STRATEGIES: Mapping[str, StrategyHeights | None] = MappingProxyType(
     {
-        AUTO: _levels,
-        "global-greedy": _levels,
+        AUTO: None,
+        GLOBAL_GREEDY: _lowest_use,
         "most-free": _most_free,
         "spread": _spread,
         "bin-pack": _bin_pack,
         "first-fit": _first_fit,
     }
 )
-"""How a node is chosen: fewest replicas of the workload; lowest use; most cpu and memory left; fewest replicas of
-any workload; fullest that fits; first by name that fits."""
+"""How a node is chosen: fewest replicas of the workload (None: as nodes are levelled anyway); lowest use; most cpu and
+memory left; fewest replicas of any workload; fullest that fits; first by name that fits."""
+
+
+def levelled(strategy: str, rank: Int) -> Callable[[NodeState, Shape], Heights] | None:
+    """What the strategy levels on nodes of this rank."""
+    chosen = STRATEGIES[strategy]
+    return None if chosen is None else lambda state, shape: chosen(state, shape, rank)
 
 
 class _File(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):

@@ -4,28 +4,28 @@ At each instant: 1 the measures are told the time, 2 replicas end, nodes go and 
 3 those that wait are placed. All that happens at one instant is placed together.
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
-from fairlead.engine.shape_columns import minds_neighbours, needs_like, sparse
+from fairlead.engine.shape_columns import minds_neighbours
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
 from fairlead.sim.cluster import Batch, SimCluster
-from fairlead.sim.contested import ContestedTurns, SimEviction, SimGrant, counts_of
 from fairlead.sim.events import Arrival, Outage, Scale, Timeline
 from fairlead.sim.film import Film
 from fairlead.sim.jobs import SimJob
 from fairlead.sim.measure import Series, SimMeasures
+from fairlead.sim.placing import SimEviction, SimPlacing, SimStart
 from fairlead.sim.policy import SimPolicy
-from fairlead.sim.turns import WINDOW, SimTurns
+from fairlead.sim.turns import SimTurns
 from fairlead.sim.waiting import Waiting
 
-ROUNDS = 4
-"""How often what the nodes refused is shared out again, as in a plan."""
-TOGETHER = 1000
-"""How many of a queue and namespace are looked at together, first come, first served."""
+WINDOW = 40
+"""How many jobs of a queue and namespace are looked at together."""
+WINDOWS = 8
+"""How often the next ones are looked at in one pass."""
 
 END, DOWN, UP, ARRIVE, SCALE, WAKE = range(6)
 """What happens at one instant, in this order: what ends makes room for what comes."""
@@ -65,9 +65,10 @@ class _Loop:
         self.story, self.policy, self.tiers, self.film = story, policy, story.tiers, film
         shapes = [arrival.workload.shape for arrival in story.arrivals]
         neighbourly = any(map(minds_neighbours, shapes)) or bool(story.population.wary)
-        self.cluster = SimCluster(story, policy, neighbourly=neighbourly)
-        self.turns = SimTurns(story.nodes.resources, story.queues, story.weights)
-        self.contested = ContestedTurns(self.turns, policy)
+        self.cluster = SimCluster(story, neighbourly=neighbourly)
+        namespaces = {shape.namespace for shape in shapes}
+        self.turns = SimTurns(story.nodes, story.queues, story.weights, namespaces)
+        self.placing = SimPlacing(self.cluster, self.turns, policy)
         self.measures = SimMeasures(story.until_ms, shared=film is not None)
         self.jobs: dict[str, SimJob] = {}
         self.waiting = Waiting()
@@ -243,12 +244,8 @@ class _Loop:
         Where there is enough for everybody the newcomers go at once. Where there is not, or where nodes refused
         something before, a pass over all takes place at most once in a cycle, and only after something changed.
         """
-        if not self.waiting:
-            return
-        enough = not self.policy.contested and self.turns.enough(self.cluster.whole)
-        if enough and self.fresh:
-            fresh, self.fresh = list(self.fresh.values()), {}
-            self._try([(job, job.lacking) for job in sorted(fresh, key=lambda job: job.turn)], now)
+        if self.fresh and not self.policy.contested and self.turns.enough(self.cluster.whole):
+            self._at_once(now, sorted(self.fresh.values(), key=lambda job: job.turn))
         if not self.waiting or not (self.fresh or self._freed > self._tried):
             return
         if now < self._next_pass:
@@ -258,45 +255,52 @@ class _Loop:
             return
         self._next_pass = now + self.story.cycle_ms
         self.fresh = {}
-        self._pass(now, enough)
-
-    def _pass(self, now: int, enough: bool) -> None:
-        """All that wait: by fair share in rounds, or first come, first served."""
-        full: set[Shape] = set()
-        if self.policy.contested:
-            self._contested(now)
-        elif enough or not self.policy.fair:
-            tried: set[str] = set()
-            while found := self.waiting.first(TOGETHER, tried, full):
-                ordered = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
-                tried.update(job.key for job in ordered)
-                self._try([(job, job.lacking) for job in ordered], now, full)
-        else:
-            refused: dict[str, SimJob] = {}
-            rounds = 0
-            while rounds < ROUNDS:
-                grants = self.turns.grants(self.cluster.state, self.waiting, refused, full)
-                more = self._try(grants, now, full)
-                # Where all went well and not even one window was used up, nobody is left who may start.
-                if not more and len(grants) < WINDOW:
-                    break
-                refused |= more
-                rounds += bool(more)
         self._tried = self._freed
+        if self.policy.fair:
+            self._pass(now)
+        else:
+            self._in_turn(now, self.waiting)
 
-    def _contested(self, now: int) -> None:
-        """By fair share on nodes, round by round as long as a job starts."""
-        for _ in range(ROUNDS):
-            found = self.waiting.first(WINDOW, (), ())
-            waiting = sorted((job for jobs in found.values() for job in jobs), key=lambda job: job.turn)
-            shown = {job.key for job in waiting}
-            running = [job for job in self.jobs.values() if job.running and job.key not in shown]
-            answer = self.contested.ask(self.cluster.state, waiting, running, now)
-            for eviction in answer.evictions:
-                self._evict(now, eviction)
-            started = [self._granted(grant, now) for grant in answer.grants]
-            if not any(started):
+    def _at_once(self, now: int, fresh: Sequence[SimJob]) -> None:
+        """The newcomers, for all of which there is enough in sum."""
+        if not self.policy.fair:
+            self._in_turn(now, fresh)
+        elif (starts := self.placing.straight(fresh)) is not None:
+            self._start(now, starts)
+        else:
+            self._share(now, fresh)
+        self.fresh = {}
+
+    def _in_turn(self, now: int, jobs: Iterable[SimJob]) -> None:
+        """First come, first served; what does not fit is skipped, and so are needs that no node can meet."""
+        full: set[Shape] = set()
+        for job in sorted(jobs, key=lambda job: job.turn):
+            if job.needs is None or job.needs not in full:
+                self._start(now, self.placing.alone(job))
+                if job.lacking and job.needs is not None and not self.cluster.nodes.takes(job.needs):
+                    full.add(job.needs)
+
+    def _pass(self, now: int) -> None:
+        """All that wait, window by window while jobs are left that nodes might take."""
+        tried: set[str] = set()
+        takes = (lambda needs: True) if self.policy.contested else self.cluster.nodes.takes
+        for _ in range(WINDOWS):
+            shown = self.waiting.first(WINDOW, tried, takes)
+            if not shown:
                 break
+            self._share(now, shown)
+            tried.update(job.key for job in shown)
+
+    def _share(self, now: int, waiting: Sequence[SimJob]) -> None:
+        """Ask who starts of these, and who has to go for them."""
+        shown = {job.key for job in waiting}
+        others = (
+            [job for job in self.jobs.values() if job.running and job.key not in shown] if self.policy.preempt else []
+        )
+        evictions, starts = self.placing.share(waiting, others, now)
+        for eviction in evictions:
+            self._evict(now, eviction)
+        self._start(now, starts)
 
     def _evict(self, now: int, eviction: SimEviction) -> None:
         """Replicas leave their node for the beneficiary: the youngest first."""
@@ -309,54 +313,14 @@ class _Loop:
                 self._lost(now, job, batch, gone)
                 self._note(job, eviction.beneficiary, gone)
 
-    def _granted(self, grant: SimGrant, now: int) -> int:
-        """Start what is granted, where it was said; how many did."""
-        job, before = grant.job, grant.job.running
-        if grant.spots is None:
-            self._start(job, grant.count, now, set())
-            return job.running - before
-        size = len(self.cluster.nodes.rank)
-        for part in job.split().parts:
-            batch = self.cluster.put(job.key, part, sparse(counts_of(grant.spots.get(part.tier, {}), size)))
-            if batch is not None:
-                self._begin(job, batch, now)
-        self._settle(job)
-        return job.running - before
-
-    def _try(self, grants: Sequence[tuple[SimJob, int]], now: int, full: set[Shape] | None = None) -> dict[str, SimJob]:
-        """Place what is granted; those of which the nodes refused something."""
-        full = set() if full is None else full
-        return {job.key: job for job, granted in grants if not self._start(job, granted, now, full)}
-
-    def _start(self, job: SimJob, granted: int, now: int, full: set[Shape]) -> bool:
-        """Whether the nodes took all that was granted. `full` are needs of which no node takes another one."""
-        batches: list[Batch] = []
-        found: set[Shape] = set()
-        claimed, mark = job.workload.key in self.cluster.claims, self.cluster.claims.volumes.mark()
-        asked, left = min(granted, job.lacking), granted
-        for part in job.split().parts:
-            share = min(part.need, left)
-            left -= share
-            if not share:
-                continue
-            needs = needs_like(part.shape)
-            if needs in full:
-                continue
-            new = self.cluster.place(job.key, part, share, [*job.batches.values(), *batches])
-            batches += new
-            if not claimed and sum(batch.size for batch in new) < share:
-                found.add(needs)
-        placed = sum(batch.size for batch in batches)
-        if job.least > 1 and job.running + placed < job.least:
-            self.cluster.withdraw(batches, mark)
-            # The room that was tried is free again: a smaller gang of the same needs may fit.
-            return not asked
-        full |= found
-        self.cluster.claims.volumes.settle()
-        for batch in batches:
-            self._begin(job, batch, now)
-        self._settle(job)
-        return placed >= asked
+    def _start(self, now: int, starts: Sequence[SimStart]) -> None:
+        for start in starts:
+            batch = self.cluster.begin(start.role.job.key, start.role.part, start.spread)
+            if start.replica is not None:
+                self.cluster.claims.began(batch.number, replace(start.replica, row=int(batch.rows[0])))
+            self._begin(start.role.job, batch, now)
+        for start in starts:
+            self._settle(start.role.job)
 
     def _begin(self, job: SimJob, batch: Batch, now: int) -> None:
         count = batch.size

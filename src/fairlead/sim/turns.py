@@ -1,28 +1,18 @@
-"""Who may start: the queue level's answer, asked only where there is not enough for everybody.
-
-What already runs is one row for each queue and namespace, because the order of grants reads their sums only. Of those
-that wait, a queue and namespace shows its first `WINDOW` jobs in order, and the rest as one row that raises its demand.
-"""
+"""What is asked for and held by each queue and namespace, and what the queue level is shown of it."""
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.engine.queueing import DEFAULT, SiteJob, admitted_on_site, job_of, share_site
-from fairlead.engine.tier_parts import TierPart
+from fairlead.engine.queueing import DEFAULT
+from fairlead.levels.queue.share import share
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import Amounts, QueueEntry
-from fairlead.model.shape import Shape
-from fairlead.model.workload import Workload
+from fairlead.model.queuestate import Amounts, QueueEntry, QueueState
 from fairlead.sim.jobs import SimJob
-from fairlead.sim.waiting import Pair, Waiting
-
-WINDOW = 40
-HELD, REST = "held", "rest"
-"""Kinds of the rows that stand for many; no real workload has such a kind."""
+from fairlead.sim.tables import Pair, SimRole, SimTables
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,10 +28,12 @@ class Standing:
 class SimTurns:
     """Keeps what is asked for and held, by queue and namespace."""
 
-    def __init__(self, resources: tuple[str, ...], queues: Sequence[QueueEntry], weights: Mapping[str, int]) -> None:
-        self.resources = resources
-        self.queues = tuple(queues)
+    def __init__(
+        self, nodes: NodeState, queues: Sequence[QueueEntry], weights: Mapping[str, int], namespaces: Iterable[str]
+    ) -> None:
+        self.resources = resources = nodes.resources
         self.weights = weights
+        self._tables = SimTables(nodes, queues, weights, namespaces)
         self.asked: dict[Pair, Int] = {}
         self._asked_in_all: Int = np.zeros(len(resources), dtype=np.int64)
         self.held: dict[Pair, Int] = {}
@@ -77,36 +69,21 @@ class SimTurns:
                 return False
         return bool((self._asked_in_all <= whole).all()) if self.asked else True
 
-    def grants(
-        self, nodes: NodeState, waiting: Waiting, refused: Mapping[str, SimJob], full: Collection[Shape]
-    ) -> list[tuple[SimJob, int]]:
-        """How many more replicas each waiting job may start, in the order in which they take their places.
+    def state(self, jobs: Sequence[tuple[SimJob, Sequence[SimRole]]], whole: Int) -> QueueState:
+        """The tables with these jobs, in order of age, and what others have and wait for."""
+        held, asked = dict(self.held), dict(self.asked)
+        for job, _ in jobs:
+            if job.running:
+                held[job.pair] = held[job.pair] - job.running * job.vector
+            asked[job.pair] = asked[job.pair] - max(job.asked, job.running) * job.vector
+        nothing = self._nothing()
+        rest = {pair: np.maximum(own - held.get(pair, nothing), 0) for pair, own in asked.items()}
+        return self._tables.state(jobs, held, rest, whole)
 
-        `refused` jobs and the needs that are `full` are left out: what they would get is for the others.
-        """
-        by_pair = waiting.first(WINDOW, refused, full)
-        shown = sorted((job for jobs in by_pair.values() for job in jobs), key=lambda job: job.turn)
-        rows = [_aged(job, place) for place, job in enumerate(shown)]
-        for pair, held in self.held.items():
-            others = held - sum((job.running * job.vector for job in by_pair.get(pair, [])), self._nothing())
-            if others.any():
-                rows.append(self._row(pair, HELD, others, running=1))
-        for pair, jobs in by_pair.items():
-            rest = waiting.rest(pair, {**refused, **{job.key: job for job in jobs}}, full, self._nothing())
-            if rest.any():
-                rows.append(self._row(pair, REST, rest, running=0))
-        admitted = admitted_on_site(nodes, rows, self.queues, self.weights)
-        return [(job, count - job.running) for job, count in zip(shown, admitted, strict=False) if count > job.running]
-
-    def standing(self, nodes: NodeState) -> list[Standing]:
+    def standing(self, whole: Int) -> list[Standing]:
         """What each queue that is asked for anything, and each namespace, has and deserves."""
-        rows: list[SiteJob] = []
-        for pair, asked in self.asked.items():
-            held = self.held.get(pair, self._nothing())
-            for kind, amounts, running in ((HELD, held, 1), (REST, np.maximum(asked - held, 0), 0)):
-                if amounts.any():
-                    rows.append(self._row(pair, kind, amounts, running))
-        sharing = share_site(nodes, rows, self.queues, self.weights)
+        state = self.state((), whole)
+        sharing = share(state.jobs, state.queues, state.namespaces, state.whole)
         fair: dict[str, Counter[str]] = {}
         for space in sharing.namespaces:
             fair.setdefault(space.namespace, Counter()).update(space.fair)
@@ -122,26 +99,5 @@ class SimTurns:
         total = sum((held for pair, held in self.held.items() if (pair[place] or DEFAULT) == name), self._nothing())
         return dict(zip(self.resources, total.tolist(), strict=True))
 
-    def _row(self, pair: Pair, kind: str, amounts: Int, running: int) -> SiteJob:
-        queue, namespace = pair
-        shape = Shape(namespace=namespace, request=tuple(zip(self.resources, amounts.tolist(), strict=True)))
-        workload = Workload(
-            kind=kind,
-            namespace=namespace,
-            name=queue,
-            replicas=1,
-            shape=shape,
-            queue=queue,
-            priority=-(2**31),
-            created="~",
-        )
-        return job_of(workload, (TierPart(workload=workload, tier="", shape=shape, running=running, need=1 - running),))
-
     def _nothing(self) -> Int:
         return np.zeros(len(self.resources), dtype=np.int64)
-
-
-def _aged(job: SimJob, place: int) -> SiteJob:
-    """The job with its place in the order as its age."""
-    parts = job.split().parts
-    return SiteJob(workload=job.workload, parts=parts, least_together=job.least, created=f"{place:012d}")

@@ -130,8 +130,8 @@ def sharing(state: State, outcome: ShareFindings) -> Sharing:
         unplaced=pending,
         finding=finding,
         resources=jobs.resources,
-        queues=_queues(state, outcome),
-        namespaces=_namespaces(state, outcome),
+        queues=_queues(state, outcome) if outcome.queue_fair else (),
+        namespaces=_namespaces(state, outcome) if outcome.queue_fair else (),
         jobs=rows,
         victims=tuple(
             Victim(

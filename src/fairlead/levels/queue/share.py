@@ -12,7 +12,7 @@ import numpy as np
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.deserved import QueueClaims, contended, deserved
 from fairlead.levels.queue.fits import Fits
-from fairlead.levels.queue.fluid import namespace_fluid, queue_fluid
+from fairlead.levels.queue.fluid import Amounts, namespace_fluid, queue_fluid
 from fairlead.levels.queue.grants import admit
 from fairlead.levels.queue.grants.gang import Members
 from fairlead.levels.queue.grants.grant import Block, run
@@ -41,7 +41,8 @@ class SharePolicy:
     `patience` bounds the search for the fewest victims, see `victim_search.PATIENCE`. `budget` is how many candidates
     may be looked at for all jobs that wait, None for as many as there are (docs/decisions/0247). `elastic` is how many
     replicas may be evicted for others that are above a gang, None for as many as it takes (docs/decisions/0281). `bulk`
-    grants thousands of turns at once also where the order of placing matters (docs/decisions/0380).
+    grants thousands of turns at once also where the order of placing matters (docs/decisions/0380). Without `reasons`
+    nobody is told why a job waits, and there are no rows of queues and namespaces (docs/decisions/0430).
     """
 
     preempt: bool = False
@@ -50,6 +51,7 @@ class SharePolicy:
     budget: int | None = None
     elastic: int | None = None
     bulk: bool = False
+    reasons: bool = True
 
 
 def share(
@@ -72,15 +74,13 @@ def share(
     """
     policy = policy or SharePolicy()
     state, refused, notes = _begin(jobs, queues, namespaces, whole)
-    world, tree = state.world, state.world.tree
     waiting = [job for job in range(len(jobs)) if job not in refused]
     reservation = _reservation(state, waiting, fits, policy, now)
     blocks = run(state, waiting, fits, policy.bulk)
     requested = admit.demands(jobs, refused)
-    queue_fair = queue_fluid(world, tree.upward(admit.by_queue(jobs, queues, requested)))
-    pair_fair = namespace_fluid(world, queue_fair, state.by_pair(requested))
+    queue_fair, pair_fair = _fluid(state, requested) if policy.reasons else ([], [])
     why = Why(state, pair_fair, reservation, fits)
-    findings = why.findings(blocks)
+    findings = why.findings(blocks) if policy.reasons else {}
     if reservation is not None:
         release(state, reservation, fits)
     evictions: list[Eviction] = []
@@ -96,7 +96,8 @@ def share(
         evictions, gains, unsearched = preemption.evictions, preemption.gains, tuple(preemption.unsearched)
         findings |= WhyNoVictims(preemption).findings(held, started)
         findings = {job: found for job, found in findings.items() if job not in started or state.members.pending(job)}
-        findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
+        if policy.reasons:
+            findings |= _after(state, Why(state, pair_fair, None, fits), started, evictions)
     return sharing(
         state,
         ShareFindings(
@@ -112,15 +113,6 @@ def share(
             pair_fair=pair_fair,
         ),
     )
-
-
-def admitted(jobs: JobTable, queues: QueueTable, namespaces: NamespaceTable, whole: Int) -> list[int]:
-    """How many replicas of each job may run, those that run among them: as `share` by sums, without the reasons."""
-    state, refused, _ = _begin(jobs, queues, namespaces, whole)
-    waiting = [job for job in range(len(jobs)) if job not in refused]
-    _reservation(state, waiting, None, SharePolicy(), 0)
-    run(state, waiting, None)
-    return [state.members.count(job) for job in range(len(jobs))]
 
 
 def _begin(
@@ -186,6 +178,13 @@ def _reservation(
         return None
     job = overdue(state, waiting, now, policy.reserve_after)
     return reserve(state, job, fits) if job is not None else None
+
+
+def _fluid(state: State, requested: Int) -> tuple[list[Amounts], list[Amounts]]:
+    """The fluid shares of queues, and of namespaces in them."""
+    world = state.world
+    queue_fair = queue_fluid(world, world.tree.upward(admit.by_queue(world.jobs, world.queues, requested)))
+    return queue_fair, namespace_fluid(world, queue_fair, state.by_pair(requested))
 
 
 def _after(state: State, why: Why, started: list[int], evictions: list[Eviction]) -> dict[int, Finding]:

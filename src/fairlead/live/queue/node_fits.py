@@ -8,6 +8,7 @@ from fairlead.engine.site_fits import Filters, FitsRole, SiteFits
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import reach
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE
+from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
 from fairlead.live.cluster.records import PodRecord
 from fairlead.model.claims import ClaimDemand
@@ -34,7 +35,7 @@ def node_fits(site: TurnSite, likes: Sequence[PodRecord | None], asleep: frozens
         return FitsRole(
             workload=pod.controller,
             shape=pod.shape,
-            by_use=(pod.strategy or site.strategy) == GLOBAL_GREEDY,
+            heights=use if (pod.strategy or site.strategy) == GLOBAL_GREEDY else None,
             filters=(lambda: _filters(site, pod, reached)) if pod.alone else None,
         )
 
