@@ -60,7 +60,7 @@ def _fuzz(number: int, seed: int, only: str, *, page: bool) -> int:
         print(f"  {target}: " + ", ".join(f"{end} {count:,}" for end, count in sorted(ends.items())))
     print(f"{found.inputs:,} inputs in {found.seconds:.0f} s, {len(found.defects)} defects")
     for each in found.defects:
-        print(f"  {each.encode(errors='backslashreplace').decode()}")
+        print(f"  {each}")
     if page:
         counts.add(counts.fuzz_run(found))
     return int(bool(found.defects))

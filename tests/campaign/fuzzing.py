@@ -79,7 +79,7 @@ def _feed(found: Fuzzed, name: str, target: Target, one: str) -> int:
         with _patience(PATIENCE):
             ended = target(Random(one))
     except (DefectError, TimeoutError) as error:
-        found.defects.append(f"{one}: {error}")
+        found.defects.append(f"{one}: {error}".encode(errors="backslashreplace").decode())
         ended = {"defect": 1}
     found.ends[name].update(ended)
     return max(sum(ended.values()), 1)

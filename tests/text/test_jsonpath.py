@@ -50,6 +50,7 @@ REFUSED = {
     "{.rows[0,1]}": "is not understood from '[0,1]' on",
     "{.rows[?(@.waits > many)]}": "'many' in a condition",
     "{.a b}": "is not understood from ' b' on",
+    "\udcff{.unplaced}": "'\\udcff{.unplaced}' is not UTF-8",
     "{.rows[" + "9" * 5000 + "]}": "a path of 5007 characters; expected at most 500",
     "{range .rows[*]}" * 21 + "{end}" * 21: "more than 20 {range} within each other",
 }

@@ -43,6 +43,8 @@ class Range:
 
 def rendered(template: str, record: Any) -> str:
     """The template filled with values of the record. `InputError` names the part that is not understood."""
+    if any("\ud800" <= each <= "\udfff" for each in template):
+        raise InputError("jsonpath", f"{template!a} is not UTF-8")
     return "".join(_texts(_parsed(template), record))
 
 
