@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from fairlead.engine.shape_columns import RowCounts
+from fairlead.engine.shape_columns import Heights, RowCounts
 from fairlead.engine.share_and_place import PlacingTurn, placing_turn, share_and_place
 from fairlead.engine.site_fits import FitsRole, SiteFits
 from fairlead.levels.queue.fits import Spots
@@ -94,6 +94,8 @@ class SimPlacing:
         if len(asked) > 1:
             asked.sort(key=self._turn)
         roles = [role for _, own in asked for role in own]
+        if len(roles) == len(jobs) and not any(job.claimed for job in jobs):
+            return self._one_by_one(roles)
         fits = self._fits(roles, len(roles), jobs)
         spots: dict[int, Spots] = {}
         start = fits.mark()
@@ -106,6 +108,24 @@ class SimPlacing:
             spots |= {place: fits.take(place, count) for place, count in room.items()}
             first += len(own)
         return list(self._settled(roles, spots))
+
+    def _one_by_one(self, roles: Sequence[SimRole]) -> list[SimStart] | None:
+        """As `SiteFits` would place roles of one job each, without the cost of making one."""
+        nodes, starts = self._cluster.nodes, []
+        for role in roles:
+            shape, need = role.part.shape, role.part.need
+            if self._heights is not None:
+                level: Heights | None = self._heights(nodes.current, shape)
+            else:
+                there = self._cluster.present(role.job.batches.values())
+                level = None if there is None else (there, nodes.one_each)
+            spread = nodes.take(shape, need, level)
+            if sum(spread[1].tolist()) < need:
+                nodes.undo(0)
+                return None
+            starts.append(SimStart(role, spread))
+        nodes.settle()
+        return starts
 
     def _turn(self, asked: tuple[SimJob, Sequence[SimRole]]) -> PlacingTurn:
         job, roles = asked
