@@ -69,6 +69,23 @@ NOT_BLUE = {
 APART = {"affinity": {"podAntiAffinity": {"requiredDuringSchedulingIgnoredDuringExecution": [NOT_BLUE]}}}
 LIMIT = {"name": "csi.example.com", "nodeID": "n", "allocatable": {"count": 2}}
 
+
+def reserved(name: str, **more: Any) -> Raw:
+    """A volume that is kept for the claim `one`."""
+    made = volume(name)
+    return {**made, "spec": {**made["spec"], "claimRef": {"namespace": "here", "name": "one"}, **more}}
+
+
+NOWHERE = {"required": {"nodeSelectorTerms": [{}]}}
+NAMED_TWICE_WITH_A_CHOICE: dict[str, list[Raw]] = {
+    "nodes": [node()],
+    "pods": [pod(**using("one", "one"))],
+    "persistentvolumeclaims": [claim("one")],
+    "persistentvolumes": [reserved("v"), reserved("w", nodeAffinity=NOWHERE)],
+    "storageclasses": [STATIC],
+}
+"""Named once, the claim gets `v` or, by chance, `w`, which no node reaches."""
+
 CLUSTERS: dict[str, dict[str, list[Raw]]] = {
     "ClosedNodesAreTainted": {"nodes": [node("False")], "pods": [pod()]},
     "NamespaceSelectorsOfAbsence": {

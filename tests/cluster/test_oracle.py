@@ -15,7 +15,7 @@ from tools.oracle.process import Admitted, Oracle
 from tools.oracle.vocabulary import THEMES
 
 from fairlead.levels.node.constraints import labels
-from tests.cluster.intended_clusters import CLUSTERS
+from tests.cluster.intended_clusters import CLUSTERS, NAMED_TWICE_WITH_A_CHOICE
 
 ROOT = Path(__file__).parents[2]
 PLUGINS = {
@@ -84,6 +84,14 @@ def test_intended_difference_is_recognised(oracle: Oracle, code: str) -> None:
     for _ in range(30):
         assert differences(oracle, CLUSTERS[code], tally) == []
     assert set(tally.intended) == {code}
+
+
+def test_claim_named_twice_is_recognised_where_chance_chooses_its_volume(oracle: Oracle) -> None:
+    """Whether kube-scheduler agrees once the claim is named once is chance too, so it is asked several times."""
+    tally = Tally()
+    for _ in range(30):
+        assert differences(oracle, NAMED_TWICE_WITH_A_CHOICE, tally) == []
+    assert set(tally.intended) == {"ClaimsCountOnce"}
 
 
 @pytest.mark.proof
