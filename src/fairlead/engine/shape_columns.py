@@ -65,6 +65,7 @@ class ShapeColumns:
         self._nodes, self._rank = nodes, rank
         self._fixed: Bool = np.logical_and.reduce(list(lasting(nodes, shape).values()))
         self._reopened = reopened_to(nodes, shape)
+        self.reopen()
         self._preference = labels.preference(nodes, shape)
         self._alike = bool((self._preference == self._preference[:1]).all())
         asked = [(nodes.column(name), amount) for name, amount in shape.request if amount > 0]
@@ -90,8 +91,12 @@ class ShapeColumns:
         most = (int(self._nodes.allocatable[:, column].max()) // amount for column, amount in self._asked)
         return min(most, default=UNLIMITED)
 
+    def reopen(self) -> None:
+        """Nodes were closed or opened; the rows are to be refreshed as well."""
+        self._open: Bool = self._fixed & (~self._nodes.unschedulable | self._reopened)
+
     def _room(self, rows: Int) -> Int:
-        open_to = self._fixed[rows] & (~self._nodes.unschedulable[rows] | self._reopened[rows])
+        open_to = self._open[rows]
         if self._unknown or not self._asked:
             return np.where(open_to, 0 if self._unknown else UNLIMITED, 0)
         free = self._nodes.allocatable.take(rows, axis=0)
@@ -101,11 +106,14 @@ class ShapeColumns:
         room: Int = free[:, column] // amount
         for column, amount in others:
             np.minimum(room, free[:, column] // amount, out=room)
-        return np.where(open_to, np.maximum(room, 0), 0)
+        np.maximum(room, 0, out=room)
+        room *= open_to
+        return room
 
     def choose(self, need: int, heights: Heights | None) -> RowCounts:
         """Where up to `need` replicas go; the same as `place_group`."""
-        if not len(self._order) or int(self._order.min()) >= 0:
+        order = self._order
+        if not len(order) or order[order.argmin()] >= 0:
             return NOWHERE
         if heights is None and self._alike and self._packed and need <= _FEW:
             # All nodes stand equally high, so the roomiest take one each, if there are enough of them.

@@ -137,7 +137,10 @@ def _takes_more(members: Members, fits: SiteFits) -> bool:
 def _as_placed(granted: Sharing, members: Members, spots: Mapping[int, Spots]) -> Sharing:
     """The answer where nodes took no more than this, without reasons."""
     rows = tuple(
-        replace(row, admitted=members.count(job), pending=members.pending(job)) for job, row in enumerate(granted.jobs)
+        row
+        if row.admitted == members.count(job)
+        else replace(row, admitted=members.count(job), pending=members.pending(job))
+        for job, row in enumerate(granted.jobs)
     )
     placements = {row.name: row.admitted - row.running for row in rows if row.admitted > row.running}
     return replace(granted, jobs=rows, spots=spots, placements=placements, unplaced=sum(row.pending for row in rows))

@@ -140,6 +140,8 @@ class WorkingNodes:
     def close(self, rows: Int, closed: bool) -> None:
         """The nodes are closed to new replicas, or open again."""
         self.current.unschedulable[rows] = closed
+        for columns in self._kept:
+            columns.reopen()
         self._changed(rows)
 
     def _count(self, shape: Shape, spread: RowCounts, sign: int) -> None:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 from heapq import heapify, heappop, heappush
 from typing import Any
 
+from fairlead.engine.collector import held
 from fairlead.engine.shape_columns import minds_neighbours
 from fairlead.model.columns import ints
 from fairlead.model.shape import Shape
@@ -52,7 +53,8 @@ def run(story: Timeline, policy: SimPolicy, progress: Progress = lambda now: Non
     loop = _Loop(story, policy, film)
     interrupted = False
     try:
-        loop.until_the_end(progress)
+        with held():
+            loop.until_the_end(progress)
     except KeyboardInterrupt:
         interrupted = True
     return Run(policy=policy, record=loop.finish(), series=loop.measures.series, interrupted=interrupted)

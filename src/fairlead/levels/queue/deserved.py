@@ -92,6 +92,8 @@ def _fill(amount: int, weights: Int, wanted: Int, floors: Int) -> list[Fraction]
     """max(min(level·weight, wanted), floor) at the exact level that uses up the amount."""
     if not len(weights):
         return []
+    if len(weights) == 1:
+        return [Fraction(max(min(amount, int(wanted[0])), int(floors[0])))]
     level = Fraction(*fluid(np.array([amount]), weights, wanted[:, None], floors=floors[:, None])[0])
     bounds: Sequence[tuple[int, int, int]] = list(zip(weights.tolist(), wanted.tolist(), floors.tolist(), strict=True))
     return [max(min(level * weight, Fraction(want)), Fraction(floor)) for weight, want, floor in bounds]

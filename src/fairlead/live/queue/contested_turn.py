@@ -30,7 +30,7 @@ from fairlead.live.cluster.turn_types import (
 from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, Row, settled
-from fairlead.live.runtime.collector import held
+from fairlead.engine.collector import held
 from fairlead.model.jobs import RunningTable
 from fairlead.model.reasons import Finding, because
 

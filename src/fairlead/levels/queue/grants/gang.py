@@ -164,15 +164,18 @@ class Members:
         for role in self._roles[job]:
             if self.held[role] < self.replicas[role] and role not in closed:
                 if (step := self._one.get(role)) is None:
-                    step = self._one[role] = step_of(((role, 1),), self.requests[role])
+                    step = self._one[role] = self._step(role, 1)
                 return step
         return None
 
     def _first(self, role: int, least: int) -> GangStep:
         """What the gang of a job of one role lacks of so many."""
-        lack = least - self.held[role]
-        roles = ((role, lack),) if lack > 0 else ()
-        kind = lack, *self.requests[role]
+        return self._step(role, max(least - self.held[role], 0))
+
+    def _step(self, role: int, count: int) -> GangStep:
+        """So many replicas of a role."""
+        roles = ((role, count),) if count else ()
+        kind = count, *self.requests[role]
         known = self._known.get(kind)
         if known is None:
             known = self._known[kind] = step_of(roles, self.amounts(dict(roles)))
@@ -199,6 +202,11 @@ class Members:
             for resource, amount in enumerate(self.requests[role]):
                 sums[resource] += amount * count
         return sums
+
+    def rest(self, job: int) -> list[int]:
+        """What has to be free for all replicas that it waits for."""
+        use = self.amounts({role: self.replicas[role] - self.held[role] for role in self._roles[job]})
+        return use if self.ready(job) else list(self._need(job, use) or use)
 
     def used(self, job: int) -> list[int]:
         """What the job uses."""

@@ -115,6 +115,8 @@ class Loop:
 
     def run(self) -> dict[int, Block]:
         """Every job takes its steps in turn until it has all or is blocked; the blocks, by job."""
+        if self._grant_everything():
+            return self.blocked
         whole = self.state.world.tree.whole
         turns = 0
         while self.queues.get(whole):
@@ -125,6 +127,20 @@ class Loop:
             self.turn()
             turns += 1
         return self.blocked
+
+    def _grant_everything(self) -> bool:
+        """Grant all that is pending where there is room for it in sum, and no node is asked: no order matters then."""
+        if self.fits is not None:
+            return False
+        members, left = self.state.members, [self.state.ledger.left(queue) for queue in self.pairs]
+        room = [min(each) for each in zip(*left, strict=True)]
+        waiting = [key[-1] for heap in self.jobs.values() for key in heap]
+        for job in waiting:
+            room = [most - amount for most, amount in zip(room, members.rest(job), strict=True)]
+            if any(most < 0 for most in room):
+                return False
+        self.state.grant_all({job: members.pending(job) for job in waiting})
+        return True
 
     def _leap(self) -> None:
         """Many turns at once, where that saves work; afterwards so many single turns before the next attempt.
@@ -201,15 +217,18 @@ class Loop:
         return False
 
     def _refresh(self, queue: int, pair: int, granted: bool) -> None:
-        """Put the pair and every queue above it back where they now belong, or out where nothing waits in them."""
+        """Put the pair and every queue above it back where they now belong, or out where nothing waits in them.
+
+        One that is alone is next wherever it belongs.
+        """
         turns = self.pairs[queue]
         if not self.jobs[pair]:
             del self.jobs[pair]
             heappop(turns)
-        elif granted:
-            heapreplace(turns, self.state.pair_turn(pair, self.rank_of[pair]))
-        else:
+        elif not granted:
             return
+        elif len(turns) > 1:
+            heapreplace(turns, self.state.pair_turn(pair, self.rank_of[pair]))
         empty = not turns
         if empty:
             del self.pairs[queue]
@@ -221,7 +240,7 @@ class Loop:
                 empty = not siblings
                 if empty:
                     del self.queues[parent]
-            else:
+            elif len(siblings) > 1:
                 heapreplace(siblings, self.state.queue_turn(row))
 
 

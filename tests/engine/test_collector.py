@@ -4,7 +4,7 @@ import gc
 
 import pytest
 
-from fairlead.live.runtime.collector import held
+from fairlead.engine.collector import held
 
 
 def test_the_collector_rests_only_meanwhile() -> None:
