@@ -148,7 +148,10 @@ def _as_placed(granted: Sharing, members: Members, spots: Mapping[int, Spots]) -
 
 def _together(granted: Sharing, spots: Mapping[int, Spots], more: Sharing) -> Sharing:
     """The answer of the turns after what was placed in order, as one."""
-    rows = tuple(replace(row, running=first.running) for first, row in zip(granted.jobs, more.jobs, strict=True))
+    rows = tuple(
+        row if row.running == first.running else replace(row, running=first.running)
+        for first, row in zip(granted.jobs, more.jobs, strict=True)
+    )
     both = {role: dict(there) for role, there in spots.items()}
     for role, there in more.spots.items():
         own = both.setdefault(role, {})

@@ -123,6 +123,7 @@ class SiteFits:
         self._volumes.undo(mark.volumes)
         self._mark, self._volume_mark = mark.nodes, mark.volumes
         self._there = dict(mark.there)
+        self._moved.clear()
         self._refused.clear()
 
     def room(self, roles: Mapping[int, int]) -> Mapping[int, int]:
@@ -299,11 +300,9 @@ class SiteFits:
             return
         rows = sorted(row for row in spots if row != UNSET)
         counts = [spots[row] for row in rows]
-        self.nodes.shift(like.shape, (np.array(rows, dtype=np.int64), np.array(counts, dtype=np.int64)), sign)
-        moved = self._moved.setdefault(like.workload, {})
-        for row, number in zip(rows, counts, strict=True):
-            moved[row] = moved.get(row, 0) + sign * number
-        self._refused.clear()
+        spread = np.array(rows, dtype=np.int64), np.array(counts, dtype=np.int64)
+        self.nodes.shift(like.shape, spread, sign)
+        self._count(like.workload, spread, sign)
 
     def _heights(self, like: FitsRole) -> Heights | None:
         if like.heights is not None:
@@ -317,17 +316,16 @@ class SiteFits:
             known = self._per_node(workload)
             found = self._there[workload] = self._nothing if known is None else known
         moved = self._moved.pop(workload, None)
-        if moved is not None:
+        if moved is not None and any(moved.values()):
             found = self._there[workload] = found.copy()
             found[list(moved)] += np.array(list(moved.values()), dtype=np.int64)
         return found
 
     def _count(self, workload: str, spread: RowCounts, sign: int) -> None:
         self._refused.clear()
-        rows, counts = spread
-        if len(rows):
-            there = self._there[workload] = self._base(workload).copy()
-            there[rows] += sign * counts
+        moved = self._moved.setdefault(workload, {})
+        for row, number in zip(spread[0].tolist(), spread[1].tolist(), strict=True):
+            moved[row] = moved.get(row, 0) + sign * number
 
     def _also(self, role: int) -> Filters:
         like = self._roles[role]

@@ -152,7 +152,9 @@ class WorkingNodes:
     def _room(self, shape: Shape, spread: RowCounts, sign: int) -> None:
         rows, counts = spread
         if len(rows):
-            self.current.used[rows] += (sign * counts)[:, None] * self.vector(shape)
+            used, more = self.current.used, np.multiply.outer(counts, self.vector(shape))
+            before = used.take(rows, axis=0)
+            used[rows] = before + more if sign > 0 else before - more
             self._changed(rows)
 
     def _changed(self, rows: Int) -> None:

@@ -6,7 +6,7 @@ At each instant: 1 the measures are told the time, 2 replicas end, nodes go and 
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from heapq import heapify, heappop, heappush
+from heapq import heappop, heappush
 from typing import Any
 
 from fairlead.engine.collector import held
@@ -31,6 +31,8 @@ WINDOWS = 8
 END, DOWN, UP, ARRIVE, SCALE, WAKE = range(6)
 """What happens at one instant, in this order: what ends makes room for what comes."""
 
+Event = tuple[int, int, int, Any]
+"""The instant, what kind of thing, a number that tells two of a kind apart, and the thing."""
 Progress = Callable[[int], None]
 """Told the simulated time in milliseconds, now and then."""
 
@@ -82,25 +84,40 @@ class _Loop:
         self._next_pass = 0
         self._woken = -1
         self._order = 0
-        self._events: list[tuple[int, int, int, Any]] = []
-        self._fill(story)
+        self._told = self._from(story)
+        """What the story tells, the next of it last …"""
+        self._events: list[Event] = []
+        """… and, as a heap, what comes of it."""
 
-    def _fill(self, story: Timeline) -> None:
+    def _from(self, story: Timeline) -> list[Event]:
+        told: list[Event] = []
         for kind, happenings in ((ARRIVE, story.arrivals), (SCALE, story.scales), (DOWN, story.outages)):
             for happening in happenings:
                 self._order += 1
-                self._events.append((happening.at_ms, kind, self._order, happening))
-        heapify(self._events)
+                told.append((happening.at_ms, kind, self._order, happening))
+        return sorted(told, reverse=True)
+
+    def _next(self) -> Event | None:
+        """What happens next."""
+        told, events = self._told, self._events
+        if told and not (events and events[0] < told[-1]):
+            return told[-1]
+        return events[0] if events else None
 
     def until_the_end(self, progress: Progress) -> None:
         """Instant by instant."""
         steps = 0
-        while self._events and self._events[0][0] < self.story.until_ms:
-            now = self._events[0][0]
+        while (event := self._next()) is not None and event[0] < self.story.until_ms:
+            now = event[0]
             self._advance(now)
-            while self._events and self._events[0][0] == now:
-                _, kind, _, what = heappop(self._events)
+            while event is not None and event[0] == now:
+                if self._told and event is self._told[-1]:
+                    self._told.pop()
+                else:
+                    heappop(self._events)
+                _, kind, _, what = event
                 self._happen(now, kind, what)
+                event = self._next()
             self._place(now)
             steps += 1
             if steps % 64 == 0:

@@ -7,6 +7,7 @@ one row too: it raises the demand, and no room is enough for it (docs/decisions/
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -60,8 +61,7 @@ def _claimed(job: SimJob, parts: Sequence[TierPart], claims: SimClaims) -> Itera
             yield SimRole(job, replace(part, running=0 if number else part.running, need=len(own)), tuple(own))
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class _Row:
+class _Row(NamedTuple):
     """A job of the table; roles as (replicas, of these running, request)."""
 
     name: str

@@ -72,10 +72,14 @@ class SimTurns:
     def state(self, jobs: Sequence[tuple[SimJob, Sequence[SimRole]]], whole: Int) -> QueueState:
         """The tables with these jobs, in order of age, and what others have and wait for."""
         held, asked = dict(self.held), dict(self.asked)
-        for job, _ in jobs:
-            if job.running:
-                held[job.pair] = held[job.pair] - job.running * job.vector
-            asked[job.pair] = asked[job.pair] - max(job.asked, job.running) * job.vector
+        shown: dict[tuple[Pair, int], tuple[Int, int, int]] = {}
+        for job, _ in jobs:  # jobs that ask for the same share their vector
+            _, run, want = shown.get(alike := (job.pair, id(job.vector)), (job.vector, 0, 0))
+            shown[alike] = job.vector, run + job.running, want + max(job.asked, job.running)
+        for (pair, _), (vector, run, want) in shown.items():
+            if run:
+                held[pair] = held[pair] - run * vector
+            asked[pair] = asked[pair] - want * vector
         nothing = self._nothing()
         rest = {pair: np.maximum(own - held.get(pair, nothing), 0) for pair, own in asked.items()}
         return self._tables.state(jobs, held, rest, whole)
