@@ -91,11 +91,12 @@ class _Loop:
 
     def _from(self, story: Timeline) -> list[Event]:
         told: list[Event] = []
-        for kind, happenings in ((ARRIVE, story.arrivals), (SCALE, story.scales), (DOWN, story.outages)):
+        for kind, happenings in ((DOWN, story.outages), (ARRIVE, story.arrivals), (SCALE, story.scales)):
             for happening in happenings:
                 self._order += 1
                 told.append((happening.at_ms, kind, self._order, happening))
-        return sorted(told, reverse=True)
+        told.sort(key=lambda event: event[0])  # those of one instant are in order of kind and number already
+        return told[::-1]
 
     def _next(self) -> Event | None:
         """What happens next."""
