@@ -11,6 +11,7 @@ from collections.abc import Collection, Iterator
 
 import numpy as np
 
+from fairlead.engine.collector import held
 from fairlead.engine.share_and_place import share_and_place
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.result import Sharing
@@ -30,7 +31,6 @@ from fairlead.live.cluster.turn_types import (
 from fairlead.live.queue.node_fits import TurnSite, node_fits
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.tables import Budgets, Row, settled
-from fairlead.engine.collector import held
 from fairlead.model.jobs import RunningTable
 from fairlead.model.reasons import Finding, because
 
