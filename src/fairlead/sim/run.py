@@ -84,25 +84,25 @@ class _Loop:
         self._next_pass = 0
         self._woken = -1
         self._order = 0
-        self._told = self._from(story)
+        self._scripted = self._from(story)
         """What the story tells, the next of it last …"""
         self._events: list[Event] = []
         """… and, as a heap, what comes of it."""
 
     def _from(self, story: Timeline) -> list[Event]:
-        told: list[Event] = []
+        scripted: list[Event] = []
         for kind, happenings in ((DOWN, story.outages), (ARRIVE, story.arrivals), (SCALE, story.scales)):
             for happening in happenings:
                 self._order += 1
-                told.append((happening.at_ms, kind, self._order, happening))
-        told.sort(key=lambda event: event[0])  # those of one instant are in order of kind and number already
-        return told[::-1]
+                scripted.append((happening.at_ms, kind, self._order, happening))
+        scripted.sort(key=lambda event: event[0])  # those of one instant are in order of kind and number already
+        return scripted[::-1]
 
     def _next(self) -> Event | None:
         """What happens next."""
-        told, events = self._told, self._events
-        if told and not (events and events[0] < told[-1]):
-            return told[-1]
+        scripted, events = self._scripted, self._events
+        if scripted and not (events and events[0] < scripted[-1]):
+            return scripted[-1]
         return events[0] if events else None
 
     def until_the_end(self, progress: Progress) -> None:
@@ -112,8 +112,8 @@ class _Loop:
             now = event[0]
             self._advance(now)
             while event is not None and event[0] == now:
-                if self._told and event is self._told[-1]:
-                    self._told.pop()
+                if self._scripted and event is self._scripted[-1]:
+                    self._scripted.pop()
                 else:
                     heappop(self._events)
                 _, kind, _, what = event
