@@ -46,7 +46,16 @@ class Storm:
         for number in range(DEPLOYMENTS):
             self.fleet.patch(f"storm-{number}", {"spec": {"replicas": 8}})
         self._api.wait("the storm has its pods", self._there, seconds=seconds)
-        self._api.wait("no Deployment of the storm is off", lambda: not self.fleet.off(), seconds=seconds)
+        try:
+            self._api.wait("no Deployment of the storm is off", lambda: not self.fleet.off(), seconds=seconds)
+        except (AssertionError, TimeoutError) as error:
+            raise AssertionError(f"{error}; held and wanted: {self.fleet.off()}; told: {self._told()}") from error
+
+    def _told(self) -> list[str]:
+        """The last that repair said of the storm."""
+        events = self._api.items(f"/apis/events.k8s.io/v1/namespaces/{self._namespace}/events")
+        repairs = sorted((each for each in events if each.get("action") == "Repairing"), key=_when)
+        return [f"{_when(each)} {each['regarding']['name']}: {each['note']}" for each in repairs[-8:]]
 
     def _there(self) -> bool:
         return all(
@@ -73,3 +82,8 @@ def change_until(stop: threading.Event, chance: Random, change: Callable[[Random
     while not stop.wait(seconds):
         with suppress(OSError, ApiError, ValueError, http.client.HTTPException):
             change(chance)
+
+
+def _when(event: dict[str, Any]) -> str:
+    """When it was last told of."""
+    return str((event.get("series") or {}).get("lastObservedTime") or event.get("eventTime") or "")

@@ -265,10 +265,17 @@ def test_leaps_are_tried_again_soon_after_nodes_refused_a_gang() -> None:
 
 
 def test_no_leap_is_tried_that_costs_more_than_it_may_save() -> None:
-    """Every job that waits makes a leap dearer: 4,000 replicas of 2,000 jobs are granted turn by turn."""
-    world = tables((4000, 1), [Q()], [1], [J(replicas=2)] * 2000)
+    """Every job that waits makes a leap dearer: 4,000 replicas of 2,000 jobs, for one of which no room is left."""
+    world = tables((3999, 1), [Q()], [1], [J(replicas=2)] * 2000)
     with patch.object(grant, "Leap", side_effect=AssertionError):
-        assert _single_turns(world) == (4000, 4000)
+        assert _single_turns(world) == (3999, 4000)
+
+
+def test_no_turn_is_taken_where_everything_fits() -> None:
+    """The order of turns cannot matter then; one replica more than fit, and it does."""
+    jobs = [J(replicas=2)] * 20
+    assert _single_turns(tables((40, 1), [Q()], [1], jobs)) == (40, 0)
+    assert _single_turns(tables((39, 1), [Q()], [1], jobs)) == (39, 40)
 
 
 def test_leaps_go_on_beside_a_queue_that_comes_to_its_bound() -> None:

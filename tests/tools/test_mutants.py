@@ -3,6 +3,7 @@
 import ast
 import subprocess
 import sys
+import weakref
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -218,6 +219,18 @@ def test_a_fork_takes_over_functions_that_were_imported_before(tmp_path: Path) -
     assert taken(5) == 6
     assert take_over(path, before, before.replace("+", "-")) == 1
     assert (taken(5), there["g"](5)) == (4, 5)
+
+
+def test_a_fork_passes_over_proxies_of_what_is_gone(tmp_path: Path) -> None:
+    """Whatever else the process has made: a proxy that stands for nothing any more cannot even say what it is."""
+
+    class Gone:
+        pass
+
+    stands_for_nothing = weakref.proxy(Gone())
+    assert take_over(tmp_path / "m.py", "a = 1\n", "a = 2\n") == 0
+    with pytest.raises(ReferenceError):
+        isinstance(stands_for_nothing, Gone)
 
 
 def test_a_trial_that_does_not_end_in_its_time_is_late_and_the_next_one_is_tried(small_tree: Path) -> None:

@@ -124,12 +124,13 @@ def take_over(path: Path, before: str, after: str) -> int:
     pairs = _pairs(compile(before, str(path), "exec"), compile(after, str(path), "exec"))
     changed = {old: new for old, new in pairs if old != new}
     known = gc.get_objects()
-    functions = [each for each in known if isinstance(each, FunctionType)]
+    # `isinstance` asks the class that an object claims, which a proxy of something that is gone cannot say.
+    functions = [each for each in known if type(each) is FunctionType]
     here = [each for each in functions if each.__code__ in changed and Path(each.__code__.co_filename) == path]
     for function in here:
         function.__code__ = changed[function.__code__]
     for each in known:
-        if isinstance(each, KEEPING):
+        if type(each) is KEEPING:
             each.cache_clear()
     return len(here)
 
