@@ -5,13 +5,14 @@ The pods of the storm name a scheduler that does not exist, so they cost one cre
 
 import http.client
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from random import Random
 from typing import Any
 
 from tools.controlplane.api import Api, ApiError
 
+from fairlead.kube.admission.rules import MARKER
 from tests.cluster.fleets import Fleet, deployment
 from tests.tier.pods import pod, reference, review
 
@@ -42,20 +43,29 @@ class Storm:
         self.fleet.patch(f"storm-{chance.randrange(DEPLOYMENTS)}", {"spec": {"replicas": replicas}})
 
     def rest(self, seconds: float) -> None:
-        """Wait until all pods that are asked for exist, and exactly the minimum of each Deployment is on demand."""
-        for number in range(DEPLOYMENTS):
-            self.fleet.patch(f"storm-{number}", {"spec": {"replicas": 8}})
-        self._api.wait("the storm has its pods", self._there, seconds=seconds)
+        """Wait until all pods that are asked for exist, and exactly the minimum of each Deployment is on demand.
+
+        Pods that were created while no webhook answered are replaced first. Repair does not, because these never run.
+        """
+        self._scale([f"storm-{number}" for number in range(DEPLOYMENTS)], 8, seconds)
+        unseen = self._unseen()
+        self._scale(unseen, 0, seconds)
+        self._scale(unseen, 8, seconds)
         try:
             self._api.wait("no Deployment of the storm is off", lambda: not self.fleet.off(), seconds=seconds)
         except (AssertionError, TimeoutError) as error:
-            raise AssertionError(f"{error}; held and wanted: {self.fleet.off()}; told: {self._told()}") from error
+            off = f"held and wanted: {self.fleet.off()}, with pods that no webhook saw: {self._unseen()}"
+            raise AssertionError(f"{error}; {off}") from error
 
-    def _told(self) -> list[str]:
-        """The last that repair said of the storm."""
-        events = self._api.items(f"/apis/events.k8s.io/v1/namespaces/{self._namespace}/events")
-        repairs = sorted((each for each in events if each.get("action") == "Repairing"), key=_when)
-        return [f"{_when(each)} {each['regarding']['name']}: {each['note']}" for each in repairs[-8:]]
+    def _scale(self, names: Iterable[str], replicas: int, seconds: float) -> None:
+        for name in names:
+            self.fleet.patch(name, {"spec": {"replicas": replicas}})
+        self._api.wait("the storm has its pods", self._there, seconds=seconds)
+
+    def _unseen(self) -> list[str]:
+        """Deployments with pods that carry no mark of the webhook."""
+        labels = [each["metadata"]["labels"] for each in self._api.items(self.fleet.pods_path)]
+        return sorted({each["app"] for each in labels if MARKER not in each})
 
     def _there(self) -> bool:
         return all(
@@ -82,8 +92,3 @@ def change_until(stop: threading.Event, chance: Random, change: Callable[[Random
     while not stop.wait(seconds):
         with suppress(OSError, ApiError, ValueError, http.client.HTTPException):
             change(chance)
-
-
-def _when(event: dict[str, Any]) -> str:
-    """When it was last told of."""
-    return str((event.get("series") or {}).get("lastObservedTime") or event.get("eventTime") or "")
