@@ -1,6 +1,6 @@
 """Queue and node composed, over one working copy of the nodes: whose turn it is, and where replicas go.
 
-A plan and the live scheduler ask here, so that they give the same answer (docs/decisions/0380).
+A plan, the simulation and the live scheduler ask here, so that they give the same answer (docs/decisions/0380, 0430).
 
 1. sums      the queue level without nodes: how many replicas of each job may start
 2. in order  nodes take of that what fits, job by job, a gang as a whole or not at all; if that is all, it is the answer
@@ -142,8 +142,9 @@ def _as_placed(granted: Sharing, members: Members, spots: Mapping[int, Spots]) -
         else replace(row, admitted=members.count(job), pending=members.pending(job))
         for job, row in enumerate(granted.jobs)
     )
-    placements = {row.name: row.admitted - row.running for row in rows if row.admitted > row.running}
-    return replace(granted, jobs=rows, spots=spots, placements=placements, unplaced=sum(row.pending for row in rows))
+    return replace(
+        granted, jobs=rows, spots=spots, placements=_placements(rows), unplaced=sum(row.pending for row in rows)
+    )
 
 
 def _together(granted: Sharing, spots: Mapping[int, Spots], more: Sharing) -> Sharing:
@@ -157,5 +158,9 @@ def _together(granted: Sharing, spots: Mapping[int, Spots], more: Sharing) -> Sh
         own = both.setdefault(role, {})
         for node, count in there.items():
             own[node] = own.get(node, 0) + count
-    placements = {row.name: row.admitted - row.running for row in rows if row.admitted > row.running}
-    return replace(more, jobs=rows, spots=both, placements=placements)
+    return replace(more, jobs=rows, spots=both, placements=_placements(rows))
+
+
+def _placements(rows: Iterable[JobRow]) -> dict[str, int]:
+    """How many replicas of each job start."""
+    return {row.name: row.admitted - row.running for row in rows if row.admitted > row.running}

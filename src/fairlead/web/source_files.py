@@ -1,10 +1,10 @@
 """Files as a source: read, planned, and read again when one of them changes."""
 
 import asyncio
-import gc
 from collections.abc import Awaitable, Callable, Sequence
 from pathlib import Path
 
+from fairlead.engine.collector import held
 from fairlead.engine.plan import plan
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.load import SUFFIXES
@@ -54,11 +54,8 @@ class FileSource:
 
     def _read(self) -> tuple[Catalogue, Snapshot]:
         """The files; millions of new objects without a cycle among them are no work for the collector."""
-        gc.disable()
-        try:
+        with held():
             return viewed(self._sources)
-        finally:
-            gc.enable()
 
     def _stamp(self) -> tuple[tuple[str, int, int], ...]:
         """Every file with its time and size."""

@@ -85,7 +85,7 @@ def tiers_of(objects: Objects, choice: TierChoice) -> tuple[Tiers, str]:
 def census(objects: Objects, tiers: Tiers, on_read: OnRead | None = None) -> list[WorkloadTiers]:
     """Every Deployment and StatefulSet with its active pods, by namespace and name.
 
-    `told` is told of each what reading it raised (None: nothing), and those that raise are left out; without `told`
+    `on_read` is told of each what reading it raised (None: nothing), and those that raise are left out; without it
     the first of them ends the census.
     """
     places = {node.metadata.name: tiers.of(node.metadata.labels) for node in objects.nodes}
