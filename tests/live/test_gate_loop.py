@@ -57,6 +57,12 @@ class Door:
             self.api.put(POD_GROUPS, {"metadata": {"name": name, "namespace": "ml"}, "spec": {"minMember": 1}})
         self.news()
 
+    def runs(self, name: str) -> None:
+        """A PodGroup is there whose pods run."""
+        meta = {"name": name, "namespace": "ml"}
+        self.api.put(POD_GROUPS, {"metadata": meta, "spec": {"minMember": 1}, "status": {"phase": "Running"}})
+        self.news()
+
     def news(self) -> None:
         """What the server has is seen."""
         found = self.api.store.listed(f"{POD_GROUPS.root}/podgroups", "", "", "")
@@ -101,10 +107,11 @@ def test_without_a_change_nobody_looks() -> None:
 
     async def story() -> None:
         door = Door()
+        door.runs("a")
         await door.loop.round()
         await door.loop.round()
         assert len(door.asked) == 1
-        door.generation, door.seconds_a_look = 1, 1.0
+        door.generation, door.seconds_a_look = 2, 1.0
         await door.loop.round()
         assert len(door.asked) == 2
         for pause, looks in ((DUTY - 1, 2), (2, 3)):
@@ -116,11 +123,36 @@ def test_without_a_change_nobody_looks() -> None:
     run(story())
 
 
+def test_where_no_group_is_or_was_the_gate_does_not_look() -> None:
+    """Pods come and go without it. The first group is looked at, and so is the end of the last one."""
+
+    async def story() -> None:
+        door = Door()
+        await door.loop.round()
+        for _ in range(3):
+            door.generation += 1
+            await door.loop.round()
+        assert (len(door.asked), door.loop.looks) == (1, 1)
+        door.runs("a")
+        await door.loop.round()
+        assert (len(door.asked), len(door.loop.answers)) == (2, 1)
+        door.cached = {}
+        door.generation += 1
+        await door.loop.round()
+        assert (len(door.asked), door.loop.answers) == (3, {})
+        door.generation += 1
+        await door.loop.round()
+        assert len(door.asked) == 3
+
+    run(story())
+
+
 def test_a_look_that_had_to_wait_for_the_processor_is_followed_by_no_rest() -> None:
     """What others take of a busy machine does not make the gate look more rarely."""
 
     async def story() -> None:
         door = Door()
+        door.runs("a")
         door.waited_a_look = 5.0
         await door.loop.round()
         door.generation += 1

@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any, Protocol
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.changes import Key
 from fairlead.kube.client import Client
@@ -81,6 +82,9 @@ class GateLoop:
         begun = self.processor()
         self._seen = self.sight.generation()
         groups = self.sight.groups()
+        if not (groups or self.answers or self._due):
+            # No group asks, none did: every pod that is bound changes what is shared, and would make it look.
+            return
         self._sent = {key: version for key, version in self._sent.items() if _version(groups.get(key)) == version}
         burst = self._arrivals.see(
             [_job(key) for key, group in groups.items() if group.status.phase in ASKS], self.monotonic()
