@@ -43,7 +43,8 @@ class _Labels:
 
 def _renumbered(known: dict[K, int], codes: NDArray[Code]) -> tuple[dict[K, int], NDArray[Code]]:
     """Only what is in use, numbered anew in the same order; `ABSENT` stays as it is."""
-    live = np.unique(codes[codes != ABSENT])
+    # Counted, for `np.unique` in its plain form imports masked arrays: 30 ms in the midst of the first binds.
+    live = np.flatnonzero(np.bincount(codes[codes != ABSENT]))
     things = list(known)
     places = np.full(len(things) + 1, ABSENT, dtype=codes.dtype)
     places[live] = np.arange(len(live))
@@ -266,7 +267,7 @@ class Residents:
     def snapshot(self, namespaces: Mapping[str, Mapping[str, str]]) -> Population:
         """The replicas now. Kinds that no longer run are forgotten once they outnumber those that do."""
         count = len(self._keys)
-        if len(self._known) > FIRST and len(self._known) > 2 * len(np.unique(self._codes[:count])):
+        if len(self._known) > FIRST and len(self._known) > 2 * np.count_nonzero(np.bincount(self._codes[:count])):
             self._renumber(count)
         return Population(
             residents=tuple(self._known),
