@@ -2,11 +2,12 @@
 
 import time
 from collections.abc import Sequence
-from dataclasses import astuple, dataclass, replace
+from dataclasses import astuple, replace
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 from fairlead.cli.given import print_errors
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,7 +1,6 @@
 """What a verb is given with `-f`: problems, or manifests, which are read as `plan` reads them. Several add up."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -9,6 +8,7 @@ import click
 
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK
 from fairlead.cli.verb import read
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:

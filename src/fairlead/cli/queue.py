@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,6 +12,7 @@ from fairlead.cli.main import EXIT_OK, EXIT_UNPLACED
 from fairlead.cli.output import chosen, console, output_option, write_record
 from fairlead.cli.selection import labels_hold, namespace_options, one_namespace, selector_option
 from fairlead.cli.watching import watch_option, watched
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:

@@ -1,8 +1,9 @@
 """Manifests for `fairlead share`: queues, pod groups, pods, quotas and nodes as tables."""
 
-from dataclasses import dataclass
 from time import time
 from typing import TYPE_CHECKING, Any
+
+from fairlead.dataclass import dataclass
 
 if TYPE_CHECKING:
     from fairlead.kube.manifests.catalogue import Catalogue

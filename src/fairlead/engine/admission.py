@@ -1,8 +1,8 @@
 """What keeps replicas from being created, before queues and nodes are asked: quotas, and what the plan cannot obey."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.engine import reasons
 from fairlead.engine.tier_parts import TierSplit
 from fairlead.model.reasons import Finding, because

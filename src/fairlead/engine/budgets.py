@@ -1,11 +1,11 @@
 """What disruption budgets say to emptying nodes: which of them stops it, and in how many steps the others let it be."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.model.budgets import Budget
 from fairlead.model.columns import Bool
 from fairlead.model.snapshot import Site, Snapshot

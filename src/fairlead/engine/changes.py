@@ -1,7 +1,6 @@
 """What-ifs as a person writes them, on the command line or in the address of a page."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.engine import whatif
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import integer

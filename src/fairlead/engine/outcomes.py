@@ -1,10 +1,11 @@
 """What became of each workload of a site: where its replicas go, and why nodes refuse the others."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.refusals import gang_does_not_fit, no_node, shortage
 from fairlead.engine.site_fits import SiteFits
 from fairlead.engine.site_jobs import SiteJobs

@@ -8,8 +8,8 @@
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.engine import reasons
 from fairlead.engine.site import plan_site
 from fairlead.engine.site_plan import SitePlan

@@ -1,7 +1,6 @@
 """What a configuration says to a plan."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.division import Sticky
 from fairlead.model.workload import AUTO

@@ -1,8 +1,9 @@
 """The tables of the queue level for a site: workloads as jobs, their parts as roles."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState

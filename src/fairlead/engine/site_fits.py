@@ -6,12 +6,13 @@ nothing.
 """
 
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.claimed import place_one_demand
 from fairlead.engine.shape_columns import NOWHERE, Heights, RowCounts, needs_like, sparse
 from fairlead.engine.working_nodes import WorkingNodes

@@ -6,10 +6,11 @@ in the live scheduler: one whose volume is out of reach does not keep the others
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.queueing import SiteJob, site_state
 from fairlead.engine.site_fits import FitsRole, SiteFits

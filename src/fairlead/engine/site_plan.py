@@ -1,10 +1,10 @@
 """The decisions for one site, level by level: what `plan_site` returns and everything else reads."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.tier_parts import TierPart, TierSplit
 from fairlead.levels.queue.result import JobRow, Sharing
 from fairlead.model.columns import Int

@@ -3,10 +3,11 @@
 `required` must run on on-demand nodes; `rest` prefers spot, or has no wish where the workload is not tiered.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.constraints.labels import requirement_holds
 from fairlead.levels.tier.split import policy_of, target_of
 from fairlead.model.columns import Bool

@@ -5,8 +5,9 @@ are attached to which node, and which claims are in use.
 """
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.volume_limits import VolumeLimits
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.claims import MADE, Reach

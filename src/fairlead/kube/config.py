@@ -8,12 +8,13 @@ import base64
 import binascii
 import os
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 from urllib.parse import urlsplit
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import kubeconfig
 from fairlead.kube.credentials import (
     EXEC_VERSIONS,

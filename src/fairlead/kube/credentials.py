@@ -4,13 +4,14 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Protocol
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 from fairlead.text.mistakes import UNREADABLE, words
 

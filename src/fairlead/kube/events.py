@@ -12,9 +12,9 @@ import time
 import uuid
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Literal, NoReturn
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError

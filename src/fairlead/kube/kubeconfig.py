@@ -1,13 +1,14 @@
 """The kubeconfig format: reading files, merging them, looking things up by name."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import yaml
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.credentials import read_text
 from fairlead.model.errors import InputError
 from fairlead.text.mistakes import converted

@@ -20,8 +20,9 @@ import socket
 import time
 import uuid
 from collections.abc import Awaitable, Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError

@@ -3,9 +3,10 @@
 import base64
 import ipaddress
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from urllib.parse import SplitResult, unquote, urlsplit
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 PORTS = {"http": 80, "https": 443}

@@ -1,10 +1,10 @@
 """The kinds of objects that Fairlead talks about, and where the API serves them."""
 
 import re
-from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.objects import karmada, longhorn, volcano
 from fairlead.kube.objects.meta import Bare, ObjectReference, Raw
 from fairlead.kube.objects.node import Node

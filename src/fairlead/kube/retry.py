@@ -2,8 +2,8 @@
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.errors import ApiError, KubeError, UnreachableError
 
 Jitter = Callable[[], float]

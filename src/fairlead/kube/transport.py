@@ -1,8 +1,10 @@
 """The one seam to an API server: everything above it is tested with a fake (`tests/fake`) behind it."""
 
 from collections.abc import AsyncGenerator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
+
+from fairlead.dataclass import dataclass
 
 Query = Mapping[str, str]
 Headers = Mapping[str, str]

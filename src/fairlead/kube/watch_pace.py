@@ -1,7 +1,8 @@
 """How often a watch is renewed, tried again and given up."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.retry import Backoff
 
 

@@ -1,9 +1,10 @@
 """The settings that select and tune the rules of the disk level."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 
+from fairlead.dataclass import dataclass
 from fairlead.model.storage import AntiAffinity
 
 

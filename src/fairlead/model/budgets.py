@@ -1,7 +1,6 @@
 """Disruption budgets: how many of the selected replicas may be missing at one time."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.model.selectors import LabelSelector
 
 

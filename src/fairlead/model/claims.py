@@ -1,8 +1,9 @@
 """What a replica's volume claims demand of a node, with everything looked up: no names are left to resolve."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
+from fairlead.dataclass import dataclass
 from fairlead.model.reasons import Reason
 from fairlead.model.selectors import LabelSelector, Requirement, Term
 

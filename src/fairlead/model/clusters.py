@@ -1,12 +1,13 @@
 """The clusters of a fleet as a table, and what choosing among them looks at."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from types import MappingProxyType
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Int, distinct, frozen, ints
 from fairlead.model.errors import InputError
 from fairlead.model.order import natural_rank

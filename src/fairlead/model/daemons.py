@@ -1,7 +1,6 @@
 """Workloads that run once on every node that they match (DaemonSets)."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Bool, Int
 from fairlead.model.workload import Workload
 

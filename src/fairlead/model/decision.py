@@ -1,10 +1,11 @@
 """What every level returns: placements, what is unplaced and why, and a trace from which it can be explained."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.model.reasons import Finding, Reason
 
 

@@ -2,12 +2,13 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 from types import MappingProxyType
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.model.amounts import INT64_MAX
 from fairlead.model.columns import Bool, Codes, Int, flags, frozen, ints, lookup
 from fairlead.model.order import natural_key

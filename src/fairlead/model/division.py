@@ -1,11 +1,12 @@
 """What is asked of the fleet level: a workload, the policy that divides it, and the last accepted result."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from fractions import Fraction
 from types import MappingProxyType
 
+from fairlead.dataclass import dataclass
 from fairlead.model.clusters import ClusterTable
 from fairlead.model.selectors import Toleration
 

@@ -5,10 +5,11 @@ Amounts are int64 in the unit of their resource (cpu in milli, bytes, pieces), o
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Bool, Int, flags, ints
 
 UNSET = -1

@@ -1,8 +1,8 @@
 """The volumes a replica asks for: `AUTO:/data:rw:100`, `/host:/data:ro`."""
 
 import re
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.model.amounts import amount
 from fairlead.model.errors import InputError
 

@@ -1,12 +1,13 @@
 """Nodes as the node level sees them: what is left on each, and how many replicas of one workload that makes."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.model.amounts import INT64_MAX
 from fairlead.model.columns import Int, distinct, frozen, ints
 from fairlead.model.errors import InputError

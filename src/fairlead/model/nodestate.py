@@ -1,11 +1,12 @@
 """The nodes of a cluster as columns: what they have, what is used, and how they are marked."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.model.amounts import WHOLE
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.selectors import Taint

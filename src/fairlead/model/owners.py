@@ -1,7 +1,8 @@
 """Who a new replica belongs to, and how many of its kind already hold a slot on on-demand nodes."""
 
-from dataclasses import dataclass
 from enum import StrEnum
+
+from fairlead.dataclass import dataclass
 
 
 class OwnerKind(StrEnum):

@@ -5,11 +5,12 @@ resident instead of once per replica.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Bool, Int, flags, frozen, ints
 from fairlead.model.shape import Neighbour, Pairs, PodDisk, Port, Shape, content
 

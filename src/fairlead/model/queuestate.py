@@ -2,10 +2,11 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.model.amounts import CPU, MEMORY, NANO, WHOLE, nanos
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.columns import Bool, Int, distinct, ints, lookup

@@ -1,7 +1,8 @@
 """Hard bounds on what a namespace may hold."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+
+from fairlead.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -5,10 +5,12 @@ numbers that make the sentence concrete. Codes are part of the interface: they a
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
 from string import Formatter
 from types import MappingProxyType
+
+from fairlead.dataclass import dataclass
 
 Detail = str | int
 

@@ -1,7 +1,9 @@
 """Selectors, taints and tolerations: the small languages in which objects choose one another."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import StrEnum
+
+from fairlead.dataclass import dataclass
 
 
 class Operator(StrEnum):

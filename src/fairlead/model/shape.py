@@ -3,9 +3,10 @@
 Replicas of one shape are placed together. Shapes are made of tuples, so that they compare and hash.
 """
 
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import field, fields, replace
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.model.selectors import LabelSelector, Preference, Requirement, Term, Toleration
 
 Pairs = tuple[tuple[str, str], ...]

@@ -5,8 +5,9 @@ clusters by their room only. A snapshot of a single cluster has one site with an
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.model.balancing import BalancePolicy
 from fairlead.model.budgets import Budget
 from fairlead.model.claims import SiteVolumes, WorkloadClaims

@@ -1,9 +1,9 @@
 """Volumes and the storage replicas they hold: what the disk level is asked for."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from enum import IntEnum
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 

@@ -1,8 +1,8 @@
 """The two tiers of a cluster's nodes, as conditions on their labels."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.model.selectors import Operator, Requirement, Toleration
 
 CAPACITY = "node.kubernetes.io/capacity"

@@ -1,7 +1,6 @@
 """A workload: what a user wants replicas of, and every wish that steers them through the levels."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.model.owners import Exempt
 from fairlead.model.shape import Shape
 

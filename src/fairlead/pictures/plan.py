@@ -1,12 +1,12 @@
 """The plan as a person reads it: one short section a level, numbers first, reasons under what is unplaced."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from rich.markup import escape
 from rich.table import Table
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.evenness import evenness, node_use
 from fairlead.engine.record import served
 from fairlead.engine.site_plan import PartPath, Path, SitePlan, spots

@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from itertools import count, islice
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.working_volumes import WorkingVolumes
 from fairlead.model.claims import ClaimDemand, WorkloadClaims, numbered
 

@@ -4,10 +4,10 @@ A `Batch` is what one decision placed of one part of one job; its replicas end t
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.shape_columns import RowCounts
 from fairlead.engine.tier_parts import TierPart, on_demand_nodes
 from fairlead.engine.working_nodes import WorkingNodes

@@ -1,8 +1,9 @@
 """What happens from outside, the same for every policy. Times are milliseconds from the start."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.model.claims import SiteVolumes, WorkloadClaims
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population

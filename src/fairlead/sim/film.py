@@ -4,11 +4,12 @@ What is kept is bounded: where the frames become too many or too large, every se
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Bool, Int, flags, ints
 from fairlead.model.population import Population, resident
 from fairlead.model.shape import Shape

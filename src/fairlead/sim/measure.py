@@ -1,11 +1,12 @@
 """What a run is judged by: sums over time, and samples at equal distances for the charts."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.evenness import fairness
 from fairlead.kernel.imbalance import jain
 from fairlead.model.columns import Int

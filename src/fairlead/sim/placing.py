@@ -5,10 +5,10 @@ composition would say the same (docs/decisions/0430).
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.shape_columns import Heights, RowCounts
 from fairlead.engine.share_and_place import PlacingTurn, placing_turn, share_and_place
 from fairlead.engine.site_fits import FitsRole, SiteFits

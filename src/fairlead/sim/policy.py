@@ -1,13 +1,13 @@
 """What is compared: how nodes are chosen, who goes first, and whether tiers are heeded."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
 import msgspec
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.shape_columns import Heights
 from fairlead.levels.node.heights import use
 from fairlead.model.columns import Int

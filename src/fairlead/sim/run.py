@@ -5,10 +5,11 @@ At each instant: 1 the measures are told the time, 2 replicas end, nodes go and 
 """
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from heapq import heappop, heappush
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.collector import held
 from fairlead.engine.shape_columns import minds_neighbours
 from fairlead.model.columns import ints

@@ -6,11 +6,12 @@ one row too: it raises the demand, and no room is enough for it (docs/decisions/
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import NamedTuple
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.queueing import DEFAULT, site_state
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.amounts import WHOLE

@@ -2,10 +2,10 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.queueing import DEFAULT
 from fairlead.levels.queue.share import share
 from fairlead.model.columns import Int

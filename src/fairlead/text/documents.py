@@ -3,11 +3,11 @@
 import json
 import sys
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 from fairlead.text.mistakes import UNREADABLE, words
 

@@ -10,9 +10,9 @@ import json
 import operator
 import re
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 Step = Callable[[Any], Iterator[Any]]

@@ -1,10 +1,10 @@
 """The line of a text, JSON or YAML, at which the value of a path stands."""
 
 import re
-from dataclasses import dataclass
 
 import yaml
 
+from fairlead.dataclass import dataclass
 from fairlead.text.mistakes import unknown_field
 from fairlead.text.yaml import DEEPEST
 

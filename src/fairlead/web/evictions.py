@@ -4,8 +4,7 @@ The live scheduler writes the condition before it evicts, as kube-scheduler does
 taint eviction and the kubelet write it too. Nothing else about an eviction outlives the pod on the server.
 """
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.queues import queue_fields
 from fairlead.kube.manifests.controllers import Owners, owner_key
 from fairlead.kube.objects.meta import Condition

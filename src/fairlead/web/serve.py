@@ -5,11 +5,11 @@ import ipaddress
 import signal
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Protocol
 
 from aiohttp import web
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 from fairlead.web.replay import Replay
 from fairlead.web.server import Shown, application

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
 from aiohttp import web
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.changes import Changes, whole
 from fairlead.engine.plan import Plan
 from fairlead.model.errors import FairleadError, InputError

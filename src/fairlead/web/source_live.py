@@ -2,9 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.plan import plan
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client

@@ -4,9 +4,9 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 from fairlead.web.evictions import SeenEviction
 from fairlead.web.history import History

@@ -1,9 +1,10 @@
 """The views by name: each makes one record of what is seen now."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.changes import Changes, changed
 from fairlead.engine.plan import Plan, plan
 from fairlead.kube.manifests.catalogue import Catalogue

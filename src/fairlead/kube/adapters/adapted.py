@@ -1,8 +1,9 @@
 """What an adapter makes of an object."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Any
+
+from fairlead.dataclass import dataclass
 
 Value = Mapping[str, Any]
 """An object as plain values."""

@@ -5,11 +5,12 @@ and is fed them, so that files and a cluster can both drive it) and `answer` (th
 """
 
 from collections.abc import Generator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.review import Patch, ReviewRequest, allow, refuse
 from fairlead.kube.admission.rules import COST, DELETION_COST, MARKER, MINIMUM, SLOT, exempt, pin_of, requires_on_demand

@@ -1,8 +1,8 @@
 """What a node selector says about one label, as a set: which values, and whether the label may be absent."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.objects.affinity import NodeSelectorTerm
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.model.selectors import Requirement

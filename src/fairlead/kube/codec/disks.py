@@ -5,11 +5,11 @@ What is written here is `volumerestrictions`, `nodevolumelimits` and `k8s.io/csi
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.objects.affinity import NodeSelector, NodeSelectorTerm
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.objects.pod import PodVolume

@@ -7,8 +7,9 @@ its anti-affinity group is. Both are for new targets only (docs/decisions/0220).
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.objects.karmada import AffinityGroups, GroupTerm, ResourceBinding, WorkloadAffinity
 
 Key = tuple[str, str]

@@ -6,8 +6,9 @@ its place.
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.longhorn_settings import Settings
 from fairlead.kube.objects.longhorn import (
     DiskSpec,

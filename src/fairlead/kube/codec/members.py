@@ -1,11 +1,12 @@
 """Member clusters as rows of the fleet level: what policies ask of them, and how much of a workload still fits."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.groups import ALONE, Neighbours
 from fairlead.kube.codec.placement import ANNOTATION, MOST, Bound, Knobs, mode_of, weights_of
 from fairlead.kube.objects.karmada import ClusterStatus, KarmadaCluster, KarmadaPlacement, ReplicaScheduling

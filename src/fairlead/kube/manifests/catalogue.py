@@ -2,11 +2,12 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple, TypeVar
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import resources
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.manifests.bystanders import is_bystander

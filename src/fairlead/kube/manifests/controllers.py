@@ -2,10 +2,10 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.queues import LOCAL_QUEUE, QUEUES
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.objects.meta import ObjectMeta, OwnerReference

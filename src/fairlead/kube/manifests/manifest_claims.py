@@ -5,11 +5,12 @@ does not wait for a node gets the smallest volume that suits it.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from msgspec.structs import replace as changed
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.codec.volumes import Claims
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of

@@ -2,8 +2,8 @@
 
 from collections import defaultdict
 from collections.abc import Container, Sequence
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.site_fits import FitsRole
 from fairlead.kube.codec.memo import Shapes
 from fairlead.kube.codec.nodes import node_records, taints_of

@@ -2,11 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.memo import MOST, Shapes, looks
 from fairlead.kube.codec.requests import request_of_pod, resized
 from fairlead.kube.manifests.controllers import Owners, owner_key

@@ -1,8 +1,8 @@
 """`split` on manifests: an admission review answered from the objects that exist, as the webhook answers it live."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.explain_tier import lines
 from fairlead.kube.admission import admit
 from fairlead.kube.admission.review import Review, ReviewRequest

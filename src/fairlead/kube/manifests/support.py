@@ -4,11 +4,12 @@ Whatever cannot be read is named and the rest goes on. Secrets are never asked f
 """
 
 from collections.abc import Awaitable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.manifests.collect import collect

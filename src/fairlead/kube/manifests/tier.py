@@ -1,9 +1,10 @@
 """The objects that exist, from a file: controllers by name, pods, and the labels of the nodes."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod

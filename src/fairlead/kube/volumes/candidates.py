@@ -2,9 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import TypeVar
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
 from fairlead.kube.codec.volumes import volume_terms
 from fairlead.kube.objects.storage import PersistentVolume

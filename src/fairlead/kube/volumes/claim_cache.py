@@ -6,9 +6,9 @@ server confirms it or the attempt is given up.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any, Protocol
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.volume_limits import VolumeLimits
 from fairlead.kube.changes import Identified, Key
 from fairlead.kube.codec.disks import driver_of

@@ -2,12 +2,12 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import partial
 from types import MappingProxyType
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.bulk import Kind, Shelf, kind
 from fairlead.levels.disk.choose import Choice, choose

@@ -1,9 +1,8 @@
 """One choice: the node first, then the disk, among the disks that every filter lets through."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.disk.filters import COUNTED
 from fairlead.levels.disk.ledger import DiskLedger
 from fairlead.levels.disk.score import Field

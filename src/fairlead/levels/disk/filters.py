@@ -1,10 +1,11 @@
 """The filters: for each disk the first reason why it does not take a replica of a volume, 0 where it does."""
 
 from collections.abc import Set
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.ledger import DiskLedger, minimal_spare
 from fairlead.model.balancing import BalancePolicy

@@ -1,10 +1,10 @@
 """Where the storage replicas of a cluster are, and where each of them could go instead."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.filters import Uses, apart, room, static_codes
 from fairlead.levels.disk.ledger import DiskLedger, Wide

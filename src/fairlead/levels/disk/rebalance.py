@@ -1,12 +1,13 @@
 """Advice: which storage replicas to move so that disks are emptied, or usable space becomes even, in few moves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 from types import MappingProxyType
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.disk import reasons as why
 from fairlead.levels.disk.layout import Layout
 from fairlead.levels.disk.stages import Evenness, LayoutStage, across_nodes, inside_node

@@ -1,7 +1,6 @@
 """What a score has to know of all candidates together: how many, their sums, their extremes; exact, and rounded."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import cached_property
 from math import fsum
@@ -9,6 +8,8 @@ from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+from fairlead.dataclass import dataclass
 
 Wide = NDArray[Any]
 Number = int | Fraction

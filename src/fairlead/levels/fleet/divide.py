@@ -1,11 +1,12 @@
 """`divide`: how many replicas each cluster gets. This file is the flow; the steps are in the modules beside it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from types import MappingProxyType
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel.rational import total
 from fairlead.levels.fleet import reasons
 from fairlead.levels.fleet.overflow import spill

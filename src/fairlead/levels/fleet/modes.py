@@ -4,10 +4,9 @@ Each takes the clusters that were chosen and returns their counts. Ties are Karm
 ascending or descending by one bit of the uid, unless the policy says which.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel.apportion import webster
 from fairlead.kernel.rational import total
 from fairlead.levels.fleet.quota import Bounds

@@ -1,11 +1,11 @@
 """What a division by weight owes each cluster: whole floors, and which quotas are not whole."""
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel.rational import largest, scale, total, widen
 from fairlead.kernel.waterfill import fluid
 from fairlead.levels.fleet import reasons

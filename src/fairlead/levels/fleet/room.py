@@ -4,7 +4,8 @@ From the sums or the grades of nodes the cluster reports.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+
+from fairlead.dataclass import dataclass
 
 PODS = "pods"
 NO_ROOM = 0

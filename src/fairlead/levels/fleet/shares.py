@@ -1,9 +1,10 @@
 """What the chosen clusters get, between dividing and recording."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Int
 from fairlead.model.decision import Draw
 from fairlead.model.reasons import Finding

@@ -1,10 +1,11 @@
 """Choosing clusters so that they cover the groups that spread constraints ask for, and have the room."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.fleet import reasons, spread_search
 from fairlead.levels.fleet.spread_search import SpreadChoice, SpreadLimits, search
 from fairlead.model.clusters import NO_LIMIT, ClusterTable, Traits

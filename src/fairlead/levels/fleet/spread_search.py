@@ -6,10 +6,11 @@ looks at no more than `MOST_STATES` states and says so when it had to stop there
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import accumulate
 from typing import NamedTuple
 
+from fairlead.dataclass import dataclass
 from fairlead.model.clusters import NO_LIMIT
 
 MOST_STATES = 5_000

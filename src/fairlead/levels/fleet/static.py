@@ -5,7 +5,7 @@ row, `divide_all` with many; so both give the same answer.
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import IntEnum
 from fractions import Fraction
 from typing import Any
@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel import lottery
 from fairlead.levels.fleet import draw
 from fairlead.levels.fleet.quota import quotas

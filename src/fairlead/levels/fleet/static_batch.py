@@ -4,12 +4,13 @@ Rows are settled by the same rules as one division, a slice at a time, so that t
 processor's cache and memory is that of the results.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel import lottery
 from fairlead.kernel.rational import largest
 from fairlead.levels.fleet.quota import quotas

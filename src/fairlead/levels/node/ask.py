@@ -1,8 +1,8 @@
 """What is asked of a strategy."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.model.columns import Int
 from fairlead.model.nodes import NodeTable
 

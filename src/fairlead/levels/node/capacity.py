@@ -4,11 +4,11 @@ Nodes in the same state are computed once. A request of 0 limits nothing.
 """
 
 from collections.abc import Callable, Hashable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import TypeVar
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node import cores, reasons, volumes
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.levels.node.numa import numa_pins

@@ -1,10 +1,10 @@
 """Bound cpu on a node with several NUMA nodes: a replica inside one of them first, then across."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node import cores
 from fairlead.levels.node.corepins import Cores, core_pins
 from fairlead.levels.node.request import NodeRequest

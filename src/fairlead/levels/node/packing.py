@@ -8,9 +8,9 @@ lower than the best by less than one replica a volume, and says so.
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.patterns import tabulated
 
 MOST_STEPS = 2_000

@@ -1,8 +1,8 @@
 """The pins of replicas: which pieces of which cores, which volumes. On Kubernetes they are a recorded intent."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.capacity import Fit
 from fairlead.levels.node.corepins import core_pins
 from fairlead.levels.node.numa import CorePin, numa_pins

@@ -1,10 +1,11 @@
 """The verb of the node level: capacities in, counts per node out, and why it is no more."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel.select import lowest
 from fairlead.levels.node import reasons
 from fairlead.levels.node.ask import NodeAsk

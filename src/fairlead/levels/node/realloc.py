@@ -1,8 +1,9 @@
 """Growing or shrinking a replica that is pinned: it keeps its cores, its NUMA node and its volumes where it can."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node import reasons
 from fairlead.levels.node.capacity import CORES, reason_of
 from fairlead.levels.node.corepins import Cores

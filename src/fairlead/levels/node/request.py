@@ -1,8 +1,9 @@
 """What one replica asks of a node."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.model.amounts import CPU, NANO, Quantity, nanos
 from fairlead.model.errors import InputError
 from fairlead.model.mounts import Mount

@@ -1,10 +1,10 @@
 """How used a node is and what one replica adds, from its resources: the highest share of any of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from math import lcm
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.request import NodeRequest
 from fairlead.model.nodes import Room
 

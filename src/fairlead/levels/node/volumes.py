@@ -6,8 +6,8 @@ still needs a volume.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.packing import deal, pack
 from fairlead.model.mounts import Mount
 from fairlead.model.nodes import UNLIMITED, NodeVolume

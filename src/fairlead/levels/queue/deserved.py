@@ -7,11 +7,11 @@ whole units.
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.kernel.waterfill import fluid
 from fairlead.levels.queue.tree import QueueTree
 from fairlead.model.columns import Bool, Int

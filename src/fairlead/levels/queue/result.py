@@ -2,9 +2,9 @@
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.fluid import distance
 from fairlead.levels.queue.grants.admit import by_queue

@@ -5,10 +5,10 @@ and reclaim, 6 what stops each job that waits, 7 the answer with its distance fr
 """
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue import reasons
 from fairlead.levels.queue.deserved import QueueClaims, contended, deserved
 from fairlead.levels.queue.fits import Fits

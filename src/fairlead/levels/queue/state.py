@@ -1,11 +1,11 @@
 """The working copy of one decision: who holds what, and whose turn it is. Nothing of it leaves the level."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from math import lcm
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.deserved import Amounts
 from fairlead.levels.queue.fits import Fits, Spots
 from fairlead.levels.queue.grants.gang import GangStep, Members

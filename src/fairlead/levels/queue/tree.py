@@ -1,10 +1,10 @@
 """The tree of queues: who stands below whom, and which queues cannot be used."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue import reasons
 from fairlead.model.columns import Int, lookup
 from fairlead.model.jobs import UNSET, QueueTable

@@ -1,7 +1,8 @@
 """The minimum that a user asks for: a number of replicas, or a percentage of them."""
 
 import re
-from dataclasses import dataclass
+
+from fairlead.dataclass import dataclass
 
 INT32_MAX = 2**31 - 1
 _BLANKS = " \t\r\n"

@@ -6,8 +6,9 @@ where none of them says spot.
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import Effect, Operator, Requirement, Toleration
 from fairlead.model.tiers import CAPACITY, NO_TIERS, Tiers

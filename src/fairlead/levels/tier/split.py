@@ -11,9 +11,10 @@ The rules, in order:
    full only by counting grants whose replica has not appeared, neither answer is safe: ask again.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from enum import StrEnum
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.minimum import Minimum, parse_minimum
 from fairlead.model.decision import Decision, Trace

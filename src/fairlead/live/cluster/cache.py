@@ -7,11 +7,11 @@ plain and synchronous: events come in order on the loop.
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 import msgspec
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change, Key, deliver
 from fairlead.kube.codec.nodes import node_record
 from fairlead.kube.objects.node import Node

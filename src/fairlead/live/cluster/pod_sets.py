@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.reasons import SET_ASIDE
 from fairlead.live.cluster.records import PodRecord
 from fairlead.model.decision import Rejection

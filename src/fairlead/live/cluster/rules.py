@@ -1,9 +1,9 @@
 """Priority classes and disruption budgets: whose turn comes first, and who may be asked to leave."""
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass

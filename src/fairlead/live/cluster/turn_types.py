@@ -1,8 +1,9 @@
 """What passes between the job cache, the decision of a turn and the actions on it."""
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey, JobSource, PodKey, Uid

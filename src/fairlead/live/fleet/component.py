@@ -7,13 +7,13 @@ watches ──► changed bindings ──► decide (together) ──► write s
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
 import msgspec
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.codec.fleet import policy_key
 from fairlead.kube.codec.groups import GroupMembers, groups_of

@@ -1,12 +1,13 @@
 """Bindings to verdicts: what each shall look like. Pure; nothing is written here."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from typing import Any, ParamSpec, TypeVar
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec import last_result
 from fairlead.kube.codec.decided import ANNOTATION, is_applied, is_workload, mark, running
 from fairlead.kube.codec.fleet import binding_ask, components_of, is_set, knobs_for, wants_fresh

@@ -8,9 +8,10 @@ placement first, then the status with the generation that it decided on; a refus
 
 from collections import Counter
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.decided import APPLIED, is_applied, running
 from fairlead.kube.objects.karmada import ResourceBinding
 from fairlead.kube.objects.meta import Condition

@@ -4,11 +4,12 @@ Every write names the version it was decided on. Who else was faster wins, and t
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.decode import convert
 from fairlead.kube.errors import ApiError, KubeError

@@ -5,9 +5,10 @@ pods some moments later. Bound before that, they would be single pods and half a
 """
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.workloads import Announcer
 from fairlead.kube.resources import POD_GROUPS, REPLICA_SETS, STATEFUL_SETS, Resource

@@ -1,8 +1,8 @@
 """When groups came to the gate. Groups that come together are weighed against each other (docs/decisions/0340)."""
 
 from collections.abc import Collection
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.live.cluster.identity import JobKey
 
 SETTLE, MOST_SETTLE = 0.5, 2.0

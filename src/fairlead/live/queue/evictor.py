@@ -8,11 +8,12 @@ evicted. Where any step is refused, the promise is withdrawn and victims are cho
 import asyncio
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Protocol
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.errors import KubeError
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.live.cluster.identity import JobKey, PodKey, Uid

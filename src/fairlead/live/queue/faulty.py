@@ -5,9 +5,10 @@ takes part (docs/decisions/0201); a queue is looked for only where the turn fail
 """
 
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeVar
 
+from fairlead.dataclass import dataclass
 from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, set_aside
 from fairlead.live.cluster.turn_types import LiveJob

@@ -1,8 +1,9 @@
 """Gangs that have been started, from the first bind to the last; and those that have to be given up."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.events import Recorder
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
 from fairlead.live.cluster.cache import PodEvent

@@ -8,8 +8,9 @@ come together are weighed against each other first (docs/decisions/0340).
 
 import math
 from collections.abc import Collection, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, replace
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.levels.queue.result import Sharing

@@ -6,12 +6,12 @@ and takes it away when all are bound or gone.
 
 import asyncio
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError

@@ -1,8 +1,9 @@
 """One job of the cache: its pods by role, and the frozen view of it, made anew only when something changed."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.queues import DEFAULT
 from fairlead.live.cluster.identity import GroupKey, JobKey, JobSource, PodKey
 from fairlead.live.cluster.pod_sets import pod_set_key

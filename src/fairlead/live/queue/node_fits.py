@@ -1,8 +1,9 @@
 """Pods as roles of `SiteFits`, on the snapshot of a cycle: the strategy of the workload, claims and bound cores too."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.shape_columns import minds_neighbours
 from fairlead.engine.site_fits import Filters, FitsRole, SiteFits
 from fairlead.engine.working_nodes import WorkingNodes

@@ -1,9 +1,10 @@
 """PodGroups of either kind, read as one: what a gang needs before it starts, and what was intended for it."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.queues import DEFAULT, bounds_of
 from fairlead.kube.codec.volcano_fields import may_wait, unmet
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup

@@ -1,11 +1,12 @@
 """What evictions write on pods: who is nominated where, who is about to go, and Events that tell both sides."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError

@@ -1,10 +1,11 @@
 """The ends of promises: pods that wait no longer, room that did not come in time, and nominations that mean nothing."""
 
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.turn_types import Promise

@@ -1,11 +1,12 @@
 """The queues `root` and `default`, created where Queues are served and nobody made them (docs/decisions/0248)."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
 from fairlead.kube.client import Client
 from fairlead.kube.codec.queues import DEFAULT, ROOT

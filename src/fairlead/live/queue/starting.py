@@ -10,9 +10,10 @@ collected ──► enough? ──► volumes of all members ──► recorded 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Protocol
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.cluster.cache import PodEvent
 from fairlead.live.cluster.identity import JobKey, JobSource, PodKey, Uid

@@ -2,12 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from functools import partial
 from typing import Any
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.changes import Key
 from fairlead.kube.client import Client

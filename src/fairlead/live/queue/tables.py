@@ -2,8 +2,9 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.queues import Like, held_rows, minimums
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.records import PodRecord

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Generic, TypeVar
 
 import structlog
 from prometheus_client import Counter
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.live.runtime.pulse import Pulse
 

@@ -3,11 +3,11 @@
 import asyncio
 import signal
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
 
 import structlog
 from prometheus_client import CollectorRegistry
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.fence import Fence
 from fairlead.kube.lease import TERMS, Elector, Terms, own_identity

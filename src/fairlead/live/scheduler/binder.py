@@ -7,9 +7,10 @@ What the server may have acted upon without saying so is neither bound nor refus
 import asyncio
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
 from fairlead.live.cluster.identity import Uid

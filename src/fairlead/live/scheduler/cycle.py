@@ -12,11 +12,12 @@
 
 import asyncio
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from math import inf
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome, grouped
 from fairlead.live.cluster.records import PodRecord, reference

@@ -5,10 +5,11 @@ and ask for a cycle where a waiting group may be helped.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.node import Node

@@ -10,8 +10,8 @@ for ten thousand of them say no more than a few on the controller do.
 import asyncio
 import contextlib
 from collections.abc import Callable
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError, NotLeadingError

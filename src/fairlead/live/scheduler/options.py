@@ -1,7 +1,6 @@
 """How a scheduler works: what its command line and its configuration say."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.live.queue.promises import DEADLINE
 from fairlead.live.scheduler.volume_binder import PATIENCE
 from fairlead.model.workload import AUTO

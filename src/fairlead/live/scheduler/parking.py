@@ -1,8 +1,9 @@
 """Pods without a node: parked until an event may help them, with the reason kept for `/explain` and told to users."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
+from fairlead.dataclass import dataclass
 from fairlead.live.cluster.cache import Cache, PodEvent
 from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.pod_sets import PodSetOutcome

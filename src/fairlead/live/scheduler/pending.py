@@ -4,8 +4,8 @@ help it has happened, and then not too often.
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable
-from dataclasses import dataclass
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
 from fairlead.levels.node.constraints import reasons
 from fairlead.live.cluster.identity import Uid, Wake

@@ -10,9 +10,10 @@ Their room stays taken until the server tells, by a GET or by a newer word of th
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import count
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.pod import Pod

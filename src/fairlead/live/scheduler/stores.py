@@ -1,7 +1,6 @@
 """What a scheduler keeps between cycles, and the one way in which a change of a pod reaches all of it."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change
 from fairlead.live.cluster.cache import Cache, PodEvent
 from fairlead.live.cluster.records import PodRecord

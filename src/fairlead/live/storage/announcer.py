@@ -1,8 +1,9 @@
 """What a look found, said on the volumes that it is about."""
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.objects.longhorn import LonghornReplica, LonghornVolume
 from fairlead.levels.disk.rebalance import Rebalance
 from fairlead.live.storage import messages

@@ -6,10 +6,10 @@ states of one object the later version counts.
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 
 import msgspec
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change, Key
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume
 

@@ -8,12 +8,12 @@ watches ──► what is known ──► outlook (aside) ──► Events, repo
 
 import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import msgspec
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Change
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica, LonghornSetting, LonghornVolume

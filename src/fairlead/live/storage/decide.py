@@ -1,9 +1,10 @@
 """Objects to an outlook: where each waiting replica goes or why nowhere, and the moves worth making. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from fractions import Fraction
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.codec.longhorn import StorageManifests, storage
 from fairlead.kube.objects.longhorn import LonghornReplica
 from fairlead.levels.disk.balance import Balance, Charge, Placed, VolumeOutcome, balance

@@ -1,8 +1,8 @@
 """An outlook and the advice as a record: what `/report` and `fairlead storage --once` show."""
 
-from dataclasses import dataclass
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.records_disk import imbalance_record, move_record, outcome_record, placement_record
 from fairlead.levels.disk.rebalance import Rebalance
 from fairlead.live.storage.decide import Outlook

@@ -7,11 +7,12 @@ pod whose gate is gone is not changed again.
 
 import asyncio
 from collections.abc import Callable, Iterable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 from typing import Any
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.admission.review import Patch

@@ -2,9 +2,10 @@
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission.admit import owner_of
 from fairlead.kube.admission.rules import exempt, requires_on_demand
 from fairlead.kube.objects.node import Node

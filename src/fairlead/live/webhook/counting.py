@@ -7,8 +7,9 @@ is up.
 
 import asyncio
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError

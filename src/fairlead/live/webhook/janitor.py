@@ -6,10 +6,11 @@ here is needed for the count to be right; it keeps the numbers that people see f
 
 from collections import Counter as Tally
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission.admit import Lookup
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client

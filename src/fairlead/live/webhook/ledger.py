@@ -22,8 +22,10 @@ A slot in the ledger is one of four:
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from enum import Enum
+
+from fairlead.dataclass import dataclass
 
 NOTHING: frozenset[str] = frozenset()
 

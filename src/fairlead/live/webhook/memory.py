@@ -8,8 +8,9 @@ the reservation, which is never before it was made.
 import asyncio
 import contextlib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission.rules import SLOT
 from fairlead.kube.changes import Change
 from fairlead.kube.objects.tier import MarkedPod

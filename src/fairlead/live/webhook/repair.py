@@ -8,10 +8,11 @@ all workloads of namespaces that the webhook is not asked about: their new pods 
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, field
 
 import structlog
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import EventType, Recorder

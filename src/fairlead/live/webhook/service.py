@@ -1,9 +1,10 @@
 """One admission request after the other: the flow of `admit`, driven by the cluster."""
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.admission import admit, patches
 from fairlead.kube.admission.review import ReviewRequest, allow
 from fairlead.kube.errors import KubeError

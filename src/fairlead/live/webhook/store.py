@@ -1,7 +1,6 @@
 """Ledgers as custom resources: read with their version, written only over the version that was read."""
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, UnreachableError
 from fairlead.kube.objects.meta import Raw

@@ -7,11 +7,12 @@ in use would break every new connection.
 import base64
 import ssl
 from collections.abc import Callable, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Protocol
 
+from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
 from fairlead.kube.credentials import read_text
 from fairlead.kube.errors import ApiError

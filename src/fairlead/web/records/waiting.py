@@ -1,9 +1,9 @@
 """What waits, grouped by reason: the workload, how many of it, and what would cure it."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
+from fairlead.dataclass import dataclass
 from fairlead.engine.plan import Plan
 from fairlead.model.reasons import Finding
 

@@ -1,9 +1,8 @@
 """Volume claims: nodes from which all volumes of a replica can be reached, or on which they can be made."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.constraints import reasons
 from fairlead.levels.node.constraints.labels import requirement_holds, term_matches
 from fairlead.model.claims import ClaimDemand, OpenClaim, Terms

@@ -1,9 +1,8 @@
 """Who must be near whom, and who must stay apart: inter-replica affinity over topology domains."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.constraints.labels import domains
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import ABSENT, NodeState

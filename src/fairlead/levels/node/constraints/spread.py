@@ -1,9 +1,8 @@
 """Topology spread: the count of like replicas stays even over domains, within a skew."""
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.constraints.labels import domains, selected
 from fairlead.model.columns import Bool, Int
 from fairlead.model.nodestate import ABSENT, NodeState

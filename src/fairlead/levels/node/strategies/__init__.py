@@ -4,9 +4,9 @@ A strategy comes with what it wants in total, so that a caller sees how much is 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.node.ask import NodeAsk, Strategy
 from fairlead.levels.node.strategies import average, communism, drained, even, fill
 from fairlead.model.nodes import NodeTable

@@ -6,10 +6,9 @@ least and the most that may have been gained at each. Floating point is enough: 
 surely are.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.bulk.runs import NEAR, Floats
 from fairlead.model.columns import Int
 

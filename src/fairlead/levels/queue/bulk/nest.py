@@ -4,10 +4,9 @@ Keys of children lie on one axis for each parent: their priority first (the high
 2 …), then their share as a part of the highest that any of them can come to.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.bulk.curves import Bounds, Curves, gains, levels, reached
 from fairlead.levels.queue.bulk.runs import NEAR, Floats
 from fairlead.levels.queue.state import State

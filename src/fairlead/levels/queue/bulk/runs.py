@@ -7,11 +7,12 @@ of its jobs. A job has one run for its gang and one for every role, since roles 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import fields, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.state import JobKey, State
 from fairlead.model.columns import Bool, Int
 

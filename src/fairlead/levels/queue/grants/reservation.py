@@ -4,8 +4,7 @@ Others may use only what lies beyond the reservation. So the room that running r
 and it starts, at the latest, when everything that ran when the reservation began has ended.
 """
 
-from dataclasses import dataclass
-
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.fits import Fits, Spots
 from fairlead.levels.queue.grants.gang import GangStep
 from fairlead.levels.queue.state import State

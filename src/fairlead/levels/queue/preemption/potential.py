@@ -9,9 +9,10 @@ Every grant makes an allocation better too, and there are finitely many allocati
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from fractions import Fraction
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.state import State
 
 ONE = Fraction(1)

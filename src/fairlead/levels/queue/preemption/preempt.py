@@ -7,11 +7,11 @@ whether the allocation becomes better (`potential`).
 """
 
 from collections.abc import Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from heapq import heapify, heappop, heappush, heapreplace
 from itertools import chain, islice
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.fits import Emptied, Fits, Kinds
 from fairlead.levels.queue.grants.gang import GangStep, step_of
 from fairlead.levels.queue.grants.grant import Block

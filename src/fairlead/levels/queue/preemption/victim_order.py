@@ -1,11 +1,11 @@
 """Which evictions to try, in which order: bites, from the cheapest on."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 
 import numpy as np
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.preemption.victims import FRESH, Claim, Standing, VictimGroup, branch_of, over
 from fairlead.levels.queue.state import State
 

@@ -4,9 +4,9 @@ The least vote counts: the intersection. A rule without an opinion returns None,
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from itertools import pairwise, repeat
 
+from fairlead.dataclass import dataclass
 from fairlead.levels.queue.grants.gang import GangStep
 from fairlead.levels.queue.state import State
 from fairlead.model.jobs import UNSET, RunningTable
