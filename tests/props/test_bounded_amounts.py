@@ -1,5 +1,6 @@
 """Sums of amounts never wrap, whatever objects ask for and offer: at the edges of int64 and beyond."""
 
+from collections import Counter
 from fractions import Fraction
 
 import msgspec
@@ -56,13 +57,43 @@ def test_live_columns_stay_exact_while_pods_come_and_go(steps: list[tuple[int, b
     for size, comes in steps:
         if comes or not held:
             held.append(min(size, BEYOND))
-            columns.use(0, [("memory", held[-1])], 1)
+            columns.use(0, (("memory", held[-1]),), 1)
         else:
-            columns.use(0, [("memory", held.pop(size % len(held)))], -1)
+            columns.use(0, (("memory", held.pop(size % len(held))),), -1)
         state = columns.snapshot()
         assert int(state.used[0, state.column("memory") or 0]) == min(sum(held), WHOLE)
         assert columns.used(0).get("memory", 0) == sum(held)
         assert (state.free >= 0).all()
+
+
+REQUESTS = st.dictionaries(
+    st.sampled_from([f"r{number}" for number in range(12)]),
+    st.sampled_from((1, 2**42 - 1, 2**42, 2**60)),
+    min_size=1,
+    max_size=6,
+).map(lambda asked: tuple(sorted(asked.items())))
+
+
+@given(st.lists(st.tuples(st.integers(0, 1), REQUESTS, st.integers(0, 100), st.booleans()), max_size=60))
+def test_live_columns_stay_exact_while_resources_come_and_go(
+    steps: list[tuple[int, tuple[tuple[str, int], ...], int, bool]],
+) -> None:
+    """Requests are kept as rows; columns of resources that nothing asks for any more are given to others."""
+    columns = NodeColumns()
+    for name in ("a", "b"):
+        columns.put(node_record(node_of(name, 2**34), {}))
+    held: list[tuple[int, tuple[tuple[str, int], ...]]] = []
+    for row, asked, which, comes in steps:
+        if comes or not held:
+            held.append((row, asked))
+            columns.use(row, asked, 1)
+        else:
+            columns.use(*held.pop(which % len(held)), -1)
+        for each in (0, 1):
+            sums = Counter[str]()
+            for at, amounts in held:
+                sums.update(dict(amounts) if at == each else {})
+            assert columns.used(each) == dict(sums)
 
 
 @given(SIZES, st.lists(SIZES, max_size=5), SIZES)

@@ -1,11 +1,12 @@
 """Nodes and running replicas as columns that follow events in place; a snapshot copies what may still change."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairlead.live.cluster.records import Request
 from fairlead.model.amounts import WHOLE
 from fairlead.model.columns import Int, flags, frozen, ints, longer
 from fairlead.model.nodestate import ABSENT, LabelColumn, NodeRecord, NodeState
@@ -19,6 +20,8 @@ Code = TypeVar("Code", np.int32, np.int64)
 FIRST = 64
 BULK = 2**42
 """Amounts from here on are summed apart, as Python integers; below it two million pods of one node fit int64."""
+MOST_ROWS = 4096
+"""Requests kept as rows; there are as many as templates, but for pods that are resized."""
 GONE = ""
 """The name of a row whose node is gone; the next new node takes it."""
 
@@ -65,6 +68,8 @@ class NodeColumns:
         self._used = np.zeros((FIRST, 4), dtype=np.int64)
         self._bulk: dict[tuple[int, int], int] = {}
         """By row and column, the exact sum of amounts that are not in `_used`."""
+        self._rows_of: dict[Request, NDArray[np.int64]] = {}
+        """Requests as rows of `_used`, for as long as the columns are what they are."""
         self._labels: dict[str, _Labels] = {}
         self._profile = np.zeros(FIRST, dtype=np.int64)
         self._profiles: dict[tuple[Taint, ...], int] = {(): 0}
@@ -98,8 +103,18 @@ class NodeColumns:
         self._rank = None
         return row
 
-    def use(self, row: int, request: Iterable[tuple[str, int]], sign: int) -> None:
+    def use(self, row: int, request: Request, sign: int) -> None:
         """Count a replica on a node, or take it off. Exact however large the amounts are (docs/decisions/0200)."""
+        amounts = self._rows_of.get(request)
+        if amounts is None:
+            self._use_each(row, request, sign)
+            self._keep_row(request)
+        elif sign > 0:
+            self._used[row] += amounts
+        else:
+            self._used[row] -= amounts
+
+    def _use_each(self, row: int, request: Request, sign: int) -> None:
         for name, amount in request:
             # The column may have to be made first, which replaces the array.
             column = self._column(name)
@@ -109,6 +124,17 @@ class NodeColumns:
                 self._bulk[row, column] = self._bulk.get((row, column), 0) + sign * amount
                 if not self._bulk[row, column]:
                     del self._bulk[row, column]
+
+    def _keep_row(self, request: Request) -> None:
+        """Remember the request as a row, unless part of it is counted elsewhere: replicas of a template ask alike."""
+        columns = [self._resources.get(name) for name, _ in request]
+        if None in columns or any(amount >= BULK for _, amount in request):
+            return
+        if len(self._rows_of) >= MOST_ROWS:
+            self._rows_of.clear()
+        amounts = self._rows_of[request] = np.zeros(self._used.shape[1], dtype=np.int64)
+        for column, (_, amount) in zip(columns, request, strict=True):
+            amounts[column] += amount
 
     def snapshot(self) -> NodeState:
         """The nodes now. Labels that did not change since the last snapshot are shared with it."""
@@ -205,9 +231,12 @@ class NodeColumns:
 
     def _widen(self) -> None:
         """Room for more resources: in place of those that no node has and no replica asks for, else beside them."""
-        live = np.flatnonzero(self._used.any(axis=0) | self._allocatable.any(axis=0))
-        names = list(self._resources)
-        self._resources = {names[column]: place for place, column in enumerate(live.tolist())}
+        self._rows_of.clear()
+        some = np.flatnonzero(self._used.any(axis=0) | self._allocatable.any(axis=0)).tolist()
+        live = sorted({*some, *(column for _, column in self._bulk)})
+        names, places = list(self._resources), {column: place for place, column in enumerate(live)}
+        self._resources = {names[column]: place for column, place in places.items()}
+        self._bulk = {(row, places[column]): amount for (row, column), amount in self._bulk.items()}
         width = max(4, 2 * len(live))
         for name in ("_used", "_allocatable"):
             array = np.zeros((len(self._used), width), dtype=np.int64)
