@@ -212,7 +212,7 @@ def _ratios(laps: list[dict[str, Result]], name: str, other: str, *, from_start:
 
 GROWTH = ((1000, 200), (2500, 500), (5000, 1000))
 LARGE_GROWTH = ((2500, 1250), (5000, 2500), (10000, 5000))
-LAPS = 3
+LAPS = 5
 
 
 def of_the_ceiling() -> Figure:
