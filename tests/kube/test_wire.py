@@ -310,6 +310,25 @@ async def test_answer_that_comes_as_its_time_ends_is_the_answer() -> None:
     assert wrong == []
 
 
+@pytest.mark.parametrize(("first", "second", "answered"), [(20.0, 0.02, False), (0.02, 20.0, True)])
+async def test_each_request_has_its_own_time(first: float, second: float, *, answered: bool) -> None:
+    """One timer lasts for several requests of a connection; a shorter time counts, and so does a longer one."""
+    loop = asyncio.get_running_loop()
+    line = RequestLine(memoryview(bytearray(OK)))
+    transport = Mock(spec=asyncio.Transport)
+    transport.write = lambda _: loop.call_soon(line.buffer_updated, len(OK))
+    line.connection_made(transport)
+    await line.ask(b"", loop.time() + first)
+    transport.write = lambda _: loop.call_later(0.1, line.buffer_updated, len(OK)) if answered else None
+    asked = line.ask(b"", loop.time() + second)
+    if answered:
+        assert (await asked).body == b"ok"
+    else:
+        with pytest.raises(TimeoutError, match="no answer in time"):
+            await asyncio.wait_for(asked, 5)
+    assert transport.abort.called != answered
+
+
 async def test_connection_that_speaks_unasked_is_given_up() -> None:
     """Bytes that nobody waits for would be taken for the next answer."""
     async with wire(lambda request: OK + b"HTTP/1.1 200 OK\r\n\r\n") as (made, counts):

@@ -1,6 +1,7 @@
 """The kinds of objects that Fairlead talks about, and where the API serves them."""
 
 import re
+from functools import lru_cache
 from typing import Any, Generic, TypeVar
 from urllib.parse import quote
 
@@ -54,7 +55,7 @@ class Resource(Generic[T]):
     @property
     def root(self) -> str:
         """Where the group and version are served; a GET there lists its resources."""
-        return f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
+        return _root(self.group, self.version)
 
     @property
     def optional(self) -> bool:
@@ -90,15 +91,21 @@ class Resource(Generic[T]):
             raise ValueError(f"{self.label} have no namespace, got {namespace!r}")
         if name and self.namespaced and not namespace:
             raise ValueError(f"{self.label} {name!r}: a namespace is needed")
-        parts = [self.root]
-        if namespace:
-            parts += ["namespaces", _segment(namespace)]
-        parts.append(self.plural)
+        where = _collection(self.group, self.version, self.plural, namespace)
         if name:
-            parts.append(_segment(name))
-        if subresource:
-            parts.append(subresource)
-        return "/".join(parts)
+            where = f"{where}/{_segment(name)}"
+        return f"{where}/{subresource}" if subresource else where
+
+
+def _root(group: str, version: str) -> str:
+    return f"/apis/{group}/{version}" if group else f"/api/{version}"
+
+
+@lru_cache(maxsize=1024)
+def _collection(group: str, version: str, plural: str, namespace: str) -> str:
+    """The path of all objects of a kind, or of those of one namespace. Every bind asks for one of few."""
+    where = f"/namespaces/{_segment(namespace)}" if namespace else ""
+    return f"{_root(group, version)}{where}/{plural}"
 
 
 def _segment(text: str) -> str:

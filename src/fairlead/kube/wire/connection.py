@@ -80,6 +80,8 @@ class RequestLine(WireConnection):
         super().__init__(buffer)
         self.idle_since = 0.0
         self._waits: asyncio.Future[Response] | None = None
+        self._until = 0.0
+        self._alarm: asyncio.TimerHandle | None = None
 
     @property
     def usable(self) -> bool:
@@ -96,8 +98,9 @@ class RequestLine(WireConnection):
         self.answer = HttpResponse()
         waits: asyncio.Future[Response] = loop.create_future()
         self._waits = waits
-        # Much cheaper than a context of asyncio.timeout, and this is where the time is spent.
-        late = loop.call_at(until, _late, waits)
+        self._until = until
+        if self._alarm is None or self._alarm.when() > until:
+            self._arm(loop, until)
         transport.write(request)
         try:
             return await waits
@@ -106,8 +109,23 @@ class RequestLine(WireConnection):
             self.abort()
             raise
         finally:
-            late.cancel()
             self._waits = None
+
+    def _arm(self, loop: asyncio.AbstractEventLoop, until: float) -> None:
+        """Be called at that time. One timer lasts for many answers: it is looked at anew when it goes off."""
+        if self._alarm is not None:
+            self._alarm.cancel()
+        self._alarm = loop.call_at(until, self._late)
+
+    def _late(self) -> None:
+        self._alarm = None
+        if self._waits is None or self._waits.done():
+            return
+        loop = asyncio.get_running_loop()
+        if loop.time() < self._until:
+            self._arm(loop, self._until)
+        else:
+            self._waits.set_exception(TimeoutError("no answer in time"))
 
     def _received(self, data: memoryview) -> None:
         if self._waits is None or self._waits.done():
@@ -122,6 +140,8 @@ class RequestLine(WireConnection):
             self._waits.set_result(found)
 
     def connection_lost(self, error: Exception | None) -> None:
+        if self._alarm is not None:
+            self._alarm.cancel()
         if self._waits is not None and not self._waits.done():
             found = self._rest(error)
             if isinstance(found, Response):
@@ -129,11 +149,6 @@ class RequestLine(WireConnection):
             else:
                 self._waits.set_exception(found)
         super().connection_lost(error)
-
-
-def _late(waits: asyncio.Future[Response]) -> None:
-    if not waits.done():
-        waits.set_exception(TimeoutError("no answer in time"))
 
 
 class Flow(WireConnection):

@@ -1,6 +1,8 @@
 """The real transport, over TLS: many requests in flight, and one connection for each watch."""
 
 from collections.abc import AsyncGenerator
+from functools import lru_cache
+from types import MappingProxyType
 from urllib.parse import urlencode
 
 from fairlead import __version__
@@ -99,12 +101,7 @@ class HttpTransport:
     async def close(self) -> None:
         await self._wire.close()
 
-    async def _headers(self, what: str, given: Headers | None, body: bytes | None) -> dict[str, str]:
-        headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": _AGENT}
-        if body is not None:
-            headers["Content-Type"] = "application/json"
-        if given:
-            headers.update(given)
+    async def _headers(self, what: str, given: Headers | None, body: bytes | None) -> Headers:
         try:
             credential = await self._connection.credentials.current()
             if self._trust is not None and self._trust.renewed(credential):
@@ -114,14 +111,24 @@ class HttpTransport:
                 raise
             raise UnreachableError(what, str(error), sent=False) from error
         self._worked = True
-        if credential.token:
-            headers["Authorization"] = f"Bearer {credential.token}"
-        return headers
+        usual = _usual(credential.token, written=body is not None)
+        return {**usual, **given} if given else usual
 
 
 def connect(connection: Connection) -> Client:
     """A client on a real API server. Call it inside a running loop, and close the client there."""
     return Client(HttpTransport(connection))
+
+
+@lru_cache(maxsize=8)
+def _usual(token: str, *, written: bool) -> Headers:
+    """The headers of nearly all requests; `written` are those with a body."""
+    headers = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": _AGENT}
+    if written:
+        headers["Content-Type"] = "application/json"
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return MappingProxyType(headers)
 
 
 def _target(path: str, query: Query | None) -> str:
