@@ -68,6 +68,8 @@ def contended(
 
 def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: QueueClaims) -> list[Fraction]:
     """One resource of one parent divided among its children; what is kept for idle ones is theirs."""
+    if len(rows) == 1:
+        return [Fraction(_alone(amount, int(rows[0]), resource, queues, claims))]
     floors = claims.guarantee[rows, resource]
     active = claims.active[rows]
     wanted = np.where(active, claims.request[rows, resource], 0)
@@ -86,6 +88,16 @@ def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: Q
             shares[place] = share
         left -= int(sum(filled)) - held
     return shares
+
+
+def _alone(amount: int, row: int, resource: int, queues: QueueTable, claims: QueueClaims) -> int:
+    """`_divide` where there is one child: nobody to share with, and no need to find a level."""
+    floor = int(claims.guarantee[row, resource])
+    if not claims.active[row]:
+        return floor
+    wanted = int(claims.request[row, resource])
+    bounds = int(claims.capability[row, resource]), int(queues.deserved[row, resource])
+    return max(min(amount, wanted, *(bound for bound in bounds if bound != UNSET)), floor)
 
 
 def _fill(amount: int, weights: Int, wanted: Int, floors: Int) -> list[Fraction]:

@@ -73,11 +73,10 @@ def share(
     that the last answer within a budget returned: the search for victims goes on without those jobs.
     """
     policy = policy or SharePolicy()
-    state, refused, notes = _begin(jobs, queues, namespaces, whole)
+    state, refused, notes, requested = _begin(jobs, queues, namespaces, whole)
     waiting = [job for job in range(len(jobs)) if job not in refused]
     reservation = _reservation(state, waiting, fits, policy, now)
     blocks = run(state, waiting, fits, policy.bulk)
-    requested = admit.demands(jobs, refused)
     queue_fair, pair_fair = _fluid(state, requested) if policy.reasons else ([], [])
     why = Why(state, pair_fair, reservation, fits)
     findings = why.findings(blocks) if policy.reasons else {}
@@ -117,14 +116,15 @@ def share(
 
 def _begin(
     jobs: JobTable, queues: QueueTable, namespaces: NamespaceTable, whole: Int
-) -> tuple[State, dict[int, Finding], dict[int, Finding]]:
-    """What is there before the first grant, with the jobs that are refused and notes on queues."""
+) -> tuple[State, dict[int, Finding], dict[int, Finding], Int]:
+    """What is there before the first grant, with the jobs that are refused, notes on queues, and what jobs ask for."""
     tree = build(queues)
     members = Members(jobs)
     refused = admit.refused_jobs(jobs, queues, tree, members)
     guarantee, notes = admit.guarantees(queues, tree, whole, jobs.resources)
-    world = _world(jobs, queues, namespaces, tree, whole, guarantee, refused)
-    return State(world, members, _ledger(world, guarantee)), refused, notes
+    requested = admit.demands(jobs, refused)
+    world = _world(jobs, queues, namespaces, tree, whole, guarantee, requested)
+    return State(world, members, _ledger(world, guarantee)), refused, notes, requested
 
 
 def _world(
@@ -134,11 +134,11 @@ def _world(
     tree: QueueTree,
     whole: Int,
     guarantee: Int,
-    refused: dict[int, Finding],
+    requested: Int,
 ) -> World:
     """The tables together with what every queue deserves."""
     claims = QueueClaims(
-        request=tree.upward(admit.by_queue(jobs, queues, admit.demands(jobs, refused)))[:-1],
+        request=tree.upward(admit.by_queue(jobs, queues, requested))[:-1],
         guarantee=guarantee,
         capability=queues.capability,
         active=admit.active(jobs, queues, tree),
@@ -164,8 +164,9 @@ def _ledger(world: World, guarantee: Int) -> QueueLedger:
     jobs, tree = world.jobs, world.tree
     used = np.zeros((len(world.queues) + 1, len(world.whole)), dtype=np.int64)
     held = jobs.per_job(jobs.role_request * jobs.role_running[:, None])
-    usable = np.isin(jobs.queue, tree.top_down)
-    np.add.at(used, np.where(usable, jobs.queue, tree.whole), held)
+    usable = np.zeros(len(world.queues) + 1, dtype=np.bool_)  # the last for jobs of no known queue
+    usable[list(tree.top_down)] = True
+    np.add.at(used, np.where(usable[jobs.queue], jobs.queue, tree.whole), held)
     most = [*world.queues.capability.tolist(), list(world.whole)]
     return QueueLedger(tree, most, [*guarantee.tolist(), [0] * len(world.whole)], used.tolist())
 

@@ -51,8 +51,9 @@ def _shut(queue: int, queues: QueueTable, tree: QueueTree) -> Finding | None:
 def demands(jobs: JobTable, refused: Mapping[int, Finding]) -> Int:
     """[job, resource]: what it holds and asks for; of a refused job only what it holds."""
     wanted = np.array(jobs.role_replicas)
-    stopped = np.isin(jobs.role_job, list(refused))
-    wanted[stopped] = jobs.role_running[stopped]
+    if refused:
+        stopped = np.isin(jobs.role_job, list(refused))
+        wanted[stopped] = jobs.role_running[stopped]
     return jobs.per_job(jobs.role_request * wanted[:, None])
 
 

@@ -1,8 +1,10 @@
 """What a job takes in one turn: the whole gang while it is not ready, one replica afterwards."""
 
-from collections.abc import Container, Mapping
+from collections.abc import Container, Mapping, Sequence
 from itertools import pairwise
 from typing import NamedTuple
+
+import numpy as np
 
 from fairlead.levels.queue.grants.ledger import Sparse, sparse
 from fairlead.levels.queue.grants.order import Vector
@@ -154,19 +156,28 @@ class Members:
     def step(self, job: int, closed: Container[int] = ()) -> GangStep | None:
         """The next step; None where nothing is pending. Roles of `closed` are passed over once the job is ready, or
         while any one replica would make it ready."""
+        only = self._only[job]
+        if only != UNSET and only not in closed and not self._floored[job]:
+            held = self.held[only]
+            if held < self._least[job]:
+                return self._first(only, min(self._least[job], self.replicas[only]))
+            return self._next(only) if held < self.replicas[only] else None
         if not self.ready(job):
-            if self._only[job] != UNSET and not closed and not self._floored[job]:
-                return self._first(self._only[job], min(self._least[job], self.replicas[self._only[job]]))
             lacks = self.missing(job)
             if not (closed and self._any_one(job, lacks)):
                 use = self.amounts(lacks)
                 return step_of(tuple(lacks.items()), use, self._need(job, use))
         for role in self._roles[job]:
             if self.held[role] < self.replicas[role] and role not in closed:
-                if (step := self._one.get(role)) is None:
-                    step = self._one[role] = self._step(role, 1)
-                return step
+                return self._next(role)
         return None
+
+    def _next(self, role: int) -> GangStep:
+        """One replica of a role."""
+        step = self._one.get(role)
+        if step is None:
+            step = self._one[role] = self._step(role, 1)
+        return step
 
     def _first(self, role: int, least: int) -> GangStep:
         """What the gang of a job of one role lacks of so many."""
@@ -207,6 +218,13 @@ class Members:
         """What has to be free for all replicas that it waits for."""
         use = self.amounts({role: self.replicas[role] - self.held[role] for role in self._roles[job]})
         return use if self.ready(job) else list(self._need(job, use) or use)
+
+    def least_rest(self, jobs: Sequence[int]) -> list[int]:
+        """What all replicas that these jobs wait for use, without what has to be free beyond that."""
+        roles = [role for job in jobs for role in self._roles[job]]
+        lacks = [self.replicas[role] - self.held[role] for role in roles]
+        total: list[int] = (self.jobs.role_request[roles] * np.array(lacks)[:, None]).sum(axis=0).tolist()
+        return total
 
     def used(self, job: int) -> list[int]:
         """What the job uses."""

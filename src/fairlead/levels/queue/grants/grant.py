@@ -135,6 +135,8 @@ class Loop:
         members, left = self.state.members, [self.state.ledger.left(queue) for queue in self.pairs]
         room = [min(each) for each in zip(*left, strict=True)]
         waiting = [key[-1] for heap in self.jobs.values() for key in heap]
+        if waiting and any(most < ask for most, ask in zip(room, members.least_rest(waiting), strict=True)):
+            return False
         for job in waiting:
             room = [most - amount for most, amount in zip(room, members.rest(job), strict=True)]
             if any(most < 0 for most in room):
@@ -168,6 +170,8 @@ class Loop:
         """No more replicas than this can still be granted: those that wait, or as many of the smallest as find room."""
         state, jobs = self.state, self.state.world.jobs
         bound = sum(map(state.members.pending, waiting))
+        if bound < LEAP_COST:
+            return bound  # too few to leap for
         least = jobs.role_request[np.isin(jobs.role_job, waiting)].min(axis=0).tolist()
         whole = state.world.tree.whole
         for ask, most, inside in zip(least, state.ledger.most[whole], state.ledger.inside[whole], strict=True):

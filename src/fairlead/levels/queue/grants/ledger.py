@@ -32,7 +32,7 @@ class QueueLedger:
     owner and for nobody else.
     """
 
-    __slots__ = ("guarantee", "inside", "most", "paths", "used")
+    __slots__ = ("_bounded", "_plain", "guarantee", "inside", "most", "paths", "used")
 
     def __init__(
         self, tree: QueueTree, most: Sequence[Vector], guarantee: Sequence[Vector], used: Sequence[Vector]
@@ -43,6 +43,14 @@ class QueueLedger:
         self.used = [[0] * size for _ in range(rows)]
         self.inside = [[0] * size for _ in range(rows)]
         self.paths = {row: tree.path(row) for row in (*tree.top_down, tree.whole)}
+        self._bounded = {
+            queue: tuple(row for row in path if any(most != UNSET for most in self.most[row]))
+            for queue, path in self.paths.items()
+        }
+        self._plain = not any(map(any, self.guarantee))
+        """Whether nothing is guaranteed: then what is used counts in full everywhere, and is all that queues keep."""
+        if self._plain:
+            self.inside = self.used
         for row in reversed(tree.top_down):
             above = self.inside[tree.parent[row]]
             for resource in range(size):
@@ -57,6 +65,12 @@ class QueueLedger:
 
     def count(self, queue: int, wanted: Sparse, sign: int = 1) -> None:
         """`add` of amounts that are known to be above 0."""
+        if self._plain:
+            for row in self.paths[queue]:
+                used = self.used[row]
+                for resource, amount in wanted:
+                    used[resource] += amount * sign
+            return
         for resource, amount in wanted:
             change = amount * sign
             for row in self.paths[queue]:
@@ -74,6 +88,8 @@ class QueueLedger:
 
     def short(self, queue: int, wanted: Sparse) -> Lack | None:
         """`lack` of amounts that are known to be above 0."""
+        if self._plain and self._surely(queue, wanted):
+            return None
         for resource, amount in wanted:
             change = amount
             for row in self.paths[queue]:
@@ -85,6 +101,15 @@ class QueueLedger:
                 if before < kept:
                     change = max(0, before + change - kept)
         return None
+
+    def _surely(self, queue: int, wanted: Sparse) -> bool:
+        """Whether so much fits everywhere, where nothing is guaranteed."""
+        for row in self._bounded[queue]:
+            most, used = self.most[row], self.used[row]
+            for resource, amount in wanted:
+                if used[resource] + amount > most[resource] != UNSET:
+                    return False
+        return True
 
     def left(self, queue: int) -> list[int]:
         """What surely fits, by resource: what is left of the tightest bound on the way to the whole, which has one."""
