@@ -214,7 +214,7 @@ def test_ground_undo_restores_the_nodes() -> None:
     assert working.place(shape, 3, (zeros, ones)).counts.tolist() == [3]
     assert len(working.population.rows) == 3
     working.undo(mark)
-    assert working.place(shape, 9, None).counts.tolist() == [4]
+    assert working.place(shape, 9, {}).counts.tolist() == [4]
     assert len(working.population.residents) == 1
 
 

@@ -1,11 +1,14 @@
 """Columns that are kept between placements give the answer of columns that are made anew for each."""
 
 from dataclasses import replace
+from unittest.mock import patch
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from fairlead.engine import shape_columns, working_nodes
 from fairlead.engine.shape_columns import RowCounts, needs_like
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.group import NodeGroup, place_group
@@ -32,7 +35,7 @@ NODES = st.lists(
 )
 STEPS = st.lists(
     st.tuples(
-        st.sampled_from(["place", "level", "uneven", "undo", "drop", "close", "open"]),
+        st.sampled_from(["place", "there", "level", "uneven", "undo", "drop", "close", "open"]),
         st.integers(0, len(SHAPES) - 1),
         st.integers(0, 9),
         st.integers(0, 6),
@@ -57,23 +60,31 @@ def working(nodes: list[tuple[int, int, str, bool, bool]]) -> WorkingNodes:
     return WorkingNodes(node_state(records), Population())
 
 
-@given(NODES, STEPS)
+@pytest.mark.parametrize("few", [0, 8])
+@given(nodes=NODES, steps=STEPS)
 def test_placing_on_kept_columns_equals_placing_anew(
-    nodes: list[tuple[int, int, str, bool, bool]], steps: list[tuple[str, int, int, int]]
+    few: int, nodes: list[tuple[int, int, str, bool, bool]], steps: list[tuple[str, int, int, int]]
 ) -> None:
-    """Whatever was placed, undone, taken away, closed or opened before."""
+    """Whatever was placed, undone, taken away, closed or opened before; row by row or as columns."""
+    with patch.object(shape_columns, "FEW_ROWS", few), patch.object(working_nodes, "FEW_ROWS", few):
+        follow(nodes, steps)
+
+
+def follow(nodes: list[tuple[int, int, str, bool, bool]], steps: list[tuple[str, int, int, int]]) -> None:
+    """Take the steps on kept columns, and compare every placing with one on the nodes as they are."""
     made = working(nodes)
     size = len(nodes)
     placed: list[tuple[Shape, RowCounts]] = []
     for what, number, need, row in steps:
         shape, mark = SHAPES[number], made.mark()
-        if what in ("place", "level", "uneven"):
+        if what in ("place", "there", "level", "uneven"):
             base = np.zeros(size, dtype=np.int64) if what == "place" else np.arange(size) % 3
             step = (np.arange(size) + row) % 3 if what == "uneven" else np.ones(size, dtype=np.int64)
             group = NodeGroup(shape=shape, need=need, base=base, step=step)
             want = place_group(made.state, made.population, group)
             assert made.takes(shape) or not want.counts.any()
-            got = made.place(shape, need, None if what == "place" else (base, step))
+            runs = {place: count for place, count in enumerate(base.tolist()) if count}
+            got = made.place(shape, need, runs if what in ("place", "there") else (base, step))
             assert got.counts.tolist() == want.counts.tolist()
             assert not got.unplaced or got.codes.tolist() == want.codes.tolist()
             rows = np.flatnonzero(got.counts)
@@ -81,7 +92,7 @@ def test_placing_on_kept_columns_equals_placing_anew(
             made.settle()
         elif what == "undo":
             before = made.state.used.tolist()
-            made.take(shape, need, None)
+            made.take(shape, need, {})
             made.undo(mark)
             assert made.state.used.tolist() == before
         elif what == "drop" and placed:
@@ -94,9 +105,9 @@ def test_room_beyond_all_bounds_keeps_the_order() -> None:
     """A shape that asks for next to nothing: more room comes first, then the name, however much it is."""
     records = [NodeRecord(name=f"n{row}", allocatable={"memory": 2**40 + row % 2}) for row in range(3)]
     made = WorkingNodes(node_state(records), Population())
-    rows, counts = made.take(Shape(request=(("memory", 1),)), 2, None)
+    rows, counts = made.take(Shape(request=(("memory", 1),)), 2, {})
     assert (rows.tolist(), counts.tolist()) == ([0, 1], [1, 1])
-    assert made.take(Shape(request=(("memory", 1),)), 1, None)[0].tolist() == [1]
+    assert made.take(Shape(request=(("memory", 1),)), 1, {})[0].tolist() == [1]
 
 
 def test_columns_follow_more_changes_than_are_kept() -> None:
@@ -105,7 +116,7 @@ def test_columns_follow_more_changes_than_are_kept() -> None:
     large = Shape(request=(("cpu", 1000),))
     assert made.takes(large)
     for _ in range(1500):
-        made.take(Shape(request=(("cpu", 1),)), 1, None)
+        made.take(Shape(request=(("cpu", 1),)), 1, {})
     assert not made.takes(large)
     made.undo(1000)
     assert made.takes(large)

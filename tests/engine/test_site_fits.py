@@ -16,7 +16,7 @@ def levelled(*there: int) -> SiteFits:
     nodes = node_state([NodeRecord(name=f"n{row}", allocatable={"cpu": 9}) for row in range(len(there))])
     made = WorkingNodes(nodes, Population())
     made.shift(SHAPE, (np.arange(len(there)), np.array(there)), 1)
-    return SiteFits(made, [FitsRole(workload="ns/a", shape=SHAPE)], lambda workload: np.array(there))
+    return SiteFits(made, [FitsRole(workload="ns/a", shape=SHAPE)], lambda workload: dict(enumerate(there)))
 
 
 def taken(fits: SiteFits, count: int) -> dict[int, int]:

@@ -35,7 +35,7 @@ def counts(row: int, number: int = 1) -> RowCounts:
 def placed(made: WorkingNodes, shape: Shape, need: int) -> list[int]:
     """Where replicas would go now; nothing is left behind."""
     mark = made.mark()
-    found: list[int] = made.place(shape, need, None).counts.tolist()
+    found: list[int] = made.place(shape, need, {}).counts.tolist()
     made.undo(mark)
     return found
 

@@ -125,3 +125,10 @@ def test_policy_file_has_both_settings_and_refuses_them_with_fifo() -> None:
     assert (policy.preempt, policy.reserve_after_ms, policy.contested) == (True, 600_000, True)
     with pytest.raises(InputError, match="takes and keeps no room"):
         policy_of({"queue": "fifo", "preempt": True}, "mine")
+
+
+def test_amounts_beyond_all_sums_leave_the_others_their_room() -> None:
+    """Millions of replicas of nearly eight exbibytes wait for ever; of twenty that nodes can take, sixteen start."""
+    absurd = [workload(f"absurd-{number}", 10**6, memory="8000Pi") for number in range(2)]
+    made = done(workloads=[*absurd, workload("a", 9), workload("b", 11)])
+    assert (made.record["placed"], made.record["unplaced"]) == (16, 2 * 10**6 + 4)

@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from fairlead.engine.shape_columns import Heights
+from fairlead.engine.shape_columns import Heights, There
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes, is_plain
 from fairlead.levels.node.constraints.claims import reach
@@ -17,7 +17,7 @@ def place_one_demand(
     shape: Shape,
     demand: ClaimDemand,
     many: int,
-    level: Heights | None,
+    level: Heights | There,
 ) -> Grouping:
     """Place replicas with the same demand: one, unless the demand is plain.
 

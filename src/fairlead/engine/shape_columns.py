@@ -5,6 +5,7 @@ the room of each node, which changes on few nodes at a time. So its columns are 
 since it was last asked are worked out again (docs/profile.md).
 """
 
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -14,12 +15,14 @@ from fairlead.levels.node.constraints import labels
 from fairlead.levels.node.constraints.feasible import lasting, reopened_to
 from fairlead.levels.node.constraints.room import UNLIMITED
 from fairlead.levels.node.group import NodeGroup, fill
-from fairlead.model.columns import Bool, Int
+from fairlead.model.columns import Bool, Int, ints
 from fairlead.model.nodestate import NodeState
 from fairlead.model.shape import Shape
 
 Heights = tuple[Int, Int]
-"""`base` and `step` of a `NodeGroup`. None in its place: nothing of the workload is there, and a replica counts one."""
+"""`base` and `step` of a `NodeGroup`."""
+There = Mapping[int, int]
+"""By row of a node the replicas of a workload there. As heights: so many, and a replica counts one."""
 RowCounts = tuple[Int, Int]
 """Rows of nodes, ascending, and how many replicas each gets."""
 
@@ -27,6 +30,9 @@ NOWHERE: RowCounts = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
 _FEW = 64
 """As many nodes are found one by one."""
+FEW_ROWS = 8
+"""As many rows are worked out one by one, as plain numbers: NumPy takes longer to be called than to count them."""
+_ONE_EACH = ints(np.ones(_FEW))
 _MOST = 2**31
 """Room for more replicas than this is not packed into one number with the rank of the node."""
 
@@ -35,6 +41,23 @@ def sparse(counts: Int) -> RowCounts:
     """A column of counts as the rows that have any."""
     rows = np.flatnonzero(counts)
     return rows, counts[rows]
+
+
+def there(column: Int | None) -> There:
+    """A column of counts by row; None is one of nothing."""
+    if column is None:
+        return {}
+    rows, counts = sparse(column)
+    return dict(zip(rows.tolist(), counts.tolist(), strict=True))
+
+
+def heights(level: Heights | There, size: int) -> Heights:
+    """What is levelled as columns of so many nodes."""
+    if isinstance(level, tuple):
+        return level
+    base = np.zeros(size, dtype=np.int64)
+    base[list(level)] = list(level.values())
+    return base, np.ones(size, dtype=np.int64)
 
 
 def minds_neighbours(shape: Shape) -> bool:
@@ -74,12 +97,36 @@ class ShapeColumns:
         self.room: Int = np.zeros(len(rank), dtype=np.int64)
         self._order: Int = rank.copy()
         self._packed = self._most() <= _MOST
+        # The same columns, to read and write single numbers.
+        self._offered, self._used, self._names = nodes.allocatable.data, nodes.used.data, rank.data
+        self._rooms, self._orders = self.room.data, self._order.data
         self.seen = 0
         """How far this has followed the changes of the nodes."""
-        self.refresh(np.arange(len(rank)))
+        self._refresh_many(np.arange(len(rank)))
 
-    def refresh(self, rows: Int) -> None:
+    def refresh(self, rows: Sequence[int]) -> None:
         """Work out these rows again."""
+        if len(rows) <= FEW_ROWS and self._asked and not self._unknown:
+            self._refresh_few(rows)
+        else:
+            self._refresh_many(np.array(rows, dtype=np.int64))
+
+    def _refresh_few(self, rows: Sequence[int]) -> None:
+        """As `_refresh_many`, for a shape that asks for amounts which nodes have."""
+        offered, used, open_to = self._offered, self._used, self._open.data
+        rooms, orders, names, size = self._rooms, self._orders, self._names, len(self._names)
+        for row in rows:
+            room = UNLIMITED if open_to[row] else 0
+            for column, amount in self._asked:
+                most = (offered[row, column] - used[row, column]) // amount
+                if most < room:
+                    room = most
+            if room < 0:
+                room = 0
+            rooms[row] = room
+            orders[row] = names[row] - (room if self._packed else min(room, _MOST)) * size
+
+    def _refresh_many(self, rows: Int) -> None:
         room = self._room(rows)
         self.room[rows] = room
         self._order[rows] = self._rank[rows] - (room if self._packed else np.minimum(room, _MOST)) * len(self._rank)
@@ -110,34 +157,34 @@ class ShapeColumns:
         room *= open_to
         return room
 
-    def choose(self, need: int, heights: Heights | None) -> RowCounts:
+    def takes(self) -> bool:
+        """Whether a node has room."""
+        return len(self._orders) > 0 and self._orders[self._order.argmin()] < 0
+
+    def choose(self, need: int, level: Heights | There) -> RowCounts:
         """Where up to `need` replicas go; the same as `place_group`."""
-        order = self._order
-        if not len(order) or order[order.argmin()] >= 0:
-            return NOWHERE
-        if heights is None and self._alike and self._packed and need <= _FEW:
-            # All nodes stand equally high, so the roomiest take one each, if there are enough of them.
-            rows = self._roomiest(need)
+        packed = self._alike and self._packed
+        if packed and 0 < need <= _FEW and not isinstance(level, tuple) and not (level and min(level.values()) < 0):
+            rows = self._roomiest(need, level)
             if len(rows) == need:
-                return np.array(rows, dtype=np.int64), np.ones(need, dtype=np.int64)
-        if self._alike and self._packed:
-            lowest = self._lowest(need, heights)
+                return np.array(rows, dtype=np.int64), _ONE_EACH[:need]
+        if not self.takes():
+            return NOWHERE
+        base, step = heights(level, len(self._order))
+        if packed:
+            lowest = self._lowest(need, base, step)
             if len(lowest) == need:
                 return lowest, np.ones(need, dtype=np.int64)
-        return sparse(self._fill(need, heights))
+        return sparse(self._fill(need, base, step))
 
-    def _lowest(self, need: int, heights: Heights | None) -> Int:
+    def _lowest(self, need: int, base: Int, step: Int) -> Int:
         """So many of the lowest nodes with room, those with most of it. Where they are enough and all rise alike, each
         takes one: it is then no lower than the others were."""
         rows: Int = np.flatnonzero(self.room)
-        if not need or not len(rows):
+        if not need or not len(rows) or step.min() < 1 or step.min() != step.max():
             return rows[:0]
-        if heights is not None:
-            base, step = heights
-            if step.min() < 1 or step.min() != step.max():
-                return rows[:0]
-            own = base[rows]
-            rows = rows[own == own.min()]
+        own = base[rows]
+        rows = rows[own == own.min()]
         if len(rows) <= need:
             return rows
         # No two nodes have the same number.
@@ -145,28 +192,29 @@ class ShapeColumns:
         chosen: Int = rows[order <= np.partition(order, need - 1)[need - 1]]
         return chosen
 
-    def _roomiest(self, need: int) -> list[int]:
-        """Up to so many nodes with room, those with most of it. Finding the lowest number again and again is faster
-        than putting a column in order, as long as there are few to find."""
-        order = self._order
-        found: list[tuple[int, int]] = []
-        while len(found) < need and len(order):
+    def _roomiest(self, need: int, level: There) -> list[int]:
+        """`_lowest` of the nodes on which nothing of the workload is, as far as they are easily found. Finding the
+        lowest number again and again is faster than putting a column in order, as long as there are few to find."""
+        order, orders = self._order, self._orders
+        found: list[int] = []
+        seen: list[tuple[int, int]] = []
+        while len(found) < need and len(seen) < 2 * _FEW and len(order):
             row = int(order.argmin())
-            value = int(order[row])
+            value = orders[row]
             if value >= 0:
                 break
-            found.append((row, value))
-            order[row] = 0
-        for row, value in found:
-            order[row] = value
-        return sorted(row for row, _ in found)
+            if not level.get(row):
+                found.append(row)
+            seen.append((row, value))
+            orders[row] = 0
+        for row, value in seen:
+            orders[row] = value
+        return sorted(found)
 
-    def _fill(self, need: int, heights: Heights | None) -> Int:
-        if heights is None:
-            heights = np.zeros_like(self.room), np.ones_like(self.room)
+    def _fill(self, need: int, base: Int, step: Int) -> Int:
         order = self._order
         if not self._packed:
             order = np.empty_like(order)
             order[np.lexsort((self._rank, -self.room))] = np.arange(len(order))
-        group = NodeGroup(shape=Shape(), need=need, base=heights[0], step=heights[1])
+        group = NodeGroup(shape=Shape(), need=need, base=base, step=step)
         return fill(self.room, self._preference, group, order)

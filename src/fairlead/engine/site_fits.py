@@ -14,7 +14,7 @@ import numpy as np
 
 from fairlead.dataclass import dataclass
 from fairlead.engine.claimed import place_one_demand
-from fairlead.engine.shape_columns import NOWHERE, Heights, RowCounts, needs_like, sparse
+from fairlead.engine.shape_columns import NOWHERE, Heights, RowCounts, There, needs_like, sparse
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes, is_plain
 from fairlead.levels.node.constraints.claims import reach
@@ -23,7 +23,7 @@ from fairlead.levels.node.constraints.reasons import VOLUME_ELSEWHERE
 from fairlead.levels.queue.fits import Spots
 from fairlead.levels.queue.nodes import NodeRoom
 from fairlead.model.claims import ClaimDemand, SiteVolumes
-from fairlead.model.columns import Bool, Codes, Int
+from fairlead.model.columns import Bool, Codes
 from fairlead.model.decision import Rejection
 from fairlead.model.jobs import UNSET
 from fairlead.model.nodestate import NodeState
@@ -58,13 +58,13 @@ class FitsMark:
 
     nodes: int
     volumes: int
-    there: Mapping[str, Int]
+    there: Mapping[str, There]
 
 
 class SiteFits:
     """One working copy for one decision; a role without replicas is None.
 
-    `per_node` tells how many replicas a workload has on each node, None for none. Roles of `asleep` get nothing:
+    `present` tells how many replicas a workload has on which nodes. Roles of `asleep` get nothing:
     nothing has happened that could help them since they were refused. `volumes` are those that demands are met from.
     """
 
@@ -72,17 +72,16 @@ class SiteFits:
         self,
         nodes: WorkingNodes,
         roles: Sequence[FitsRole | None],
-        per_node: Callable[[str], Int | None] = lambda workload: None,
+        present: Callable[[str], There] = lambda workload: {},
         asleep: frozenset[int] = frozenset(),
         volumes: WorkingVolumes | None = None,
     ) -> None:
         self.nodes = nodes
         self._volumes = WorkingVolumes(SiteVolumes(), nodes.current) if volumes is None else volumes
         self._roles = roles
-        self._per_node = per_node
+        self._present = present
         self._asleep = set(asleep)
-        self._nothing, self._step = nodes.nothing, nodes.one_each
-        self._there: dict[str, Int] = {}
+        self._there: dict[str, There] = {}
         self._moved: dict[str, dict[int, int]] = {}
         """By workload what was given and put back on nodes since it was last asked about: evictions on trial are many,
         and few of them concern it."""
@@ -246,11 +245,11 @@ class SiteFits:
         self._release()
         like = self._roles[role]
         assert like is not None  # a role with a waiting replica
-        only = np.zeros(len(self._step), dtype=np.bool_)
+        only = np.zeros(len(self.nodes.rank), dtype=np.bool_)
         only[row] = True
         filters = self._also(role)
         also = {**filters, VOLUME_ELSEWHERE: filters.get(VOLUME_ELSEWHERE, only) & only}
-        grouping = self.nodes.place(like.shape, 1, self._heights(like), also)
+        grouping = self.nodes.place(like.shape, 1, self._level(like), also)
         self._settle()
         self._count(like.workload, sparse(grouping.counts), 1)
         return bool(grouping.counts.sum())
@@ -261,16 +260,16 @@ class SiteFits:
             return NOWHERE
         if like.demand is not None:
             return self._place_claimed(like, like.demand, count)
-        spread = self.nodes.take(like.shape, count, self._heights(like), self._also(role))
+        spread = self.nodes.take(like.shape, count, self._level(like), self._also(role))
         self._count(like.workload, spread, 1)
         return spread
 
     def _place_claimed(self, like: FitsRole, demand: ClaimDemand, count: int) -> RowCounts:
         """Replicas that take nothing from one another together, others one by one."""
-        counts = np.zeros(len(self._step), dtype=np.int64)
+        counts = np.zeros(len(self.nodes.rank), dtype=np.int64)
         each = count if is_plain(demand) else 1
         for _ in range(0, count, each):
-            level = self._heights(like)
+            level = self._level(like)
             grouping = place_one_demand(self.nodes, self._volumes, like.shape, demand, each, level)
             self._count(like.workload, sparse(grouping.counts), 1)
             counts += grouping.counts
@@ -305,21 +304,21 @@ class SiteFits:
         self.nodes.shift(like.shape, spread, sign)
         self._count(like.workload, spread, sign)
 
-    def _heights(self, like: FitsRole) -> Heights | None:
+    def _level(self, like: FitsRole) -> Heights | There:
         if like.heights is not None:
             return like.heights(self.nodes.current, like.shape)
-        there = self._base(like.workload)
-        return None if there is self._nothing else (there, self._step)
+        return self._base(like.workload)
 
-    def _base(self, workload: str) -> Int:
+    def _base(self, workload: str) -> There:
         found = self._there.get(workload)
         if found is None:
-            known = self._per_node(workload)
-            found = self._there[workload] = self._nothing if known is None else known
+            found = self._there[workload] = self._present(workload)
         moved = self._moved.pop(workload, None)
-        if moved is not None and any(moved.values()):
-            found = self._there[workload] = found.copy()
-            found[list(moved)] += np.array(list(moved.values()), dtype=np.int64)
+        if moved:
+            there = dict(found)
+            for row, number in moved.items():
+                there[row] = there.get(row, 0) + number
+            found = self._there[workload] = there
         return found
 
     def _count(self, workload: str, spread: RowCounts, sign: int) -> None:

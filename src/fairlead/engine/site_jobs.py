@@ -13,6 +13,7 @@ import numpy as np
 from fairlead.dataclass import dataclass
 from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.queueing import SiteJob, site_state
+from fairlead.engine.shape_columns import there
 from fairlead.engine.site_fits import FitsRole, SiteFits
 from fairlead.engine.tier_parts import TierPart, TierSplit
 from fairlead.engine.working_nodes import WorkingNodes
@@ -89,7 +90,7 @@ class SiteJobs:
         ]
         nodes = WorkingNodes(site.nodes, site.population)
         volumes = WorkingVolumes(site.attached if site.claims else SiteVolumes(), site.nodes)
-        return SiteFits(nodes, roles, site.present.get, volumes=volumes)
+        return SiteFits(nodes, roles, lambda workload: there(site.present.get(workload)), volumes=volumes)
 
 
 def _roles(site: Site, split: TierSplit, limits: Sequence[int], row: int) -> Iterator[SiteRole]:

@@ -4,24 +4,37 @@ The one working copy of nodes and population, for plan, simulate and the live sc
 what came after a mark, so that a gang that does not fit leaves nothing behind.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
 import numpy as np
 
-from fairlead.engine.shape_columns import Heights, RowCounts, ShapeColumns, minds_neighbours, needs_like, sparse
+from fairlead.engine.shape_columns import (
+    FEW_ROWS,
+    Heights,
+    RowCounts,
+    ShapeColumns,
+    There,
+    heights,
+    minds_neighbours,
+    needs_like,
+    sparse,
+)
 from fairlead.engine.working_population import WorkingPopulation
 from fairlead.levels.node.constraints.feasible import NOTHING_MORE, Constraints
 from fairlead.levels.node.group import Grouping, NodeGroup, place_group
-from fairlead.model.columns import Bool, Codes, Int, ints
+from fairlead.model.columns import Bool, Codes, Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.order import natural_rank
 from fairlead.model.population import Population, resident
 from fairlead.model.reasons import Reason
 from fairlead.model.shape import Shape
 
-_JOURNAL = 512
-"""Changes that are kept for columns to catch up with."""
+Sparse = tuple[tuple[int, int], ...]
+"""Places of resources and amounts that are not 0."""
+
+_JOURNAL = 2048
+"""Changed rows that are kept for columns to catch up with."""
 
 
 class WorkingNodes:
@@ -35,7 +48,6 @@ class WorkingNodes:
         self, nodes: NodeState, population: Population, rank: Int | None = None, *, neighbourly: bool = True
     ) -> None:
         self.rank = natural_rank(nodes.names) if rank is None else rank
-        self.nothing, self.one_each = ints(np.zeros(len(self.rank))), ints(np.ones(len(self.rank)))
         self.current = replace(nodes, used=nodes.used.copy(), unschedulable=nodes.unschedulable.copy())
         self._population = WorkingPopulation(population if neighbourly else Population())
         self._neighbourly = neighbourly
@@ -43,7 +55,9 @@ class WorkingNodes:
         self._columns: dict[Shape, ShapeColumns] = {}
         self._kept: list[ShapeColumns] = []
         self._vectors: dict[tuple[tuple[str, int], ...], Int] = {}
-        self._changes: list[Int] = []
+        self._asked: dict[tuple[tuple[str, int], ...], Sparse] = {}
+        self._changes: list[int] = []
+        self._used = self.current.used.data
 
     @property
     def state(self) -> NodeState:
@@ -61,29 +75,28 @@ class WorkingNodes:
         return bool(self._population.wary)
 
     def place(
-        self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool] = NOTHING_MORE
+        self, shape: Shape, need: int, level: Heights | There, also: Mapping[Reason, Bool] = NOTHING_MORE
     ) -> Grouping:
         """Place a group and count it as there; `also` are filters that the caller has worked out."""
-        rows, counts = self.take(shape, need, heights, also)
+        rows, counts = self.take(shape, need, level, also)
         dense = np.zeros(len(self.rank), dtype=np.int64)
         dense[rows] = counts
         unplaced = need - int(counts.sum())
         return Grouping(counts=dense, unplaced=unplaced, codes=self._codes(shape, also, unplaced))
 
     def take(
-        self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool] = NOTHING_MORE
+        self, shape: Shape, need: int, level: Heights | There, also: Mapping[Reason, Bool] = NOTHING_MORE
     ) -> RowCounts:
         """As `place`, without asking why nodes refuse: the rows and how many replicas each gets."""
-        spread = self._choose(shape, need, heights, also)
+        spread = self._choose(shape, need, level, also)
         self._count(shape, spread, 1)
         self._placed.append((shape, spread))
         return spread
 
-    def _choose(self, shape: Shape, need: int, heights: Heights | None, also: Mapping[Reason, Bool]) -> RowCounts:
+    def _choose(self, shape: Shape, need: int, level: Heights | There, also: Mapping[Reason, Bool]) -> RowCounts:
         if not also and not minds_neighbours(shape) and not self._population.wary:
-            return self._columns_of(shape).choose(need, heights)
-        size = len(self.rank)
-        base, step = heights or (np.zeros(size, dtype=np.int64), np.ones(size, dtype=np.int64))
+            return self._columns_of(shape).choose(need, level)
+        base, step = heights(level, len(self.rank))
         group = NodeGroup(shape=shape, need=need, base=base, step=step)
         return sparse(place_group(self.current, self.population, group, rank=self.rank, also=also).counts)
 
@@ -104,7 +117,7 @@ class WorkingNodes:
                 self._kept.append(found)
             self._columns[shape] = found
         if found.seen < len(self._changes):
-            found.refresh(np.concatenate(self._changes[found.seen :]))
+            found.refresh(list({*self._changes[found.seen :]}))
             found.seen = len(self._changes)
         return found
 
@@ -112,7 +125,7 @@ class WorkingNodes:
         """Whether a node takes one more replica of a shape that does not mind neighbours; True for one that does."""
         if minds_neighbours(shape) or self._population.wary:
             return True
-        return bool(self._columns_of(shape).room.any())
+        return self._columns_of(shape).takes()
 
     def mark(self) -> int:
         """A point to return to."""
@@ -142,7 +155,7 @@ class WorkingNodes:
         self.current.unschedulable[rows] = closed
         for columns in self._kept:
             columns.reopen()
-        self._changed(rows)
+        self._changed(rows.tolist())
 
     def _count(self, shape: Shape, spread: RowCounts, sign: int) -> None:
         self._room(shape, spread, sign)
@@ -151,20 +164,32 @@ class WorkingNodes:
 
     def _room(self, shape: Shape, spread: RowCounts, sign: int) -> None:
         rows, counts = spread
-        if len(rows):
-            used, more = self.current.used, np.multiply.outer(counts, self.vector(shape))
-            before = used.take(rows, axis=0)
-            used[rows] = before + more if sign > 0 else before - more
-            self._changed(rows)
+        if 0 < len(rows) <= FEW_ROWS:
+            used, asked, numbers = self._used, self.asked(shape), rows.tolist()
+            for row, count in zip(numbers, counts.tolist(), strict=True):
+                for column, amount in asked:
+                    used[row, column] += sign * count * amount
+            self._changed(numbers)
+        elif len(rows):
+            self.current.used[rows] += sign * np.multiply.outer(counts, self.vector(shape))
+            self._changed(rows.tolist())
 
-    def _changed(self, rows: Int) -> None:
-        self._changes.append(rows)
+    def _changed(self, rows: Iterable[int]) -> None:
+        self._changes += rows
         if len(self._changes) > _JOURNAL:
             for columns in self._kept:
                 if columns.seen < len(self._changes):
-                    columns.refresh(np.concatenate(self._changes[columns.seen :]))
+                    columns.refresh(list({*self._changes[columns.seen :]}))
                 columns.seen = 0
             self._changes.clear()
+
+    def asked(self, shape: Shape) -> Sparse:
+        """`vector`, without what is 0."""
+        found = self._asked.get(shape.request)
+        if found is None:
+            amounts: list[int] = self.vector(shape).tolist()
+            found = self._asked[shape.request] = tuple(each for each in enumerate(amounts) if each[1])
+        return found
 
     def vector(self, shape: Shape) -> Int:
         """What one replica asks for, by resource of the nodes; resources that no node has are left out."""

@@ -8,14 +8,20 @@ from collections.abc import Iterable
 import numpy as np
 
 from fairlead.dataclass import dataclass
-from fairlead.engine.shape_columns import RowCounts
+from fairlead.engine.shape_columns import RowCounts, There
 from fairlead.engine.tier_parts import TierPart, on_demand_nodes
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.engine.working_volumes import WorkingVolumes
-from fairlead.model.columns import Bool, Int
+from fairlead.model.columns import Int
 from fairlead.model.shape import Shape
 from fairlead.sim.claims import SimClaims
 from fairlead.sim.events import Timeline
+
+
+def add(total: list[int], amounts: Iterable[tuple[int, int]], times: int = 1) -> None:
+    """Add amounts by place, so many times: sums change with every replica, and numbers are faster than columns."""
+    for place, amount in amounts:
+        total[place] += amount * times
 
 
 @dataclass(slots=True)
@@ -41,39 +47,40 @@ class SimCluster:
         self.nodes = WorkingNodes(nodes, story.population, neighbourly=neighbourly)
         self.claims = SimClaims(story.claims, WorkingVolumes(story.attached, nodes))
         self.state = self.nodes.current
-        self.on_demand: Bool = on_demand_nodes(nodes, tiers)
+        self._on_demand: list[bool] = on_demand_nodes(nodes, tiers).tolist()
         self.batches: dict[int, Batch] = {}
         self.replicas = 0
         self.replicas_on_demand = 0
         self.whole: Int = nodes.allocatable[~nodes.unschedulable].sum(axis=0)
-        self.used: Int = nodes.used[~nodes.unschedulable].sum(axis=0)
+        self.used: list[int] = nodes.used[~nodes.unschedulable].sum(axis=0).tolist()
         self._here: list[set[int]] = [set() for _ in nodes.names]
         self._number = 0
 
-    def present(self, batches: Iterable[Batch]) -> Int | None:
-        """Replicas per node of these batches of a job, None for none."""
-        present = None
+    def present(self, batches: Iterable[Batch]) -> There:
+        """Replicas of these batches of a job by row of a node."""
+        present: dict[int, int] = {}
         for batch in batches:
-            present = np.zeros(len(self._here), dtype=np.int64) if present is None else present
-            present[batch.rows] += batch.counts
+            for row, count in zip(batch.rows.tolist(), batch.counts.tolist(), strict=True):
+                present[row] = present.get(row, 0) + count
         return present
 
     def begin(self, job: str, part: TierPart, spread: RowCounts) -> Batch:
         """Replicas run there; the nodes have counted them already."""
         rows, counts = spread
+        numbers = rows.tolist()
         self._number += 1
-        size, on_demand = self._counted(rows, counts)
+        size, on_demand = self._counted(numbers, counts.tolist())
         batch = Batch(self._number, job, part, rows, counts, size, on_demand)
         self.batches[batch.number] = batch
-        for row in rows.tolist():
+        for row in numbers:
             self._here[row].add(batch.number)
         self._sum(part.shape, size, on_demand)
         return batch
 
-    def _counted(self, rows: Int, counts: Int) -> tuple[int, int]:
+    def _counted(self, rows: list[int], counts: list[int]) -> tuple[int, int]:
         """Replicas in all, and those on on-demand nodes. A batch has few rows, so lists are faster than columns."""
-        each = counts.tolist()
-        return sum(each), sum(count for count, own in zip(each, self.on_demand[rows].tolist(), strict=True) if own)
+        own = self._on_demand
+        return sum(counts), sum([count for row, count in zip(rows, counts, strict=True) if own[row]])
 
     def end(self, batch: Batch) -> None:
         """All replicas of the batch are gone."""
@@ -110,7 +117,7 @@ class SimCluster:
             self._reduce(batch, np.where(gone, 0, batch.counts))
         self.nodes.close(rows, True)
         self.whole = self.whole - self.state.allocatable[rows].sum(axis=0)
-        self.used = self.used - self.state.used[rows].sum(axis=0)
+        add(self.used, enumerate(self.state.used[rows].sum(axis=0).tolist()), -1)
         return lost
 
     def restore(self, rows: Int) -> None:
@@ -118,7 +125,7 @@ class SimCluster:
         rows = rows[self.state.unschedulable[rows]]
         self.nodes.close(rows, False)
         self.whole = self.whole + self.state.allocatable[rows].sum(axis=0)
-        self.used = self.used + self.state.used[rows].sum(axis=0)
+        add(self.used, enumerate(self.state.used[rows].sum(axis=0).tolist()))
 
     def _reduce(self, batch: Batch, left: Int) -> None:
         gone = batch.counts - left
@@ -127,7 +134,7 @@ class SimCluster:
 
     def _count(self, batch: Batch, left: Int) -> None:
         """So much is left of the batch on each of its nodes."""
-        size, on_demand = self._counted(batch.rows, left)
+        size, on_demand = self._counted(batch.rows.tolist(), left.tolist())
         self._sum(batch.part.shape, size - batch.size, on_demand - batch.on_demand)
         for row in batch.rows[left == 0].tolist():
             self._here[row].discard(batch.number)
@@ -138,6 +145,6 @@ class SimCluster:
             self.claims.gone(batch.number)
 
     def _sum(self, shape: Shape, count: int, on_demand: int) -> None:
-        self.used += count * self.nodes.vector(shape)
+        add(self.used, self.nodes.asked(shape), count)
         self.replicas += count
         self.replicas_on_demand += on_demand

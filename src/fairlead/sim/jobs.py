@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from fairlead.engine.shape_columns import needs_like
 from fairlead.engine.tier_parts import TierSplit, parts, preferring
+from fairlead.engine.working_nodes import Sparse
 from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.tiers import Tiers
@@ -19,13 +20,21 @@ class SimJob:
     """Counts of replicas: `asked` for now, `running`, `required` of these that must stay on demand."""
 
     def __init__(
-        self, arrival: Arrival, policy: SimPolicy, tiers: Tiers, vector: Int, *, claimed: bool = False
+        self,
+        arrival: Arrival,
+        policy: SimPolicy,
+        tiers: Tiers,
+        vector: Int,
+        amounts: Sparse = (),
+        *,
+        claimed: bool = False,
     ) -> None:
+        """`vector` and `amounts` are what a replica asks for, the latter without what is 0."""
         self.workload = _wished(arrival, policy, tiers)
         self.key = self.workload.title
         self.pair = (self.workload.queue, self.workload.namespace)
         self.duration_ms = arrival.duration_ms
-        self.vector = vector
+        self.vector, self.amounts = vector, amounts
         self.asked = 0
         self.running = 0
         self.required = 0

@@ -9,7 +9,7 @@ import numpy as np
 from fairlead.dataclass import dataclass
 from fairlead.engine.evenness import fairness
 from fairlead.kernel.imbalance import jain
-from fairlead.model.columns import Int
+from fairlead.model.columns import Int, ints
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import PODS
 from fairlead.sim.cluster import SimCluster
@@ -184,7 +184,7 @@ def _node_use(cluster: SimCluster) -> Int:
 def _fairness(cluster: SimCluster, turns: SimTurns, waiting: dict[str, int]) -> float:
     held: dict[str, Int] = {}
     for (_, namespace), amounts in turns.held.items():
-        held[namespace] = held.get(namespace, 0) + amounts
+        held[namespace] = held.get(namespace, 0) + ints(amounts)
     wanting = {name for name, count in waiting.items() if count}
     return fairness(held, cluster.whole, turns.resources, turns.weights, wanting)
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 import numpy as np
 
 from fairlead.dataclass import dataclass
-from fairlead.engine.shape_columns import Heights, RowCounts
+from fairlead.engine.shape_columns import Heights, RowCounts, There
 from fairlead.engine.share_and_place import PlacingTurn, placing_turn, share_and_place
 from fairlead.engine.site_fits import FitsRole, SiteFits
 from fairlead.levels.queue.fits import Spots
@@ -114,11 +114,11 @@ class SimPlacing:
         nodes, starts = self._cluster.nodes, []
         for role in roles:
             shape, need = role.part.shape, role.part.need
-            if self._heights is not None:
-                level: Heights | None = self._heights(nodes.current, shape)
-            else:
-                there = self._cluster.present(role.job.batches.values())
-                level = None if there is None else (there, nodes.one_each)
+            level: Heights | There = (
+                self._heights(nodes.current, shape)
+                if self._heights is not None
+                else self._cluster.present(role.job.batches.values())
+            )
             spread = nodes.take(shape, need, level)
             if sum(spread[1].tolist()) < need:
                 nodes.undo(0)
@@ -168,9 +168,10 @@ class SimPlacing:
         for number, there in spots.items():
             rows = sorted(there)
             role = roles[number]
-            if rows and not role.replicas:
+            if role.replicas:
+                places = [row for row in rows for _ in range(there[row])]
+                for row, replica in zip(places, role.replicas, strict=False):
+                    yield SimStart(role, (np.array([row]), np.ones(1, dtype=np.int64)), replica)
+            elif rows:
                 spread = np.array(rows, dtype=np.int64), np.array([there[row] for row in rows], dtype=np.int64)
                 yield SimStart(role, spread)
-            places = [row for row in rows for _ in range(there[row])]
-            for row, replica in zip(places, role.replicas, strict=False):
-                yield SimStart(role, (np.array([row]), np.ones(1, dtype=np.int64)), replica)

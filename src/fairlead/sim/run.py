@@ -166,8 +166,8 @@ class _Loop:
 
     def _arrive(self, now: int, arrival: Arrival) -> None:
         claimed = arrival.workload.key in self.cluster.claims
-        vector = self.cluster.nodes.vector(arrival.workload.shape)
-        job = SimJob(arrival, self.policy, self.tiers, vector, claimed=claimed)
+        nodes, shape = self.cluster.nodes, arrival.workload.shape
+        job = SimJob(arrival, self.policy, self.tiers, nodes.vector(shape), nodes.asked(shape), claimed=claimed)
         if job.key in self.jobs:
             # The same name again is the next run of the same thing: it has its own life.
             job.key = f"{job.key}@{now}.{self._order}"

@@ -67,7 +67,7 @@ class _Row(NamedTuple):
 
     name: str
     pair: Pair
-    roles: Sequence[tuple[int, int, Int]]
+    roles: Sequence[tuple[int, int, Int | Sequence[int]]]
     priority: int = _LAST
     least: int = 1
     since: int = UNSET
@@ -89,8 +89,8 @@ class SimTables:
     def state(
         self,
         jobs: Sequence[tuple[SimJob, Sequence[SimRole]]],
-        held: Mapping[Pair, Int],
-        rest: Mapping[Pair, Int],
+        held: Mapping[Pair, Sequence[int]],
+        rest: Mapping[Pair, Sequence[int]],
         whole: Int,
     ) -> QueueState:
         """`jobs` in order of age; beside them so much is `held` and so much more waits (`rest`)."""
@@ -110,7 +110,7 @@ class SimTables:
             rows += [
                 _Row(name="", pair=pair, roles=[(1, running, own)], startable=False)
                 for pair, own in sums.items()
-                if own.any()
+                if any(own)
             ]
         offered = np.minimum(whole[self._order], WHOLE)
         return summable(replace(self._base, jobs=self._table(rows, offered), whole=ints(offered)))

@@ -2,15 +2,17 @@
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-
-import numpy as np
+from operator import le
 
 from fairlead.dataclass import dataclass
 from fairlead.engine.queueing import DEFAULT
+from fairlead.engine.working_nodes import Sparse
 from fairlead.levels.queue.share import share
+from fairlead.model.amounts import WHOLE
 from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import Amounts, QueueEntry, QueueState
+from fairlead.sim.cluster import add
 from fairlead.sim.jobs import SimJob
 from fairlead.sim.tables import Pair, SimRole, SimTables
 
@@ -34,29 +36,29 @@ class SimTurns:
         self.resources = resources = nodes.resources
         self.weights = weights
         self._tables = SimTables(nodes, queues, weights, namespaces)
-        self.asked: dict[Pair, Int] = {}
-        self._asked_in_all: Int = np.zeros(len(resources), dtype=np.int64)
-        self.held: dict[Pair, Int] = {}
+        self.asked: dict[Pair, list[int]] = {}
+        self._asked_in_all = [0] * len(resources)
+        self.held: dict[Pair, list[int]] = {}
         self._plain = not any(queue.parent or queue.guarantee or queue.deserved or not queue.open for queue in queues)
         self._known = {queue.name for queue in queues} | {DEFAULT, ""}
         self._limits = [
-            (queue.name, np.array([queue.capability.get(name, -1) for name in resources], dtype=np.int64))
-            for queue in queues
-            if queue.capability
+            (queue.name, [queue.capability.get(name, -1) for name in resources]) for queue in queues if queue.capability
         ]
 
     def ask(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas are asked for."""
-        more = count * job.vector
-        self._asked_in_all = self._asked_in_all + more
-        before = self.asked.get(job.pair)
-        self.asked[job.pair] = more if before is None else before + more
+        add(self._asked_in_all, job.amounts, count)
+        add(self._of(self.asked, job.pair), job.amounts, count)
 
     def hold(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas run."""
-        more = count * job.vector
-        before = self.held.get(job.pair)
-        self.held[job.pair] = more if before is None else before + more
+        add(self._of(self.held, job.pair), job.amounts, count)
+
+    def _of(self, sums: dict[Pair, list[int]], pair: Pair) -> list[int]:
+        found = sums.get(pair)
+        if found is None:
+            found = sums[pair] = [0] * len(self.resources)
+        return found
 
     def enough(self, whole: Int) -> bool:
         """Whether there is enough for all that is asked: then everybody may start, and no order matters."""
@@ -64,24 +66,26 @@ class SimTurns:
             return False
         for name, limit in self._limits:
             own = [asked for (queue, _), asked in self.asked.items() if (queue or DEFAULT) == name]
-            total = np.sum(own, axis=0) if own else self._nothing()
-            if bool(((limit >= 0) & (total > limit)).any()):
+            if any(0 <= most < sum(asked) for most, *asked in zip(limit, *own, strict=True)):
                 return False
-        return bool((self._asked_in_all <= whole).all()) if self.asked else True
+        return all(map(le, self._asked_in_all, whole.tolist())) if self.asked else True
 
     def state(self, jobs: Sequence[tuple[SimJob, Sequence[SimRole]]], whole: Int) -> QueueState:
         """The tables with these jobs, in order of age, and what others have and wait for."""
-        held, asked = dict(self.held), dict(self.asked)
-        shown: dict[tuple[Pair, int], tuple[Int, int, int]] = {}
-        for job, _ in jobs:  # jobs that ask for the same share their vector
-            _, run, want = shown.get(alike := (job.pair, id(job.vector)), (job.vector, 0, 0))
-            shown[alike] = job.vector, run + job.running, want + max(job.asked, job.running)
-        for (pair, _), (vector, run, want) in shown.items():
+        held, asked = ({pair: list(own) for pair, own in sums.items()} for sums in (self.held, self.asked))
+        shown: dict[tuple[Pair, int], tuple[Sparse, int, int]] = {}
+        for job, _ in jobs:  # jobs that ask for the same share their amounts
+            _, run, want = shown.get(alike := (job.pair, id(job.amounts)), (job.amounts, 0, 0))
+            shown[alike] = job.amounts, run + job.running, want + max(job.asked, job.running)
+        for (pair, _), (amounts, run, want) in shown.items():
             if run:
-                held[pair] = held[pair] - run * vector
-            asked[pair] = asked[pair] - want * vector
-        nothing = self._nothing()
-        rest = {pair: np.maximum(own - held.get(pair, nothing), 0) for pair, own in asked.items()}
+                add(held[pair], amounts, -run)
+            add(asked[pair], amounts, -want)
+        nothing = [0] * len(self.resources)
+        rest = {
+            pair: [min(max(more - has, 0), WHOLE) for more, has in zip(own, held.get(pair, nothing), strict=True)]
+            for pair, own in asked.items()
+        }
         return self._tables.state(jobs, held, rest, whole)
 
     def standing(self, whole: Int) -> list[Standing]:
@@ -100,8 +104,8 @@ class SimTurns:
 
     def _holds(self, place: int, name: str) -> Amounts:
         """What is held by all pairs of a queue (place 0) or namespace (place 1)."""
-        total = sum((held for pair, held in self.held.items() if (pair[place] or DEFAULT) == name), self._nothing())
-        return dict(zip(self.resources, total.tolist(), strict=True))
-
-    def _nothing(self) -> Int:
-        return np.zeros(len(self.resources), dtype=np.int64)
+        total = [0] * len(self.resources)
+        for pair, held in self.held.items():
+            if (pair[place] or DEFAULT) == name:
+                add(total, enumerate(held))
+        return dict(zip(self.resources, total, strict=True))

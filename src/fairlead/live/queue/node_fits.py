@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fairlead.dataclass import dataclass
-from fairlead.engine.shape_columns import minds_neighbours
+from fairlead.engine.shape_columns import minds_neighbours, there
 from fairlead.engine.site_fits import Filters, FitsRole, SiteFits
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import reach
@@ -42,7 +42,8 @@ def node_fits(site: TurnSite, likes: Sequence[PodRecord | None], asleep: frozens
 
     neighbourly = bool(view.population.wary) or any(minds_neighbours(pod.shape) for pod in likes if pod is not None)
     nodes = WorkingNodes(view.nodes, view.population, view.rank, neighbourly=neighbourly)
-    return SiteFits(nodes, [None if pod is None else role(pod) for pod in likes], site.per_node, asleep)
+    roles = [None if pod is None else role(pod) for pod in likes]
+    return SiteFits(nodes, roles, lambda controller: there(site.per_node(controller)), asleep)
 
 
 def _filters(site: TurnSite, pod: PodRecord, reached: dict[ClaimDemand, Filters]) -> Filters:
