@@ -60,13 +60,18 @@ def working(nodes: list[tuple[int, int, str, bool, bool]]) -> WorkingNodes:
     return WorkingNodes(node_state(records), Population())
 
 
-@pytest.mark.parametrize("few", [0, 8])
+@pytest.mark.parametrize(("few", "kept"), [(0, 99), (8, 99), (8, 3)])
 @given(nodes=NODES, steps=STEPS)
 def test_placing_on_kept_columns_equals_placing_anew(
-    few: int, nodes: list[tuple[int, int, str, bool, bool]], steps: list[tuple[str, int, int, int]]
+    few: int, kept: int, nodes: list[tuple[int, int, str, bool, bool]], steps: list[tuple[str, int, int, int]]
 ) -> None:
-    """Whatever was placed, undone, taken away, closed or opened before; row by row or as columns."""
-    with patch.object(shape_columns, "FEW_ROWS", few), patch.object(working_nodes, "FEW_ROWS", few):
+    """Whatever was placed, undone, taken away, closed or opened before; row by row or as columns; and where more has
+    changed than is kept."""
+    with (
+        patch.object(shape_columns, "FEW_ROWS", few),
+        patch.object(working_nodes, "FEW_ROWS", few),
+        patch.object(working_nodes, "_JOURNAL", kept),
+    ):
         follow(nodes, steps)
 
 
@@ -112,10 +117,10 @@ def test_room_beyond_all_bounds_keeps_the_order() -> None:
 
 def test_columns_follow_more_changes_than_are_kept() -> None:
     """A shape that was not asked for a long time finds the nodes as they are."""
-    made = WorkingNodes(node_state([NodeRecord(name="n", allocatable={"cpu": 2000})]), Population())
-    large = Shape(request=(("cpu", 1000),))
+    made = WorkingNodes(node_state([NodeRecord(name="n", allocatable={"cpu": 4000})]), Population())
+    large = Shape(request=(("cpu", 1500),))
     assert made.takes(large)
-    for _ in range(1500):
+    for _ in range(3000):
         made.take(Shape(request=(("cpu", 1),)), 1, {})
     assert not made.takes(large)
     made.undo(1000)

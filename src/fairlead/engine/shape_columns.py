@@ -28,6 +28,8 @@ RowCounts = tuple[Int, Int]
 
 NOWHERE: RowCounts = (np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))
 
+BEHIND = -1
+
 _FEW = 64
 """As many nodes are found one by one."""
 FEW_ROWS = 8
@@ -101,8 +103,17 @@ class ShapeColumns:
         self._offered, self._used, self._names = nodes.allocatable.data, nodes.used.data, rank.data
         self._rooms, self._orders = self.room.data, self._order.data
         self.seen = 0
-        """How far this has followed the changes of the nodes."""
+        """How far this has followed the changes of the nodes; `BEHIND` where some of them are not kept any more."""
         self._refresh_many(np.arange(len(rank)))
+
+    def follow(self, changes: Sequence[int]) -> None:
+        """Work out again what has changed since the last time: the rows of nodes, in order of the changes."""
+        if self.seen == BEHIND:
+            # Not before it is asked: a shape of a workload that is placed once never is.
+            self._refresh_many(np.arange(len(self._rank)))
+        elif self.seen < len(changes):
+            self.refresh(list({*changes[self.seen :]}))
+        self.seen = len(changes)
 
     def refresh(self, rows: Sequence[int]) -> None:
         """Work out these rows again."""

@@ -10,6 +10,7 @@ from dataclasses import replace
 import numpy as np
 
 from fairlead.engine.shape_columns import (
+    BEHIND,
     FEW_ROWS,
     Heights,
     RowCounts,
@@ -116,9 +117,7 @@ class WorkingNodes:
                 found.seen = len(self._changes)
                 self._kept.append(found)
             self._columns[shape] = found
-        if found.seen < len(self._changes):
-            found.refresh(list({*self._changes[found.seen :]}))
-            found.seen = len(self._changes)
+        found.follow(self._changes)
         return found
 
     def takes(self, shape: Shape) -> bool:
@@ -178,9 +177,7 @@ class WorkingNodes:
         self._changes += rows
         if len(self._changes) > _JOURNAL:
             for columns in self._kept:
-                if columns.seen < len(self._changes):
-                    columns.refresh(list({*self._changes[columns.seen :]}))
-                columns.seen = 0
+                columns.seen = BEHIND
             self._changes.clear()
 
     def asked(self, shape: Shape) -> Sparse:
