@@ -48,9 +48,9 @@ def kubectl() -> Path:
     return kubectl_build.program()
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def karmada_plane() -> Iterator[ControlPlane]:
-    """Another API server, with Karmada's kinds."""
+    """Another API server, with Karmada's kinds; a new one for each test, for the page makes a namespace there."""
     with ControlPlane(Options(scheduler=False, kwok=False)) as plane:
         define(plane.api, "karmada.yaml")
         yield plane
