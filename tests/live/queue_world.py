@@ -193,7 +193,7 @@ class World:
 
     def turn(self, awake: set[str] | None = None, now: float = NOW) -> tuple[QueueTurn, list[PodSetOutcome]]:
         """One turn; what is granted is assumed."""
-        site = TurnSite(view=self.cache.view(), per_node=self.cache.per_node, demand=self.cache.storage.demand)
+        site = TurnSite(view=self.cache.view(), present=self.cache.present, demand=self.cache.storage.demand)
         turn, outcomes = take_turn(self.promises, site, awake, now)
         self.promises.took_turn(turn)
         for grant in turn.grants:

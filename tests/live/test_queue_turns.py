@@ -456,7 +456,7 @@ def test_a_what_if_leaves_the_reservation_as_it_is() -> None:
     world.pod("old", cpu="2", on="n1", owner="web")
     world.group("g", 3)
     world.pods(3, "a", group="g")
-    site = TurnSite(view=world.cache.view(), per_node=world.cache.per_node)
+    site = TurnSite(view=world.cache.view(), present=world.cache.present)
     terms = TurnTerms(policy=SharePolicy(reserve_after=0, preempt=True))
     assert take_turn(world.promises, site, None, NOW + 60, terms)[0].reserved == "PodGroup/ns/g"
     assert world.promises.reserved == ""
@@ -486,7 +486,7 @@ def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
     world = World(4)
     world.pods(4, "there", on="n1", owner="there")
     pod = world.pod("p", **spec)
-    site = TurnSite(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
+    site = TurnSite(view=world.cache.view(), present=world.cache.present, demand=world.cache.storage.demand)
     fits = node_fits(site, [pod, None])
     assert fits.refusals(0)
     assert fits.ever(0) == ever
@@ -495,7 +495,7 @@ def test_whom_no_eviction_helps(spec: dict[str, Any], ever: bool) -> None:
 
 def site_of(world: World) -> TurnSite:
     """What the node level needs of the world as it is."""
-    return TurnSite(view=world.cache.view(), per_node=world.cache.per_node, demand=world.cache.storage.demand)
+    return TurnSite(view=world.cache.view(), present=world.cache.present, demand=world.cache.storage.demand)
 
 
 def test_replicas_taken_one_by_one_are_spread_as_if_taken_at_once() -> None:

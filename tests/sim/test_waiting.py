@@ -21,7 +21,7 @@ def job(name: str, cpu: int, replicas: int, *, at: int = 0, tiered: bool = False
         tiered=tiered,
         shape=Shape(namespace="shop", request=(("cpu", cpu),)),
     )
-    made = SimJob(Arrival(at_ms=at, workload=workload), SimPolicy(name="p"), Tiers(), ints([cpu]))
+    made = SimJob(Arrival(at_ms=at, workload=workload), SimPolicy(name="p"), Tiers(), ints([cpu]), ((0, cpu),))
     made.asked = replicas
     made.wait(at, replicas)
     return made

@@ -112,11 +112,10 @@ class ShapeColumns:
             # Not before it is asked: a shape of a workload that is placed once never is.
             self._refresh_many(np.arange(len(self._rank)))
         elif self.seen < len(changes):
-            self.refresh(list({*changes[self.seen :]}))
+            self._refresh(list({*changes[self.seen :]}))
         self.seen = len(changes)
 
-    def refresh(self, rows: Sequence[int]) -> None:
-        """Work out these rows again."""
+    def _refresh(self, rows: Sequence[int]) -> None:
         if len(rows) <= FEW_ROWS and self._asked and not self._unknown:
             self._refresh_few(rows)
         else:

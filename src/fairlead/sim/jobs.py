@@ -25,7 +25,7 @@ class SimJob:
         policy: SimPolicy,
         tiers: Tiers,
         vector: Int,
-        amounts: Sparse = (),
+        amounts: Sparse,
         *,
         claimed: bool = False,
     ) -> None:

@@ -200,11 +200,16 @@ class Cache:
         known = self.waiting.get(pod.key)
         return known if known is not None and known.metadata.uid == pod.metadata.uid else None
 
+    def present(self, controller: str) -> Mapping[int, int]:
+        """Pods of a controller by node row; a bare pod has no others."""
+        rows = self._nodes.rows
+        return {rows[node]: count for node, count in self._per_controller.get(controller, {}).items()}
+
     def per_node(self, controller: str) -> Int:
-        """Pods of a controller on each node row; a bare pod has no others."""
+        """The same as a column."""
         counts = np.zeros(len(self._nodes.names), dtype=np.int64)
-        for node, count in self._per_controller.get(controller, {}).items():
-            counts[self._nodes.rows[node]] = count
+        for row, count in self.present(controller).items():
+            counts[row] = count
         return counts
 
     def differences(self, nodes: Iterable[Node], pods: Iterable[PodRecord]) -> list[str]:

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fairlead.dataclass import dataclass
-from fairlead.engine.shape_columns import minds_neighbours, there
+from fairlead.engine.shape_columns import There, minds_neighbours
 from fairlead.engine.site_fits import Filters, FitsRole, SiteFits
 from fairlead.engine.working_nodes import WorkingNodes
 from fairlead.levels.node.constraints.claims import reach
@@ -13,7 +13,6 @@ from fairlead.levels.node.heights import use
 from fairlead.live.cluster.cache import ClusterView
 from fairlead.live.cluster.records import PodRecord
 from fairlead.model.claims import ClaimDemand
-from fairlead.model.columns import Int
 from fairlead.model.workload import AUTO, GLOBAL_GREEDY
 
 
@@ -22,7 +21,7 @@ class TurnSite:
     """What the node level needs besides the snapshot; as in `scheduler.decide.decide`."""
 
     view: ClusterView
-    per_node: Callable[[str], Int]
+    present: Callable[[str], There]
     demand: Callable[[PodRecord], ClaimDemand] = lambda pod: ClaimDemand()
     strategy: str = AUTO
 
@@ -42,8 +41,7 @@ def node_fits(site: TurnSite, likes: Sequence[PodRecord | None], asleep: frozens
 
     neighbourly = bool(view.population.wary) or any(minds_neighbours(pod.shape) for pod in likes if pod is not None)
     nodes = WorkingNodes(view.nodes, view.population, view.rank, neighbourly=neighbourly)
-    roles = [None if pod is None else role(pod) for pod in likes]
-    return SiteFits(nodes, roles, lambda controller: there(site.per_node(controller)), asleep)
+    return SiteFits(nodes, [None if pod is None else role(pod) for pod in likes], site.present, asleep)
 
 
 def _filters(site: TurnSite, pod: PodRecord, reached: dict[ClaimDemand, Filters]) -> Filters:

@@ -161,7 +161,7 @@ class Cycle:
     def site(self) -> TurnSite:
         """The nodes as a turn sees them."""
         cache, strategy = self.stores.cache, self.options.strategy
-        return TurnSite(view=cache.view(), per_node=cache.per_node, demand=cache.storage.demand, strategy=strategy)
+        return TurnSite(view=cache.view(), present=cache.present, demand=cache.storage.demand, strategy=strategy)
 
     def _decide(self, batch: list[PodSet]) -> list[PodSetOutcome]:
         cache = self.stores.cache
