@@ -54,12 +54,12 @@ def test_assumed_placement_counts_until_it_is_written_or_undone() -> None:
     """Assumed: on its disk; undone: it waits; written: as the server answered."""
     found = known(WAITING)
     decided = placement(WAITING)
-    found.assume(decided)
+    found.assume(decided, found.moment)
     assert found.replicas["a-r1"].spec.node_id == "n1"
     assert not found.still(decided)
     found.undo(decided)
     assert found.still(decided)
-    found.assume(decided)
+    found.assume(decided, found.moment)
     found.written(shaped(replica(volume("a", 5), 1, "n1/d"), 9))
     assert found.replicas["a-r1"].metadata.resource_version == "9"
 
@@ -68,13 +68,13 @@ def test_echo_of_our_own_write_is_no_news_and_older_states_are_ignored() -> None
     """The watch comes after the answer, or before it, or with something older."""
     answer = shaped(replica(volume("a", 5), 1, "n1/d"), 9)
     found = known(WAITING)
-    found.assume(placement(WAITING))
+    found.assume(placement(WAITING), found.moment)
     assert not found.on_replica(Change("modified", WAITING))
     found.written(answer)
     assert not found.on_replica(Change("modified", answer))
     assert not found.on_replica(Change("modified", shaped(replica(volume("a", 5), 1), 8)))
     early = known(WAITING)
-    early.assume(placement(WAITING))
+    early.assume(placement(WAITING), early.moment)
     assert not early.on_replica(Change("modified", shaped(replica(volume("a", 5), 1, "n1/d"), 11)))
     early.written(answer)
     assert early.replicas["a-r1"].metadata.resource_version == "11"
@@ -86,7 +86,7 @@ def test_a_write_of_another_beside_ours_is_news() -> None:
     spec = msgspec.structs.replace(ours.spec, eviction_requested=True)
     for seen in (shaped(replica(volume("a", 5), 1, "n2/d"), 9), msgspec.structs.replace(ours, spec=spec)):
         found = known(WAITING)
-        found.assume(placement(WAITING))
+        found.assume(placement(WAITING), found.moment)
         assert found.on_replica(Change("modified", seen))
 
 
@@ -94,11 +94,11 @@ def test_failure_of_an_older_placement_does_not_undo_a_newer_one() -> None:
     """Edited while it was being written and decided anew: what the first try meets says nothing about the second."""
     first = placement(WAITING)
     found = known(WAITING)
-    found.assume(first)
+    found.assume(first, found.moment)
     edited = shaped(replica(volume("a", 5), 1), 8)
     assert found.on_replica(Change("modified", edited))
     second = placement(edited, "n2")
-    found.assume(second)
+    found.assume(second, found.moment)
     found.undo(first)
     assert found.replicas["a-r1"].spec.node_id == "n2"
     found.undo(second)
@@ -109,7 +109,7 @@ def test_replica_that_was_deleted_and_made_anew_is_another_one() -> None:
     """A late answer does not bring the old one back; a deletion of the old one does not touch the new one."""
     anew = shaped(replica(volume("a", 5), 1), 3, uid="u-2")
     found = known(WAITING)
-    found.assume(placement(WAITING))
+    found.assume(placement(WAITING), found.moment)
     assert found.on_replica(Change("deleted", WAITING))
     found.written(shaped(replica(volume("a", 5), 1, "n1/d"), 9))
     assert found.replicas == {}

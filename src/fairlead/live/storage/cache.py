@@ -45,6 +45,10 @@ class ReplicaPlacement:
         return msgspec.structs.replace(self.replica, spec=spec)
 
 
+_REMEMBERED = 65_536
+"""Nodes, volumes and disks that are remembered with their last change."""
+
+
 class StorageCache:
     """All of one namespace, so that names are unique. Volumes and settings are as their watches have them."""
 
@@ -53,7 +57,14 @@ class StorageCache:
         self.replicas: dict[str, LonghornReplica] = {}
         self._volumes = volumes
         self._settings = settings
-        self._assumed: dict[str, tuple[ReplicaPlacement, LonghornReplica]] = {}
+        self._assumed: dict[str, tuple[ReplicaPlacement, LonghornReplica, int]] = {}
+        """By name what is being written, the Replica as it will be, and the moment at which it was decided."""
+        self.moment = 0
+        """Changes that others have made so far."""
+        self._changed: dict[str, int] = {}
+        """By node, volume or uuid of a disk the moment at which it, or a replica there, changed last."""
+        self._ruled = 0
+        """The moment at which something changed last that all depends on: a setting, or what is not remembered."""
         self._by_volume: dict[str, set[str]] = defaultdict(set)
         self._by_disk: dict[str, set[str]] = defaultdict(set)
 
@@ -72,7 +83,7 @@ class StorageCache:
         The Replica itself waits; all other replicas are as they are now, those being written too.
         """
         waiting = placement.replica
-        names = self._by_volume[waiting.spec.volume_name] | self._by_disk[placement.uuid]
+        names = self._by_volume.get(waiting.spec.volume_name, set()) | self._by_disk.get(placement.uuid, set())
         others = [self.replicas[name] for name in sorted(names - {placement.name})]
         siblings = [each.spec for each in others if each.spec.volume_name == waiting.spec.volume_name]
         names = {placement.node, *(each.node_id for each in siblings)} & self.nodes.keys()
@@ -90,15 +101,27 @@ class StorageCache:
         """Whether the Replica is as it was when it was decided."""
         return self.replicas.get(placement.name) is placement.replica
 
-    def assume(self, placement: ReplicaPlacement) -> None:
-        """Count the placement from now on, before it is written."""
+    def assume(self, placement: ReplicaPlacement, moment: int) -> None:
+        """Count the placement, which was decided at that moment, from now on, before it is written."""
         assumed = placement.placed()
-        self._assumed[placement.name] = (placement, assumed)
+        self._assumed[placement.name] = (placement, assumed, moment)
         self._put(assumed)
+
+    def as_decided(self, placement: ReplicaPlacement) -> bool:
+        """Whether nothing that the placement depends on has changed since it was decided, but for what is placed.
+
+        It depends on what `around` gives. All that is placed meanwhile was decided with this placement in mind.
+        """
+        decided, _, moment = self._assumed.get(placement.name, (None, None, 0))
+        if decided is not placement or self._ruled > moment:
+            return False
+        volume = placement.replica.spec.volume_name
+        nodes = {self.replicas[name].spec.node_id for name in self._by_volume.get(volume, ())}
+        return all(self._changed.get(name, 0) <= moment for name in (volume, placement.uuid, *nodes))
 
     def undo(self, placement: ReplicaPlacement) -> None:
         """It was not written: unless something newer is known, or decided, the Replica waits again."""
-        decided, assumed = self._assumed.get(placement.name, (None, None))
+        decided, assumed, _ = self._assumed.get(placement.name, (None, None, 0))
         if decided is placement:
             del self._assumed[placement.name]
             if self.replicas.get(placement.name) is assumed:
@@ -107,7 +130,7 @@ class StorageCache:
     def written(self, newest: LonghornReplica) -> None:
         """The answer to our own write."""
         name = newest.metadata.name
-        _, assumed = self._assumed.pop(name, (None, None))
+        _, assumed, _ = self._assumed.pop(name, (None, None, 0))
         there = self.replicas.get(name)
         # Deleted meanwhile: the watch knows better.
         if there is not None and (there is assumed or _newer(newest, there)):
@@ -119,16 +142,31 @@ class StorageCache:
             self.nodes.pop(name, None)
         elif name not in self.nodes or _newer(node, self.nodes[name]):
             self.nodes[name] = node
+        else:
+            return
+        self._note(name)
 
     def on_node(self, change: Change[LonghornNode]) -> bool:
         """A word from the watch; gives whether it is news."""
         name = change.object.metadata.name
         if change.kind == "deleted":
-            return self.nodes.pop(name, None) is not None
-        if name in self.nodes and not _newer(change.object, self.nodes[name]):
+            if self.nodes.pop(name, None) is None:
+                return False
+        elif name in self.nodes and not _newer(change.object, self.nodes[name]):
             return False
-        self.nodes[name] = change.object
+        else:
+            self.nodes[name] = change.object
+        self._note(name)
         return True
+
+    def on_volume(self, change: Change[LonghornVolume]) -> None:
+        """A word from the watch, which has counted it already."""
+        self._note(change.object.metadata.name)
+
+    def on_setting(self, change: Change[LonghornSetting]) -> None:
+        """A word from the watch, which has counted it already."""
+        self._note()
+        self._ruled = self.moment
 
     def on_replica(self, change: Change[LonghornReplica]) -> bool:
         """A word from the watch; gives whether it is news. The echo of our own write is none."""
@@ -138,13 +176,27 @@ class StorageCache:
             if there is not None and there.metadata.uid == change.object.metadata.uid:
                 self._assumed.pop(name, None)
                 self._drop(name)
+                self._note(*_touched(there))
                 return True
             return False
         if there is not None and not _newer(change.object, there):
             return False
-        _, assumed = self._assumed.pop(name, (None, None))
+        _, assumed, _ = self._assumed.pop(name, (None, None, 0))
         self._put(change.object)
-        return assumed is None or not _as_written(assumed, change.object)
+        if assumed is not None and _as_written(assumed, change.object):
+            return False
+        for state in (there, change.object):
+            if state is not None:
+                self._note(*_touched(state))
+        return True
+
+    def _note(self, *names: str) -> None:
+        """Something about these nodes, volumes and disks changed."""
+        self.moment += 1
+        if len(self._changed) > _REMEMBERED:
+            self._changed.clear()
+            self._ruled = self.moment
+        self._changed.update(dict.fromkeys(names, self.moment))
 
     def _put(self, replica: LonghornReplica) -> None:
         name = replica.metadata.name
@@ -157,8 +209,11 @@ class StorageCache:
     def _drop(self, name: str) -> None:
         old = self.replicas.pop(name, None)
         if old is not None:
-            self._by_volume[old.spec.volume_name].discard(name)
-            self._by_disk[old.spec.disk_id].discard(name)
+            for groups, group in ((self._by_volume, old.spec.volume_name), (self._by_disk, old.spec.disk_id)):
+                names = groups.get(group, set())
+                names.discard(name)
+                if not names:
+                    groups.pop(group, None)
 
 
 def _with_disks(node: LonghornNode, uuids: set[str]) -> LonghornNode:
@@ -166,6 +221,11 @@ def _with_disks(node: LonghornNode, uuids: set[str]) -> LonghornNode:
     known = {name for name, status in node.status.disk_status.items() if status.disk_uuid in uuids}
     disks = {name: spec for name, spec in node.spec.disks.items() if name in known}
     return msgspec.structs.replace(node, spec=msgspec.structs.replace(node.spec, disks=disks))
+
+
+def _touched(replica: LonghornReplica) -> tuple[str, str, str]:
+    """What a change of the Replica may matter to."""
+    return replica.spec.volume_name, replica.spec.node_id, replica.spec.disk_id
 
 
 def _as_written(assumed: LonghornReplica, seen: LonghornReplica) -> bool:

@@ -96,13 +96,13 @@ class StorageKeeper(ElectedComponent):
         where, watched = options.namespace, self.set_aside.watched
         self._nodes = Reflector[LonghornNode](client, LONGHORN_NODES, self._on_node, namespace=where, aside=watched)
         self._volumes = Reflector[LonghornVolume](
-            client, LONGHORN_VOLUMES, self._on_other, namespace=where, aside=watched
+            client, LONGHORN_VOLUMES, self._on_volume, namespace=where, aside=watched
         )
         self._replicas = Reflector[LonghornReplica](
             client, LONGHORN_REPLICAS, self._on_replica, namespace=where, aside=watched
         )
         self._settings = Reflector[LonghornSetting](
-            client, LONGHORN_SETTINGS, self._on_other, namespace=where, aside=watched
+            client, LONGHORN_SETTINGS, self._on_setting, namespace=where, aside=watched
         )
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
         # A report is made by every instance, whoever leads.
@@ -140,7 +140,7 @@ class StorageKeeper(ElectedComponent):
 
     async def look(self) -> None:
         """One look: outlook, advice if it is due, then report, Events and writes."""
-        seen, rules = self._faulty.sound(self._known.seen()), self.options.rules
+        seen, moment, rules = self._faulty.sound(self._known.seen()), self._known.moment, self.options.rules
         began = self._now()
         self._retries.ended()
         found: Outlook = await self._guarded(lambda known: outlook(known, rules, self._wall()), seen)
@@ -153,7 +153,7 @@ class StorageKeeper(ElectedComponent):
             again = self._announcer.say(found, self._advice)
             self._looks_at = min((time for time in (self._looks_at, again) if time is not None), default=None)
             if self.options.writes:
-                self._act(found)
+                self._act(found, moment)
 
     async def _advise(self, seen: Seen) -> Rebalance:
         self._stale_advice = False
@@ -181,12 +181,12 @@ class StorageKeeper(ElectedComponent):
             log.warning("a value cannot be used", what=what)
         self._unusable = unusable
 
-    def _act(self, found: Outlook) -> None:
+    def _act(self, found: Outlook, moment: int) -> None:
         # Placements on one node go together, for the node is read once for all that are in flight.
         for placement in sorted(found.placements, key=lambda each: each.node):
             # What changed while the outlook was made is decided anew in the next look, which its change has caused.
             if placement.name not in self._retries and self._known.still(placement):
-                self._known.assume(placement)
+                self._known.assume(placement, moment)
                 self.writer.outbox.put(placement)
                 # Replicas of the volume that wait behind these have not been asked for yet.
                 self._rounds.wake()
@@ -208,6 +208,8 @@ class StorageKeeper(ElectedComponent):
 
     def _fits(self, placement: ReplicaPlacement) -> bool:
         """Whether the placement may still be made; one that cannot be checked is not made."""
+        if self._known.as_decided(placement) and not self._faulty.any:
+            return True
         with self.set_aside.around(reference("replicas", placement.replica), DECIDING):
             return fits(placement, self._known.around(placement), self.options.rules, self._wall())
         return False
@@ -225,7 +227,12 @@ class StorageKeeper(ElectedComponent):
         if self._known.on_replica(change):
             self._news()
 
-    def _on_other(self, change: Change[Any]) -> None:
+    def _on_volume(self, change: Change[LonghornVolume]) -> None:
+        self._known.on_volume(change)
+        self._news()
+
+    def _on_setting(self, change: Change[LonghornSetting]) -> None:
+        self._known.on_setting(change)
         self._news()
 
     def _news(self) -> None:

@@ -47,6 +47,11 @@ class FaultyVolumes:
                 self._aside.tell(RESOURCES[part].refer(name), None, DECIDING)
         return _seen([(part, each) for part, each in things if (part, each.metadata.name) not in self._left_out])
 
+    @property
+    def any(self) -> bool:
+        """Whether some object is left out."""
+        return bool(self._left_out)
+
     def leave_out(self, found: Found) -> None:
         """These made a look fail."""
         for (part, each), error in found:
