@@ -179,7 +179,7 @@ def _queue(name: str, **more: Any) -> VolcanoQueue:
 def test_queue_status_counts_what_is_held_and_who_waits() -> None:
     """Amounts of pods on nodes, also in the queue above; groups by phase; the state only where there is none."""
     queues = {"q": _queue("q", spec={"parent": "top"}), "top": _queue("top"), "idle": _queue("idle")}
-    held = allocated([live_job(running=3), live_job(waiting=9, name="other")], queues)
+    held = allocated([live_job(running=3), live_job(waiting=9, name="other")], {}, queues)
     assert held["q"]["cpu"] == held["top"]["cpu"] == 3000
     assert held["idle"]["cpu"] == 0
     patch = queue_patch(queues["q"], held["q"], Counter({"Running": 1, "Inqueue": 1}))

@@ -94,7 +94,7 @@ def _exact(resource: str, value: Quantity) -> int:
     return result
 
 
-_exact_text = lru_cache(maxsize=65536)(_exact)
+_exact_text = lru_cache(maxsize=8192)(_exact)
 """The same for a text: of thousands of nodes and templates most offer and ask for the same."""
 
 

@@ -8,11 +8,15 @@ from fairlead.levels.queue.result import Sharing
 from fairlead.levels.queue.share import SharePolicy
 from fairlead.live.cluster.identity import JobKey, JobSource, PodKey, Uid
 from fairlead.live.cluster.pod_sets import PodSetKey
-from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.records import PodRecord, Request
 from fairlead.model.jobs import UNSET
 
 Place = tuple[PodRecord, str]
 """A pod and the node it is on, or is to go to."""
+Counts = Mapping[Request, int]
+"""How many pods run, by what each of them asks for."""
+IdleCounts = Mapping[tuple[str, str], Counts]
+"""The pods of idle jobs, by queue and namespace."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -142,3 +146,5 @@ class QueueTurn:
     """The keys of jobs whose intent counts no longer: nothing of it is bound, and not all of it fits."""
     at: float = 0.0
     """When it began, in seconds of this instance's own clock."""
+    idle: IdleCounts = field(default_factory=dict)
+    """Pods of jobs that are not in `jobs`."""

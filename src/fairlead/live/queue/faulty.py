@@ -11,7 +11,7 @@ from typing import TypeVar
 from fairlead.dataclass import dataclass
 from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped, set_aside
-from fairlead.live.cluster.turn_types import LiveJob
+from fairlead.live.cluster.turn_types import IdleCounts, LiveJob
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.runtime.aside import culprit
 from fairlead.model.faults import fault
@@ -46,13 +46,21 @@ class FaultyJobs:
 
     def jobs(self) -> list[LiveJob]:
         """The jobs that take part; one that was left out takes part again after a change."""
+        return self._job_cache.jobs(self._left_out())
+
+    def jobs_and_idle(self) -> tuple[list[LiveJob], IdleCounts]:
+        """See `JobCache.jobs_and_idle`."""
+        return self._job_cache.jobs_and_idle(self._left_out())
+
+    def _left_out(self) -> Collection[JobKey]:
+        """The jobs that do not take part."""
         entries = self._job_cache.entries
         self._jobs = {
             key: each for key, each in self._jobs.items() if key in entries and entries[key].changes == each.changes
         }
         if self._only_jobs is None:
-            return self._job_cache.jobs(self._jobs.keys())
-        return self._job_cache.jobs(entries.keys() - set(self._only_jobs))
+            return self._jobs.keys()
+        return entries.keys() - set(self._only_jobs)
 
     def queues(self) -> list[QueueEntry]:
         """The queues as rows; one that was left out is a queue that cannot be used, until it changes."""

@@ -5,6 +5,7 @@ before or after its pods. Where the API server has no such kind, its names mean 
 """
 
 import time
+from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import replace
 from types import MappingProxyType
@@ -19,9 +20,9 @@ from fairlead.levels.queue import reasons
 from fairlead.levels.queue.tree import MOST_WEIGHT
 from fairlead.live.cluster.cache import PodEvent, compare
 from fairlead.live.cluster.identity import GroupKey, JobKey, JobSource, PodKey, group_job, group_key, pod_job
-from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.records import PodRecord, Request
 from fairlead.live.cluster.rules import DisruptionRules
-from fairlead.live.cluster.turn_types import LiveJob, Promise
+from fairlead.live.cluster.turn_types import IdleCounts, LiveJob, Promise
 from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.intents import promised
 from fairlead.live.queue.job_entry import JobEntry
@@ -118,6 +119,21 @@ class JobCache:
                 queue = (entry.queue if group is None else group.queue) if served else DEFAULT
                 made.append(entry.live(group, queue, rules))
         return made
+
+    def jobs_and_idle(self, leave_out: Collection[str] = ()) -> tuple[list[LiveJob], IdleCounts]:
+        """As `jobs`, but of jobs that are idle and have no PodGroup only how many pods they run.
+
+        Most jobs of a cluster are bare pods and controllers that run. They ask for nothing, and what others get
+        depends on what they hold in sum.
+        """
+        served, idle = self.served(QUEUES), dict[tuple[str, str], Counter[Request]]()
+        others = set(leave_out)
+        for key, entry in self.entries.items():
+            if key not in others and entry.idle_counts:
+                counts = idle.setdefault((entry.queue if served else DEFAULT, entry.namespace), Counter())
+                counts.update(entry.idle_counts)
+                others.add(key)
+        return self.jobs(others), idle
 
     def podless(self) -> list[LiveJob]:
         """A job for each of Volcano's PodGroups of which no pod is known."""

@@ -7,9 +7,9 @@ from fairlead.dataclass import dataclass
 from fairlead.kube.codec.queues import DEFAULT
 from fairlead.live.cluster.identity import GroupKey, JobKey, JobSource, PodKey
 from fairlead.live.cluster.pod_sets import pod_set_key
-from fairlead.live.cluster.records import PodRecord
+from fairlead.live.cluster.records import PodRecord, Request
 from fairlead.live.cluster.rules import DisruptionRules
-from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
+from fairlead.live.cluster.turn_types import Counts, LiveJob, LiveRole, Place
 from fairlead.live.queue.pod_groups import EMPTY, GangSpec, moment
 from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
@@ -44,6 +44,7 @@ class JobEntry:
     _where: dict[PodKey, RoleKey | None] = field(default_factory=dict, init=False)
     _ended: dict[PodKey, bool] = field(default_factory=dict, init=False)
     _live: LiveJob | None = field(default=None, init=False)
+    _idle_counts: Counts | None = field(default=None, init=False)
     _made_of: tuple[GangSpec | None, str] = field(default_factory=lambda: (None, ""), init=False)
 
     def __post_init__(self) -> None:
@@ -109,8 +110,24 @@ class JobEntry:
 
     def forget(self) -> None:
         """What the view was made of is different now."""
-        self._live = None
+        self._live = self._idle_counts = None
         self.changes += 1
+
+    @property
+    def idle_counts(self) -> Counts:
+        """Its pods, if it is idle, has no PodGroup, and no pod has a cooldown that ends later; otherwise none."""
+        if self._idle_counts is None:
+            self._idle_counts = self._count() if self.source is JobSource.CONTROLLER and self.idle else {}
+        return self._idle_counts
+
+    def _count(self) -> Counts:
+        counts: dict[Request, int] = {}
+        for role in self._roles.values():
+            for pod, _ in role.running.values():
+                if pod.queue_fields.cools_until:
+                    return {}
+                counts[pod.request] = counts.get(pod.request, 0) + 1
+        return counts
 
     def live(self, group: GangSpec | None, queue: str, rules: DisruptionRules) -> LiveJob:
         """The job now."""

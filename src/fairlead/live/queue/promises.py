@@ -3,20 +3,23 @@
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
+from types import MappingProxyType
 
+from fairlead.engine.collector import held
 from fairlead.levels.queue.share import share
 from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
-from fairlead.live.cluster.turn_types import LiveJob, Promise, QueueTurn, TurnTerms
+from fairlead.live.cluster.turn_types import IdleCounts, LiveJob, Promise, QueueTurn, TurnTerms
 from fairlead.live.queue.faulty import FaultyJobs
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.row_cache import RowCache
-from fairlead.live.queue.tables import Budgets, Covers, Row, usage
+from fairlead.live.queue.tables import Budgets, Covers, Row, idle_job, usage
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import PODS, QueueState, queue_state
 
+NO_JOBS: IdleCounts = MappingProxyType({})
 DEADLINE = 300.0
 """Seconds after which a gang that is not complete is released."""
 
@@ -122,15 +125,22 @@ class Promises:
 
     def look(self, nodes: NodeState, now: float) -> QueueTurn:
         """Who would deserve and get what by sums alone; nothing is granted, no pod is evicted."""
-        return self.faulty.guarded(lambda: self._look(nodes, now))
+        with held():
+            return self.faulty.guarded(lambda: self._look(nodes, now))
 
     def _look(self, nodes: NodeState, now: float) -> QueueTurn:
-        jobs = self.faulty.jobs()
+        jobs, idle = self.faulty.jobs_and_idle()
         rows = [self.row(job, None, ()) for job in jobs]
-        state = self.tables(rows, nodes, jobs, None)
+        state = self.tables(rows, nodes, jobs, None, idle)
         policy = replace(self.terms().policy, preempt=False)
         shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy, now=int(now))
-        return QueueTurn(sharing=shared, jobs=tuple(jobs), grants=(), reserved=shared.reserved or "")
+        return QueueTurn(
+            sharing=replace(shared, jobs=shared.jobs[: len(jobs)]),
+            jobs=tuple(jobs),
+            grants=(),
+            reserved=shared.reserved or "",
+            idle=idle,
+        )
 
     def row(
         self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str], barred: Collection[JobKey] = ()
@@ -145,20 +155,25 @@ class Promises:
         return made
 
     def tables(
-        self, rows: Collection[Row], nodes: NodeState, holders: Collection[LiveJob], budgets: Budgets | None
+        self,
+        rows: Collection[Row],
+        nodes: NodeState,
+        holders: Collection[LiveJob],
+        budgets: Budgets | None,
+        idle: IdleCounts = NO_JOBS,
     ) -> QueueState:
-        """The tables of the level.
+        """The tables of the level; those of idle jobs come last.
 
-        The whole is what is free on open nodes, what the holders hold, and what our own pods that are leaving give
-        back: were that left out, every queue would deserve less while pods terminate.
+        The whole is what is free on open nodes, what the holders and idle jobs hold, and what our own pods that are
+        leaving give back: were that left out, every queue would deserve less while pods terminate.
         """
-        self._rows.keep(holders)
+        self._rows.keep(self.job_cache.entries)
         return queue_state(
-            jobs=[row.wanted for row in rows],
+            jobs=[*(row.wanted for row in rows), *(idle_job(*each) for each in idle.items())],
             queues=self.faulty.queues(),
             weights=self.job_cache.weights,
             past={},
-            whole=_offered(nodes, Counter(usage(holders)) + self._coming(nodes)),
+            whole=_offered(nodes, Counter(usage(holders, idle)) + self._coming(nodes)),
             allowed=budgets.allowed if budgets is not None else (),
             node_rows=nodes.rows,
         )

@@ -2,19 +2,20 @@
 
 from collections.abc import Collection
 
+from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.live.queue.tables import Budgets, Row, row_of
 from fairlead.model.jobs import UNSET
 
 SPARE = 2
-"""Rows are kept until there are so many times as many as jobs asked for in a turn."""
+"""Rows are kept until there are so many times as many as jobs."""
 
 
 class RowCache:
     """By job; a job that changed is another object. Rows that depend on more than the job are made anew each time."""
 
     def __init__(self) -> None:
-        self._rows: dict[tuple[str, bool, bool], tuple[LiveJob, Row]] = {}
+        self._rows: dict[tuple[JobKey, bool, bool], tuple[LiveJob, Row]] = {}
 
     def row(self, job: LiveJob, budgets: Budgets | None, fixed: Collection[str], *, astray: bool) -> Row:
         """See `row_of`."""
@@ -35,8 +36,7 @@ class RowCache:
         covered = any(held.budget != UNSET for role in made.wanted.roles for held in role.held)
         return covered or any(pod.queue_fields.cools_until for role in job.roles for pod, _ in role.running)
 
-    def keep(self, jobs: Collection[LiveJob]) -> None:
-        """Forget the rows of jobs that are gone, now and then."""
-        if len(self._rows) > SPARE * 4 * (len(jobs) + 1):
-            there = {job.key for job in jobs}
+    def keep(self, there: Collection[JobKey]) -> None:
+        """Forget the rows of jobs that are not there any more, now and then."""
+        if len(self._rows) > SPARE * 4 * (len(there) + 1):
             self._rows = {key: row for key, row in self._rows.items() if key[0] in there}

@@ -15,7 +15,7 @@ from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.objects.meta import Condition
 from fairlead.kube.objects.volcano import NativePodGroup, PodGroup, VolcanoQueue
 from fairlead.levels.queue.reasons import GANG_ABOVE_REPLICAS
-from fairlead.live.cluster.turn_types import LiveJob
+from fairlead.live.cluster.turn_types import IdleCounts, LiveJob
 from fairlead.model.amounts import CPU, MEMORY, quantities
 from fairlead.model.reasons import Cure, Finding
 
@@ -148,16 +148,22 @@ def _said(condition: Condition) -> tuple[object, ...]:
     return condition.status, condition.reason, condition.message, condition.observed_generation
 
 
-def allocated(jobs: Iterable[LiveJob], queues: Mapping[str, VolcanoQueue]) -> dict[str, dict[str, int]]:
+def allocated(
+    jobs: Iterable[LiveJob], idle: IdleCounts, queues: Mapping[str, VolcanoQueue]
+) -> dict[str, dict[str, int]]:
     """What the pods on nodes, or about to be bound, take by queue; a queue's own is counted in those above it too."""
     sums: dict[str, dict[str, int]] = {name: defaultdict(int, {CPU: 0, MEMORY: 0}) for name in queues}
-    for job in jobs:
-        line = _upward(job.queue, queues)
-        for role in job.roles:
-            for pod, _ in role.running:
-                for name in line:
-                    for resource, amount in pod.request:
-                        sums[name][resource] += amount
+    held = [(queue, counts) for (queue, _), counts in idle.items()]
+    held += [
+        (job.queue, Counter(pod.request for role in job.roles for pod, _ in role.running))
+        for job in jobs
+        if job.running
+    ]
+    for queue, counts in held:
+        for name in _upward(queue, queues):
+            for request, count in counts.items():
+                for resource, amount in request:
+                    sums[name][resource] += amount * count
     return sums
 
 

@@ -224,7 +224,7 @@ class StatusLoop:
         queues = {name: queue for (_, name), queue in self.sight.queues().items()}
         if not queues:
             return
-        held = status.allocated(turn.jobs, queues)
+        held = status.allocated(turn.jobs, turn.idle, queues)
         phases: dict[str, Counter[str]] = defaultdict(Counter)
         for _, _, job, finding in groups:
             phases[job.queue][status.phase(job, finding)] += 1

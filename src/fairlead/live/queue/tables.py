@@ -9,7 +9,7 @@ from fairlead.kube.codec.queues import Like, held_rows, minimums
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
-from fairlead.live.cluster.turn_types import LiveJob, LiveRole, Place
+from fairlead.live.cluster.turn_types import Counts, IdleCounts, LiveJob, LiveRole, Place
 from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
 from fairlead.model.queuestate import QueuedJob, Role, RunningReplicas
@@ -107,9 +107,28 @@ def _held(running: Sequence[Place], budgets: Budgets | None, fixed: Collection[s
     return held_rows(("/".join(pod.key), pod.created, like(pod, node)) for pod, node in running)
 
 
-def usage(jobs: Iterable[LiveJob]) -> dict[str, int]:
-    """What the running pods of these jobs hold in sum."""
+def idle_job(where: tuple[str, str], counts: Counts) -> QueuedJob:
+    """All idle jobs of a queue and namespace as one."""
+    queue, namespace = where
+    return QueuedJob(
+        name=f"idle {queue} {namespace}",  # a space is in no name of a job
+        queue=queue,
+        namespace=namespace,
+        roles=tuple(
+            Role(replicas=count, request=dict(request), held=(RunningReplicas(count=count),))
+            for request, count in counts.items()
+        ),
+        created=0.0,
+    )
+
+
+def usage(jobs: Iterable[LiveJob], idle: IdleCounts) -> dict[str, int]:
+    """What the running pods of these jobs, and of idle jobs, hold in sum."""
     sums: dict[str, int] = defaultdict(int)
+    for counts in idle.values():
+        for request, count in counts.items():
+            for name, amount in request:
+                sums[name] += amount * count
     for job in jobs:
         for role in job.roles:
             if role.running:
