@@ -192,6 +192,9 @@ async def test_pod_is_bound_once_and_evicted_within_its_budget(
         # Until the disruption controller has seen the budget, evictions are refused for another reason.
         async with following(client, DISRUPTION_BUDGETS, namespace=namespace) as (budgets, _):
             await until(lambda: budgets.objects[namespace, "web"].status.observed_generation >= 1)
+        # A budget does not hold back the eviction of a pod that is still Pending.
+        async with following(client, PODS, namespace=namespace) as (pods, _):
+            await until(lambda: pods.objects[namespace, "web-0"].status.phase == "Running")
         with pytest.raises(ApiError) as caught:
             await client.evict(namespace, "web-0", uid=uid)
         assert caught.value.too_many
