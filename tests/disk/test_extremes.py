@@ -35,6 +35,14 @@ def test_limit_beyond_64_bits_is_held_at_the_edge() -> None:
     assert (int(ledger.promised[0]), int(ledger.usable[0])) == (NO_LIMIT, NO_LIMIT)
 
 
+@pytest.mark.parametrize(("maximum", "want"), [(-1, NO_LIMIT), (0, -7), (10, NO_LIMIT)])
+def test_limit_of_a_percentage_beyond_64_bits_is_held_at_the_edge(maximum: int, want: int) -> None:
+    """A percentage that limits nothing is no more than that, on disks without a maximum too."""
+    disk = Disk(node="n", name="d", usable_bytes=10, scheduled_bytes=7, maximum_bytes=maximum)
+    ledger = DiskLedger(disk_table([disk]), BalancePolicy(over_percent=10**20))
+    assert int(ledger.promised[0]) == want
+
+
 def test_pending_far_beyond_the_limit_is_charged_to_the_edge() -> None:
     """Scheduled and pending together pass what 64 bits hold below 0."""
     disk = Disk(node="n", name="d", usable_bytes=10, scheduled_bytes=MOST, maximum_bytes=10)

@@ -76,7 +76,7 @@ def _room_under_limit(disks: DiskTable, percent: int | None) -> Int:
 
 def _work_out_room(disks: DiskTable, percent: int) -> Int:
     real = np.maximum(disks.maximum_bytes - disks.reserved_bytes, 0)
-    room = widen(real, 2 * largest(real) * (percent + 1)) * percent // 100 - disks.scheduled_bytes
+    room = widen(real, 2 * (largest(real) + 1) * (percent + 1)) * percent // 100 - disks.scheduled_bytes
     room = np.where(disks.maximum_bytes == UNKNOWN, NO_LIMIT, np.clip(room, -NO_LIMIT, NO_LIMIT))
     return room.astype(np.int64)
 
