@@ -30,6 +30,7 @@ def request(**fields: Any) -> dict[str, Any]:
 ALLOWED = {
     "one replica": {"count": 1, **node()},
     "the most replicas": {"count": MOST, **node()},
+    "the largest limit": {"nodesLimit": 2**63 - 1, **node()},
     "the most replicas that are there": node(count=MOST),
     "a share base of one": request(shareBase=1),
     "the largest share base": request(shareBase=10**6),
@@ -55,6 +56,7 @@ def test_the_last_value_that_is_allowed(name: str) -> None:
 REFUSED = {
     "no replica": ({"count": 0, **node()}, "$.count"),
     "too many replicas": ({"count": MOST + 1, **node()}, "$.count"),
+    "a limit that no column holds": ({"nodesLimit": 2**63, **node()}, "$.nodesLimit"),
     "fewer than none there": (node(count=-1), "$.nodes[0].count"),
     "too many there": (node(count=MOST + 1), "$.nodes[0].count"),
     "no share base": (request(shareBase=0), "$.request.shareBase"),

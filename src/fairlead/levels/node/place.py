@@ -13,6 +13,7 @@ from fairlead.levels.node.capacity import Fit, reason_of
 from fairlead.levels.node.pins import MOST_PINS, ReplicaPin, pins
 from fairlead.levels.node.strategies import BY_NAME, StrategyRule
 from fairlead.levels.node.strategies.fill import taking_part
+from fairlead.model.amounts import INT64_MAX
 from fairlead.model.columns import Bool, Int, frozen
 from fairlead.model.decision import Decision, Rejection, Score, Trace
 from fairlead.model.errors import InputError
@@ -46,6 +47,8 @@ def place(
         raise InputError("$.strategy", f"{strategy!r} is no strategy; expected one of {', '.join(sorted(BY_NAME))}")
     if ask.limit < 0:
         raise InputError("$.nodesLimit", f"{ask.limit} is negative; expected 0 for no limit, or more")
+    if ask.limit > INT64_MAX:
+        raise InputError("$.nodesLimit", f"{ask.limit} is too large; expected at most 2^63 − 1, or 0 for no limit")
     # 1. What the strategy can do, and what it was asked to do.
     rule = BY_NAME[strategy]
     able = rule.strategy(nodes, ask)
