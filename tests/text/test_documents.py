@@ -140,3 +140,41 @@ def test_strict_names_the_path() -> None:
     with pytest.raises(InputError) as caught:
         strict({"clusters": [], "wieght": 1}, Problem)
     assert str(caught.value) == "$: object contains unknown field wieght; expected one of clusters"
+
+
+class Node(msgspec.Struct, forbid_unknown_fields=True):
+    cores: dict[str, int] = {}
+    volumes: dict[str, Cluster | int] = {}
+    held: dict[str, dict[str, int]] = {}
+
+
+class Rack(msgspec.Struct, forbid_unknown_fields=True):
+    nodes: list[Node]
+
+
+KEYS: dict[str, tuple[Any, str]] = {
+    "a member": ([{"cores": {"0": 1}}, {"cores": {"0": 1, "7": "x"}}], "$.nodes[1].cores.7: expected int, got str"),
+    "the first of several": ([{"cores": {"3": 1, "1": "x", "2": "x"}}], "$.nodes[0].cores.1: expected int, got str"),
+    "an unknown field in a member": (
+        [{"volumes": {"/a": 3, "/b.c": {"name": "v", "wieght": 2}}}],
+        "$.nodes[0].volumes./b.c: object contains unknown field wieght; did you mean weight?",
+    ),
+    "a member of a member": (
+        [{"held": {"x": {"/a": 1}, "y": {"/a": 1, "/b": None}}}],
+        "$.nodes[0].held.y./b: expected int, got null",
+    ),
+    "a mistake after a mapping that is right": (
+        [{"cores": {"0": 1}, "held": {"x": 3}}],
+        "$.nodes[0].held.x: expected object, got int",
+    ),
+    "a key that is no text": ([{"cores": {0: 1}}], "$.nodes[0].cores: a key: expected str, got int"),
+}
+
+
+@pytest.mark.parametrize("name", KEYS)
+def test_strict_names_the_key_of_a_mapping(name: str) -> None:
+    """Of many cores or volumes, which one is wrong."""
+    value, want = KEYS[name]
+    with pytest.raises(InputError) as caught:
+        strict({"nodes": value}, Rack)
+    assert str(caught.value) == want

@@ -9,7 +9,7 @@ import msgspec
 
 from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
-from fairlead.text.mistakes import UNREADABLE, words
+from fairlead.text.mistakes import UNREADABLE, exact, words
 
 T = TypeVar("T")
 
@@ -115,4 +115,4 @@ def strict(value: Any, kind: type[T]) -> T:
         return msgspec.convert(value, kind)
     except UNREADABLE as error:
         message, path = words(error, kind)
-        raise InputError(path, message) from None
+        raise InputError(exact(path, error, value, kind), message) from None

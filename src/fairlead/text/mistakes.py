@@ -12,7 +12,10 @@ T = TypeVar("T")
 
 UNREADABLE = (msgspec.DecodeError, UnicodeError, RecursionError)
 """What decoding raises for a text or a value that is not what was expected."""
-_STEP = re.compile(r"\.([^.\[]+)|\[")
+_STEP = re.compile(r"\.([^.\[]+)|\[(?:([0-9]+)|\.{3})\]")
+_NUMBER = re.compile(r"\[[0-9]+\]")
+_SOME_KEY, _OF_A_KEY = "[...]", "key` in `"
+"""What msgspec writes for a member of a mapping, whichever it is, and for a key that is itself no text."""
 _UNKNOWN = re.compile(r"(?is)object contains unknown field (.+?)(?:; (?:did you mean|expected one of) .*)?\Z")
 
 
@@ -54,7 +57,51 @@ def words(error: Exception, kind: Any = None) -> tuple[str, str]:
     path = path.rstrip("`") or "$"
     if not message.startswith("JSON"):
         message = message[:1].lower() + message[1:]
+    if path.startswith(_OF_A_KEY):
+        return f"a key: {message}", path.removeprefix(_OF_A_KEY)
     return message + (_hint(message, path, kind) if kind is not None else ""), path
+
+
+def exact(path: str, error: Exception, value: Any, kind: Any) -> str:
+    """The path with the keys that lead to the mistake, `cpu.7` for `cpu[...]`: each key of a mapping is tried alone."""
+    if _SOME_KEY not in path:
+        return path
+    told = _told(error)
+    trail: list[Any] = []
+    inner = value
+    for field, number in _STEP.findall(path):
+        step = field or (int(number) if number else None)
+        if step is None:
+            keys = inner if isinstance(inner, dict) else ()
+            step = next((key for key in keys if _fails(value, trail, key, kind, told)), None)
+        if step is None:
+            return path
+        inner = inner[step]
+        trail.append(step)
+    return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in trail)
+
+
+def _fails(value: Any, trail: list[Any], key: str, kind: Any, told: tuple[str, str]) -> bool:
+    """Whether the mistake is there with this member alone of the mapping at the end of the trail."""
+    try:
+        msgspec.convert(_alone(value, trail, key), kind)
+    except UNREADABLE as error:
+        return _told(error) == told
+    return False
+
+
+def _told(error: Exception) -> tuple[str, str]:
+    """The mistake, wherever in a list it is."""
+    message, path = words(error)
+    return message, _NUMBER.sub("", path)
+
+
+def _alone(value: Any, trail: list[Any], key: str) -> Any:
+    """A copy of the value in which the trail leads past one item of each list to one member of the mapping."""
+    if not trail:
+        return {key: value[key]}
+    inner = _alone(value[trail[0]], trail[1:], key)
+    return [inner] if isinstance(value, list) else {**value, trail[0]: inner}
 
 
 def unknown_field(message: str) -> str:
