@@ -63,6 +63,15 @@ CASES: dict[str, tuple[str | bytes, list[Any]]] = {
         ],
     ),
     "YAML merges": ("a: &x {p: 1}\nb:\n  <<: *x\n  q: 2", [{"a": {"p": 1}, "b": {"p": 1, "q": 2}}]),
+    "YAML keys are texts, as Kubernetes has them": (
+        "0: a\n0x1f: b\n1.5: c\n2.0: d\nyes: e\n'off': f\n-3: {4: g}",
+        [{"0": "a", "31": "b", "1.5": "c", "2": "d", "true": "e", "off": "f", "-3": {"4": "g"}}],
+    ),
+    "YAML keys of a merge are texts": ("a: &x {0: 1}\nb:\n  <<: *x\n  1: 2", [{"a": {"0": 1}, "b": {"0": 1, "1": 2}}]),
+    "a YAML key twice, as a number and as a text": (
+        "a: 1\nb: {0x1: 2, '1': 3}",
+        ["in:2: is not valid YAML: the key '1' is there twice"],
+    ),
     "a key twice in YAML": ("a: 1\nb: 2\na: 3", ["in:3: is not valid YAML: the key 'a' is there twice"]),
     "an open bracket in YAML": ("a: [1,\nb: 2", ["in:2: is not valid YAML: did not find expected ',' or ']'"]),
     "a good YAML document before a broken one is kept": (

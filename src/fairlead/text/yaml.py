@@ -29,7 +29,29 @@ class _Loader(yaml.CSafeLoader):
                     None, None, f"the key {key!r} is there twice", key_node.start_mark
                 )
             seen.add(key)
-        return super().construct_mapping(node, deep=deep)
+        mapping = super().construct_mapping(node, deep=deep)
+        if not _TEXT.issuperset(map(type, mapping)):
+            return _with_text_keys(mapping, node)
+        return mapping
+
+
+_TEXT = frozenset({str})
+
+
+def _with_text_keys(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
+    """Numbers and booleans that are keys, as the texts that they are in JSON: `{0: 100}` is `{"0": 100}`."""
+    result = {_key(key): value for key, value in mapping.items()}
+    if len(result) < len(mapping):
+        keys = [_key(key) for key in mapping]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is there twice", node.start_mark)
+    return result
+
+
+def _key(key: Any) -> Any:
+    if isinstance(key, bool):
+        return "true" if key else "false"
+    return repr(key).removesuffix(".0") if isinstance(key, int | float) else key
 
 
 def _without(tags: set[str]) -> dict[str, list[tuple[str, re.Pattern[str]]]]:
