@@ -9,7 +9,7 @@ from fairlead.engine import explain_disk
 from fairlead.engine.explain_disk import lines
 from fairlead.levels.disk.balance import balance
 from fairlead.levels.disk.rebalance import Goal, rebalance
-from fairlead.model.balancing import BalancePolicy
+from fairlead.model.balancing import BalancePolicy, DiskRule
 from fairlead.model.disks import Closed, Disk, disk_table
 from fairlead.model.storage import AntiAffinity, HeldReplica, StorageVolume, Strictness
 from tests.disk.scenes import cluster, place
@@ -32,6 +32,13 @@ def test_equal_scores_say_what_decided() -> None:
     """Two equal disks: the name."""
     told = lines(place(cluster({"n": {"d1": 50, "d2": 50}}), 10))
     assert any("chosen (equal scores: least variance, then most usable left, then name)" in line for line in told)
+
+
+def test_the_older_rule_is_named_by_what_it_does() -> None:
+    """It does not aim at evenness, so evenness is not claimed."""
+    told = lines(place(PAIR, 100 * GIB, rule=DiskRule.MOST_FREE))
+    assert "even" not in told[0]
+    assert told[0].endswith("placed by the older rule, each on the disk with most available − reserved.")
 
 
 def test_mix_is_named() -> None:

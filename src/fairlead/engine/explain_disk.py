@@ -9,6 +9,7 @@ from fairlead.levels.disk.choose import Choice
 from fairlead.levels.disk.reasons import REASONS_OF_A_DISK
 from fairlead.levels.disk.rebalance import Rebalance
 from fairlead.model.amounts import bytes_text
+from fairlead.model.balancing import DiskRule
 from fairlead.model.columns import Int
 from fairlead.model.reasons import Cure
 
@@ -35,7 +36,10 @@ def _whole(decision: Balance) -> Iterator[str]:
     alpha = decision.policy.alpha
     measure = "usable space" if alpha == 1 else f"a mix of usable space ({alpha}) and usable share ({1 - alpha})"
     what = "storage replica" if asked == 1 else "storage replicas"
-    yield f"{len(decision.placed)} of {asked} {what} placed so that {measure} stays even, nodes first."
+    aim = f"so that {measure} stays even, nodes first"
+    if decision.policy.rule is DiskRule.MOST_FREE:
+        aim = "by the older rule, each on the disk with most available − reserved"
+    yield f"{len(decision.placed)} of {asked} {what} placed {aim}."
     for each in decision.placed[:MOST]:
         before, after = (bytes_text(int(column[each.row])) for column in _columns(decision))
         name = each.replica or (f"A replica of {each.volume}" if each.volume else "A replica")
