@@ -11,19 +11,17 @@ from click.testing import CliRunner, Result
 from fairlead.cli.main import cli
 from fairlead.model.errors import InputError
 
-SCENARIO = {
-    "size": 100,
-    "nodes": [
-        {
-            "name": "A",
-            "disks": [{"name": "A1", "usable": 900, "total": 1000}, {"name": "A2", "usable": 100, "total": 200}],
-        },
-        {
-            "name": "B",
-            "disks": [{"name": "B1", "usable": 600, "total": 800}, {"name": "B2", "usable": 700, "total": 1000}],
-        },
-    ],
-}
+NODES = [
+    {
+        "name": "A",
+        "disks": [{"name": "A1", "usable": 900, "total": 1000}, {"name": "A2", "usable": 100, "total": 200}],
+    },
+    {
+        "name": "B",
+        "disks": [{"name": "B1", "usable": 600, "total": 800}, {"name": "B2", "usable": 700, "total": 1000}],
+    },
+]
+SCENARIO = {"size": 100, "nodes": NODES}
 
 
 def run(value: Any, *options: str) -> Result:
@@ -363,3 +361,25 @@ def test_manifests_without_longhorn_nodes_are_refused() -> None:
     error = run('{"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x"}}').exception
     assert isinstance(error, InputError)
     assert "has no Node of longhorn.io" in error.message
+
+
+def test_existing_replicas_on_nodes_that_are_not_there_are_told() -> None:
+    """A name that may be misspelt keeps nothing apart, so it is said; a node without disks is known."""
+    existing = [{"node": "B"}, {"node": "b10"}, {"node": "b2"}, {"node": "A", "disk": "A1"}, {"node": "C"}]
+    problem = {**SCENARIO, "nodes": [*NODES, {"name": "C"}], "existing": existing}
+    assert answered(problem)["trace"]["notes"] == [
+        "an existing replica is on b2, which is not among the nodes",
+        "an existing replica is on b10, which is not among the nodes",
+    ]
+    assert "notes" not in answered({**SCENARIO, "existing": existing[:1]})["trace"]
+
+
+def test_missing_figure_is_told_with_the_ways_to_give_it() -> None:
+    """What `usableAs: maximum` needs is not `available`."""
+    disks = {"nodes": [{"name": "n", "disks": [{"name": "d", "available": 10}]}]}
+    first, second = (
+        run({"size": 5, **disks, **how}).exception
+        for how in ({"usableAs": "maximum"}, {"nodes": [{"name": "n", "disks": [{"name": "d"}]}]})
+    )
+    assert str(first).endswith("disks[0].maximum: is missing; expected `usable` or `maximum`")
+    assert str(second).endswith("disks[0].usable: is missing; expected `usable`, or `available`, or `maximum`")

@@ -1,5 +1,7 @@
 """The problem of `fairlead balance`: read into a disk table and volumes, answered with placements and scores."""
 
+from collections.abc import Sequence
+from dataclasses import replace
 from fractions import Fraction
 from typing import Annotated, Any, Literal
 
@@ -14,6 +16,7 @@ from fairlead.model.columns import distinct
 from fairlead.model.decision import decision_record
 from fairlead.model.disks import DiskTable
 from fairlead.model.errors import InputError
+from fairlead.model.order import natural_sorted
 from fairlead.model.storage import AntiAffinity, Domain, HeldReplica, Locality, StorageVolume
 from fairlead.problems.storage import Name, NodePart, StorageInput, table
 
@@ -129,7 +132,16 @@ def solve(problem: BalanceProblem) -> Balance | Rebalance:
     volumes = _volumes(problem)
     if problem.rebalance is not None:
         return rebalance(volumes, disks, policy, _goal(problem.rebalance, disks))
-    return balance(volumes, disks, policy, pending=_pending(problem))
+    decision = balance(volumes, disks, policy, pending=_pending(problem))
+    notes = (*decision.trace.notes, *_strangers(problem.nodes, volumes))
+    return replace(decision, trace=replace(decision.trace, notes=notes))
+
+
+def _strangers(nodes: Sequence[NodePart], volumes: Sequence[StorageVolume]) -> list[str]:
+    """What is said of existing replicas without a disk whose node is not there: its name may be wrong."""
+    known = {node.name for node in nodes}
+    lost = {held.node for volume in volumes for held in volume.held if not held.disk} - known
+    return [f"an existing replica is on {name}, which is not among the nodes" for name in natural_sorted(lost)]
 
 
 def answer(problem: BalanceProblem, decision: Balance | Rebalance) -> dict[str, Any]:

@@ -82,8 +82,8 @@ def _disk(node: NodePart, part: DiskPart, path: str, *, by_maximum: bool) -> Dis
     else:
         base = maximum if by_maximum or available == UNKNOWN else available
         if base == UNKNOWN:
-            missing = "maximum" if by_maximum else "usable"
-            raise InputError(f"{path}.{missing}", "is missing; expected `usable`, or `available`, or `maximum`")
+            missing, ways = ("maximum", "`usable` or") if by_maximum else ("usable", "`usable`, or `available`, or")
+            raise InputError(f"{path}.{missing}", f"is missing; expected {ways} `maximum`")
         usable = base - reserved - scheduled
         free = (maximum if available == UNKNOWN else available) - reserved
     return Disk(
