@@ -102,6 +102,12 @@ EDGES = {
     "global-greedy: rate 0 never leaves the least used node": Case(
         strategy="global-greedy", count=9, usage=[10, 20, 30], want=[9, 0, 0]
     ),
+    "global: the last lap of nodes that do not rise": Case(
+        strategy="global", count=3, counts=[2, 0, 1], usage=[7, 7, 7], want=[0, 2, 1]
+    ),
+    "global: nodes that do not rise, until they are full": Case(
+        strategy="global", count=3, capacity=[1, 1, 9], usage=[7, 7, 8], rate=[0, 0, 1], want=[1, 1, 1]
+    ),
     "global: rate 0 neither": Case(strategy="global", count=9, usage=[10, 20, 30], want=[9, 0, 0]),
     "global: old replicas count among equals": Case(
         strategy="global", count=1, counts=[4, 0, 0], usage=[10, 12, 90], rate=[5, 5, 5], want=[0, 1, 0]

@@ -84,7 +84,8 @@ def turn_by_turn(nodes: list[Row], need: int, *, equals: bool) -> list[int]:
         after = [used[row] + nodes[row][3] for row in range(len(nodes))]
         if equals and sum(added) >= asked - len(nodes):
             least = min(open_, key=lambda row: (used[row], after[row], ranks[row]))
-            peers = [row for row in open_ if used[row] < after[least] or row == least]
+            same = used[least], after[least]
+            peers = [row for row in open_ if used[row] < after[least] or (used[row], after[row]) == same]
             chosen = min(peers, key=lambda row: (nodes[row][1] + added[row], after[row], ranks[row]))
         else:
             chosen = min(open_, key=lambda row: (after[row], -capacities[row], ranks[row]))

@@ -24,9 +24,9 @@ def global_(nodes: NodeTable, ask: NodeAsk) -> Int:
     """As `greedy`, but the last lap (as many replicas as nodes) has an eye on the workload.
 
     As if one replica went after another: the nodes less used than the least used one would be with one more replica
-    count as equals; among equals the one with the fewest replicas of this workload, old and new, is taken, then the
-    lowest result, then name. So the workload does not pile up, and the highest utilisation stays below that of
-    `greedy` plus two replicas' rates, or plus one where all rates are equal.
+    count as equals, and so do equally used nodes that do not rise; among equals the one with the fewest replicas of
+    this workload, old and new, is taken, then the lowest result, then name. So the workload does not pile up, and the
+    highest utilisation stays below that of `greedy` plus two replicas' rates, or plus one where all rates are equal.
     """
     lap = min(ask.need, len(nodes))
     added = greedy(nodes, NodeAsk(need=ask.need - lap, each=ask.each, limit=ask.limit))

@@ -18,8 +18,8 @@ import numpy as np
 from fairlead.kernel.level import level
 from fairlead.kernel.rational import Wide, ints, largest, total, widen
 from fairlead.kernel.search import Bracket, narrow
-from fairlead.kernel.select import first, lowest
-from fairlead.model.columns import Int
+from fairlead.kernel.select import lowest
+from fairlead.model.columns import Bool, Int
 
 
 class _Least(NamedTuple):
@@ -80,9 +80,9 @@ class LastLap:
         open_ = np.flatnonzero(self.room)
         row = int(open_[lowest(1, self.used[open_], self.rate[open_])][0])
         if self.rate[row] == 0:
-            # Nothing is below its edge: rows like it take all they can, one after another.
-            alike = (self.used == self.used[row]) & (self.rate == 0)
-            return first(np.where(alike, self.room, 0), self.turns, None)
+            # Nothing is below its edge, and rows like it are its equals as long as they have room.
+            room = np.where(self._alike(self.used[row]), self.room, 0)
+            return level(self.turns, self.held, np.ones_like(self.held), room)
         more = self.before(_Least(int(self.held[row]), int(self.used[row] + self.rate[row]), row))
         if total(more) >= self.turns:
             return self._first(more)
@@ -134,12 +134,24 @@ class LastLap:
                 more = np.maximum(more, self.before(_Least(int(held[at]), int(result[at]), int(rows[at]))))
             return more
 
-        whole = until(len(places))
-        if total(whole) <= self.turns:
-            return whole
-        bracket = Bracket(0, len(places), 0, total(whole))
-        phases = narrow(lambda phases: total(until(phases)), bracket, self.turns + 1).low
-        return until(phases) if phases else np.zeros_like(whole)
+        phases, whole = len(places), until(len(places))
+        if total(whole) > self.turns:
+            bracket = Bracket(0, len(places), 0, total(whole))
+            phases = narrow(lambda phases: total(until(phases)), bracket, self.turns + 1).low
+            whole = until(phases) if phases else np.zeros_like(whole)
+        still = np.flatnonzero(self.rate[rows[places[:phases]]] == 0)
+        if len(still):
+            # Rows that do not rise are equals until they are full: phases that do not fill them are settled as one.
+            uses = used[places[still]]
+            if (self.room - whole)[self._alike(uses[-1])].any():
+                phases = int(still[np.flatnonzero(uses == uses[-1])[0]])
+                return until(phases) if phases else np.zeros_like(whole)
+        return whole
+
+    def _alike(self, used: int) -> Bool:
+        """The rows of that use that do not rise."""
+        alike: Bool = (self.used == used) & (self.rate == 0)
+        return alike
 
 
 def _leasts(used: Wide, result: Wide, key: Wide) -> Int:
