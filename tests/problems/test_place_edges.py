@@ -57,6 +57,7 @@ REFUSED = {
     "no replica": ({"count": 0, **node()}, "$.count"),
     "too many replicas": ({"count": MOST + 1, **node()}, "$.count"),
     "a limit that no column holds": ({"nodesLimit": 2**63, **node()}, "$.nodesLimit"),
+    "a node without a name": ({"nodes": [{"name": ""}]}, "$.nodes[0].name"),
     "fewer than none there": (node(count=-1), "$.nodes[0].count"),
     "too many there": (node(count=MOST + 1), "$.nodes[0].count"),
     "no share base": (request(shareBase=0), "$.request.shareBase"),

@@ -1,6 +1,7 @@
 """Nodes and requests as `fairlead place` reads them: JSON fields to rooms and amounts, each mistake with its place."""
 
 from decimal import Decimal, InvalidOperation
+from typing import Annotated
 
 import msgspec
 
@@ -28,7 +29,7 @@ class VolumeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_
 class NodeInput(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
     """One node: by `capacity`, or by what is free on it. Everything but the name may be left out."""
 
-    name: str
+    name: Annotated[str, msgspec.Meta(min_length=1)]
     count: int = 0
     capacity: int | msgspec.UnsetType | None = msgspec.UNSET
     usage: str | int | float | None = None
