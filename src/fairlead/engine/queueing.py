@@ -2,12 +2,13 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from math import inf
 
 from fairlead.dataclass import dataclass
 from fairlead.engine.tier_parts import TierPart
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
-from fairlead.model.order import natural_sorted
+from fairlead.model.order import natural_key, natural_sorted
 from fairlead.model.queuestate import Amounts, QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state
 from fairlead.model.workload import Workload
 
@@ -24,8 +25,6 @@ class SiteJob:
     least_together: int
     name: str = ""
     """The key of the workload where it is not given."""
-    created: str = ""
-    """When it was created; the workload's time where it is not given."""
 
 
 def site_state(
@@ -33,13 +32,13 @@ def site_state(
 ) -> QueueState:
     """The tables: what the nodes offer, and the jobs.
 
-    Resources that no node has do not count here: the nodes refuse them.
+    Resources that no node has do not count here: the nodes refuse them. A job without a time is younger than all others.
     """
     declared = {queue.name: queue for queue in queues}
     declared.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
     whole = totals(nodes.allocatable[~nodes.unschedulable])
-    times = [job.created or job.workload.created for job in jobs]
-    ages = {created: float(age) for age, created in enumerate(sorted(set(times)))}
+    times = [job.workload.created for job in jobs]
+    ages = {"": inf} | {created: float(age) for age, created in enumerate(sorted({*times} - {""}))}
     return queue_state(
         jobs=[_job(job, ages[time], nodes.resources) for job, time in zip(jobs, times, strict=True)],
         queues=[_queue(declared[name], nodes.resources) for name in natural_sorted(declared)],
@@ -67,6 +66,7 @@ def _job(job: SiteJob, created: float, resources: Sequence[str]) -> QueuedJob:
         min_member=job.least_together,
         priority=max(part.workload.priority for part in job.parts),
         created=created,
+        sorts_as=natural_key(workload.gang or workload.title),
     )
 
 

@@ -58,8 +58,9 @@ def roles_of(
             "queue": queue,
             "priorityClassName": priority,
         }
+        own = {key: meta[key] for key in ("namespace", "creationTimestamp") if key in meta}
         made.append({"apiVersion": "scheduling.volcano.sh/v1beta1", "kind": "PodGroup",
-                     "metadata": {"name": gang, "namespace": meta.get("namespace", "")}, "spec": spec})  # fmt: skip
+                     "metadata": {"name": gang, **own}, "spec": spec})  # fmt: skip
     extra = {**({GROUP_NAME: gang} if least is not None else {}), **({QUEUE_NAME: queue} if queue else {})}
     made += [_controller(value, each, extra) for each in asked]
     return tuple(made)

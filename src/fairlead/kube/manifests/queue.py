@@ -2,6 +2,7 @@
 
 from collections import defaultdict
 from collections.abc import Container, Sequence
+from math import inf
 
 from fairlead.dataclass import dataclass
 from fairlead.engine.site_fits import FitsRole
@@ -262,7 +263,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
         min_member=1 if spec.min_member is None else spec.min_member,
         min_resources=bounds_of(spec.min_resources, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources"),
         priority=reader.group_priority(spec.priority_class_name, pods),
-        created=_created(meta),
+        created=_age(meta),
         since=int(_created(meta) or UNSET),
         preempts=all(_may_preempt(reader, pod) for pod in pods if not pod.spec.node_name),
         unmet=unmet(group),
@@ -277,7 +278,7 @@ def _single(reader: _Reader, pod: Pod, count: int) -> QueuedJob:
         namespace=pod.metadata.namespace,
         roles=reader.roles([pod] * count, {}),
         priority=reader.priority(pod),
-        created=_created(pod.metadata),
+        created=_age(pod.metadata),
         since=int(_created(pod.metadata) or UNSET),
         preempts=_may_preempt(reader, pod),
     )
@@ -285,6 +286,12 @@ def _single(reader: _Reader, pod: Pod, count: int) -> QueuedJob:
 
 def _may_preempt(reader: _Reader, pod: Pod) -> bool:
     return pod.spec.preemption_policy != "Never" and pod.spec.priority_class_name not in reader.never
+
+
+def _age(meta: ObjectMeta) -> float:
+    """When it was created; what has no time is yet to be, and younger than all that has one."""
+    created = _created(meta)
+    return inf if created is None else created
 
 
 def _created(meta: ObjectMeta) -> float | None:

@@ -126,7 +126,7 @@ class Reader:
             gang=f"{namespace}/{group.metadata.name}" if group else "",
             priority=self._priority(template, group),
             least_together=max(group.spec.min_member or 1, 1) if group else 1,
-            created=meta.creation_timestamp or "",
+            created=(group.metadata if group else meta).creation_timestamp or "",
             strategy=strategy_named(annotations.get(STRATEGY, self._strategy)),
         )
 

@@ -1,0 +1,85 @@
+"""`plan` and `share` on the same manifests: the same jobs start."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from fairlead.cli.main import cli
+from tests.queue.test_manifests import group, node, obj, pod
+
+Objects = list[dict[str, Any]]
+
+
+def answered(verb: str, objects: Objects, folder: Path) -> dict[str, Any]:
+    """The JSON answer of a verb to these manifests."""
+    (folder / "all.json").write_text(json.dumps({"apiVersion": "v1", "kind": "List", "items": objects}))
+    result = CliRunner().invoke(cli, [verb, "-f", str(folder), "-o", "json"], standalone_mode=False)
+    assert result.exception is None, result.exception
+    answer = json.loads(result.stdout)
+    assert isinstance(answer, dict)
+    return answer
+
+
+def planned(objects: Objects, folder: Path) -> dict[str, int]:
+    """New replicas by workload, as `plan` places them."""
+    (site,) = answered("plan", objects, folder)["sites"]
+    counts = {
+        row["workload"]: sum(sum(part["placements"].values()) for part in row["parts"]) for row in site["workloads"]
+    }
+    return {name: count for name, count in counts.items() if count}
+
+
+def shared(objects: Objects, folder: Path) -> dict[str, int]:
+    """New replicas by job, as `share` grants them."""
+    return dict(answered("share", objects, folder)["placements"])
+
+
+def waiting(name: str, *, created: str = "", **more: Any) -> dict[str, Any]:
+    """A pod of ours that takes the whole node."""
+    times = {"creationTimestamp": created} if created else {}
+    return pod(name, cpu="4", schedulerName="fairlead", meta=times, **more)
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["as written", "turned round"])
+def test_what_has_no_time_is_younger_than_all_that_has_one(tmp_path: Path, turned: bool) -> None:
+    """A pod of a file beside pods of a cluster comes after them, wherever it stands in the file."""
+    objects = [node("n1"), waiting("a"), waiting("b", created="2026-01-01T00:00:00Z")]
+    assert planned(objects[:: -1 if turned else 1], tmp_path) == {"ns/b": 1}
+    assert shared(objects[:: -1 if turned else 1], tmp_path) == {"ns/b": 1}
+
+
+@pytest.mark.parametrize("turned", [False, True], ids=["as written", "turned round"])
+def test_without_times_the_name_decides_and_not_the_place_in_the_file(tmp_path: Path, turned: bool) -> None:
+    """In natural order."""
+    objects = [node("n1"), waiting("p10"), waiting("p2")]
+    assert planned(objects[:: -1 if turned else 1], tmp_path) == {"ns/p2": 1}
+    assert shared(objects[:: -1 if turned else 1], tmp_path) == {"ns/p2": 1}
+
+
+def test_the_age_of_a_gang_is_that_of_its_group(tmp_path: Path) -> None:
+    """Whenever its pods were created."""
+    pods = [
+        waiting("a", created="2026-01-02T00:00:00Z", group="late"),
+        waiting("b", created="2026-01-03T00:00:00Z", group="soon"),
+    ]
+    groups = [group("late"), group("soon")]
+    for row, day in zip(groups, ("05", "04"), strict=True):
+        row["metadata"]["creationTimestamp"] = f"2026-01-{day}T00:00:00Z"
+    assert planned([node("n1"), *groups, *pods], tmp_path) == {"ns/b": 1}
+    assert shared([node("n1"), *groups, *pods], tmp_path) == {"ns/soon": 1}
+
+
+def test_the_age_of_a_volcano_job_is_its_own(tmp_path: Path) -> None:
+    """The group that is read out of it is as old as the job."""
+
+    def job(name: str, day: str) -> dict[str, Any]:
+        asked = pod("x", cpu="4")["spec"]
+        tasks = [{"name": "t", "replicas": 1, "template": {"spec": asked}}]
+        spec = {"minAvailable": 1, "tasks": tasks}
+        times = {"creationTimestamp": f"2026-01-{day}T00:00:00Z"}
+        return obj("Job", name, "batch.volcano.sh/v1alpha1", "ns", meta=times, spec=spec)
+
+    assert planned([node("n1"), job("a", "02"), job("b", "01")], tmp_path) == {"ns/b-t": 1}
