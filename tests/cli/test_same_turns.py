@@ -83,3 +83,48 @@ def test_the_age_of_a_volcano_job_is_its_own(tmp_path: Path) -> None:
         return obj("Job", name, "batch.volcano.sh/v1alpha1", "ns", meta=times, spec=spec)
 
     assert planned([node("n1"), job("a", "02"), job("b", "01")], tmp_path) == {"ns/b-t": 1}
+
+
+def member(name: str, role: str, **more: Any) -> dict[str, Any]:
+    """A pod of the gang g, of 1 cpu, for the node of its role."""
+    meta = {"annotations": {"volcano.sh/task-spec": role}}
+    return pod(name, group="g", schedulerName="fairlead", nodeSelector={"zone": role}, meta=meta, **more)
+
+
+def test_a_gang_starts_with_the_minimum_of_each_task_or_not_at_all(tmp_path: Path) -> None:
+    """One master of two finds a place: no worker starts, though two of the gang would fit."""
+    small = node("master")
+    small["status"]["allocatable"]["cpu"] = "1"
+    pods = [member("m1", "master"), member("m2", "master"), member("w1", "worker"), member("w2", "worker")]
+    for tasks in ({"master": 2}, {"master": 2, "worker": 1}, {"master": 1, "worker": 1, "driver": 1}):
+        gang = group("g", minMember=sum(tasks.values()), minTaskMember=tasks)
+        objects = [small, node("worker"), gang, *pods]
+        assert planned(objects, tmp_path) == shared(objects, tmp_path) == {}, tasks
+    # With a minimum of its own below their sum the tasks have no say.
+    objects[2] = group("g", minMember=1, minTaskMember={"master": 2})
+    assert planned(objects, tmp_path) == {"ns/m1": 1, "ns/w1": 1, "ns/w2": 1}
+    assert shared(objects, tmp_path) == {"ns/g": 3}
+
+
+def test_a_gang_starts_once_its_minimum_resources_are_free(tmp_path: Path) -> None:
+    """Its pods alone would fit."""
+    asked = pod("p", group="g", schedulerName="fairlead")
+    for cpu, started in (("4", 1), ("5", 0)):
+        objects = [node("n1"), group("g", minMember=1, minResources={"cpu": cpu}), asked]
+        assert sum(planned(objects, tmp_path).values()) == sum(shared(objects, tmp_path).values()) == started
+
+
+def test_a_gang_waits_until_it_has_as_many_pods_as_it_starts_with(tmp_path: Path) -> None:
+    """Two pods of three."""
+    pods = [pod(name, group="g", schedulerName="fairlead") for name in ("a", "b")]
+    objects = [node("n1"), group("g", minMember=3), *pods]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {}
+
+
+def test_pods_that_have_succeeded_count_for_the_minimum_of_their_gang(tmp_path: Path) -> None:
+    """One is done: the two that are left need no third."""
+    pods = [pod(name, group="g", schedulerName="fairlead") for name in ("a", "b", "c")]
+    pods[0]["status"] = {"phase": "Succeeded"}
+    objects = [node("n1"), group("g", minMember=3, minTaskMember={"": 3}), *pods]
+    assert planned(objects, tmp_path) == {"ns/b": 1, "ns/c": 1}
+    assert shared(objects, tmp_path) == {"ns/g": 2}

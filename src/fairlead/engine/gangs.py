@@ -21,8 +21,7 @@ class RoleGangs:
 
     def least(self, rows: Sequence[int]) -> int:
         """How many replicas of these workloads start together at least."""
-        least = self._asked[rows[0]][0].least_together
-        return least if len(rows) == 1 else min(least, sum(self._asked[row][1] for row in rows))
+        return self._asked[rows[0]][0].least_together
 
     def members(self) -> list[Asked]:
         """What was asked; a member's own minimum is what the gang lacks when all others are whole."""

@@ -23,6 +23,8 @@ class SiteJob:
     workload: Workload
     parts: Sequence[TierPart]
     least_together: int
+    minimums: Sequence[int]
+    """How many replicas of each part are among those that start together."""
     name: str = ""
     """The key of the workload where it is not given."""
 
@@ -32,7 +34,7 @@ def site_state(
 ) -> QueueState:
     """The tables: what the nodes offer, and the jobs.
 
-    Resources that no node has do not count here: the nodes refuse them. A job without a time is younger than all others.
+    Resources that no node has do not count here: the nodes refuse them. What has no time is younger than all that has.
     """
     declared = {queue.name: queue for queue in queues}
     declared.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
@@ -59,11 +61,13 @@ def _job(job: SiteJob, created: float, resources: Sequence[str]) -> QueuedJob:
                 name=part.tier,
                 replicas=part.running + part.need,
                 request=_known(dict(part.shape.request), resources),
+                minimum=minimum,
                 held=(RunningReplicas(count=part.running),),
             )
-            for part in job.parts
+            for part, minimum in zip(job.parts, job.minimums, strict=True)
         ),
         min_member=job.least_together,
+        min_resources=dict(workload.min_resources),
         priority=max(part.workload.priority for part in job.parts),
         created=created,
         sorts_as=natural_key(workload.gang or workload.title),

@@ -22,7 +22,7 @@ from fairlead.levels.node.heights import use
 from fairlead.model.claims import ClaimDemand, SiteVolumes
 from fairlead.model.columns import ints
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import QueueState
+from fairlead.model.queuestate import QueueState, minimums
 from fairlead.model.snapshot import Site
 from fairlead.model.workload import GLOBAL_GREEDY
 
@@ -54,7 +54,8 @@ class SiteJobs:
             name = workload.gang if len(rows) > 1 else ""
             parts = [role.part for role in own]
             self._first.append(len(self.roles))
-            self._jobs.append(SiteJob(workload=workload, parts=parts, least_together=gangs.least(rows), name=name))
+            least, shares = _minimums(gangs.least(rows), workload.task_minimums, parts)
+            self._jobs.append(SiteJob(workload=workload, parts=parts, least_together=least, minimums=shares, name=name))
             self.roles += own
         self._by_part: dict[tuple[int, int], list[int]] = {}
         for number, role in enumerate(self.roles):
@@ -91,6 +92,17 @@ class SiteJobs:
         nodes = WorkingNodes(site.nodes, site.population)
         volumes = WorkingVolumes(site.attached if site.claims else SiteVolumes(), site.nodes)
         return SiteFits(nodes, roles, lambda workload: there(site.present.get(workload)), volumes=volumes)
+
+
+def _minimums(least: int, tasks: Sequence[tuple[str, int]], parts: Sequence[TierPart]) -> tuple[int, list[int]]:
+    """How many start together at least, and how many of each part; more than there are where a task has too few."""
+    there = [part.running + part.need for part in parts]
+    named = [(row, part.workload.task, count) for row, (part, count) in enumerate(zip(parts, there, strict=True))]
+    found, short = minimums(dict(tasks), named)
+    # As in Volcano, tasks have no say where the gang's own minimum is less than their sum.
+    if short and sum(count for _, count in tasks) <= least:
+        least = sum(there) + sum(short.values())
+    return least, [found[row] for row in range(len(parts))]
 
 
 def _roles(site: Site, split: TierSplit, limits: Sequence[int], row: int) -> Iterator[SiteRole]:

@@ -1,8 +1,9 @@
 """Everything the queue level decides from, built from rows that are easy to write: jobs, roles, queues, nodes."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import field, replace
+from typing import TypeVar
 
 import numpy as np
 
@@ -18,6 +19,7 @@ from fairlead.model.shape import Shape
 PODS = "pods"
 """Where it is limited, every replica takes one of it; it does not count in shares."""
 Amounts = Mapping[str, int]
+K = TypeVar("K", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -50,6 +52,19 @@ class Role:
     """What its replicas want of their neighbours; the tables have no column for it."""
     claims: ClaimDemand | None = None
     """What their volume claims demand of nodes; neither have they one for that."""
+
+
+def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> tuple[dict[K, int], dict[str, int]]:
+    """The minimum of each role (key, task, replicas), and what no replica can meet, by task.
+
+    The minimum of a task is met by its first role as far as that goes.
+    """
+    left = dict(tasks)
+    least: dict[K, int] = {}
+    for key, task, replicas in roles:
+        least[key] = min(left.get(task, 0), replicas)
+        left[task] = left.get(task, 0) - least[key]
+    return least, {task: number for task, number in left.items() if number > 0}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -63,6 +63,12 @@ class Workload:
     """The gang's size: fewer than this many replicas are of no use."""
     gang: str = ""
     """Workloads of one gang start together: `least_together` is then that of all of them."""
+    task: str = ""
+    """Its role in the gang."""
+    task_minimums: tuple[tuple[str, int], ...] = ()
+    """Replicas of each task that the gang starts with at least."""
+    min_resources: tuple[tuple[str, int], ...] = ()
+    """What has to be free before the gang starts."""
     created: str = ""
     idle: str = ""
     """Why it asks for no replicas, where it says so: it is suspended, or done."""

@@ -1,9 +1,8 @@
 """Queues, gangs and weights from Volcano's objects, from labels and annotations of pods, and from quotas."""
 
-from collections import defaultdict
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
 
 import msgspec
 
@@ -34,7 +33,6 @@ SYSTEM = {"system-cluster-critical": 2_000_000_000, "system-node-critical": 2_00
 """Priority classes of the system itself, which are always there."""
 SYSTEM_NAMESPACE = "kube-system"
 
-K = TypeVar("K", bound=Hashable)
 Like = tuple[str, int, bool, bool, int]
 """What running pods may differ in: node, priority, whether they may go, part of the system, the budget over them."""
 
@@ -103,17 +101,10 @@ def named(annotations: Mapping[str, str], keys: Iterable[str]) -> str:
     return next((annotations[key] for key in keys if annotations.get(key)), "")
 
 
-def minimums(tasks: Mapping[str, int], roles: Sequence[tuple[K, str, int]]) -> tuple[dict[K, int], dict[str, int]]:
-    """The minimum of each role (key, task, replicas), and what no replica can meet, by task.
-
-    The minimum of a task is met by its first role as far as that goes.
-    """
-    left = dict(tasks)
-    least: dict[K, int] = {}
-    for key, task, replicas in roles:
-        least[key] = min(left.get(task, 0), replicas)
-        left[task] = left.get(task, 0) - least[key]
-    return least, {task: number for task, number in left.items() if number > 0}
+def succeeded_of(pods: Iterable[Pod]) -> Counter[tuple[str, str]]:
+    """By namespace and group how many pods have succeeded: its gang starts with so many fewer."""
+    done = (pod for pod in pods if pod.status.phase == "Succeeded")
+    return Counter((pod.metadata.namespace, queue_fields(pod).group) for pod in done)
 
 
 def held_rows(pods: Iterable[tuple[str, str, Like]]) -> tuple[RunningReplicas, ...]:

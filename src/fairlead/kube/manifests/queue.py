@@ -14,10 +14,10 @@ from fairlead.kube.codec.queues import (
     Like,
     bounds_of,
     held_rows,
-    minimums,
     namespace_weights,
     queue_fields,
     queue_rows,
+    succeeded_of,
 )
 from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
@@ -40,7 +40,7 @@ from fairlead.model.jobs import UNSET
 from fairlead.model.nodestate import NodeState, node_state
 from fairlead.model.order import natural_key
 from fairlead.model.population import Population
-from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, queue_state
+from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, minimums, queue_state
 from fairlead.model.selectors import Term, tolerated
 from fairlead.model.shape import Shape
 
@@ -65,6 +65,7 @@ class _Reader:
     def __init__(self, found: Catalogue) -> None:
         self.nodes = found.of(Node)
         self.pods = [pod for pod in found.of(Pod) if not pod.finished]
+        self.succeeded = succeeded_of(found.of(Pod))
         self.classes = SYSTEM | {each.metadata.name: each.value for each in found.of(PriorityClass)}
         defaults = [each.value for each in found.of(PriorityClass) if each.global_default]
         self.default_priority = max(defaults, default=0)
@@ -254,14 +255,16 @@ def _ours(pod: Pod) -> bool:
 
 def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
     spec, meta = group.spec, group.metadata
+    floor = bounds_of(spec.min_resources, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources")
+    done = reader.succeeded[meta.namespace, meta.name]
     alive = [pod for pod in pods if pod.spec.node_name or not pod.spec.scheduling_gates]
     return QueuedJob(
         name=f"{meta.namespace}/{meta.name}",
         queue=spec.queue or next((queue for pod in pods if (queue := queue_fields(pod).queue)), DEFAULT),
         namespace=meta.namespace,
-        roles=reader.roles(alive, spec.min_task_member),
-        min_member=1 if spec.min_member is None else spec.min_member,
-        min_resources=bounds_of(spec.min_resources, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources"),
+        roles=reader.roles(alive, {} if done else spec.min_task_member),
+        min_member=max(0, (1 if spec.min_member is None else spec.min_member) - done),
+        min_resources={} if done else floor,
         priority=reader.group_priority(spec.priority_class_name, pods),
         created=_age(meta),
         since=int(_created(meta) or UNSET),

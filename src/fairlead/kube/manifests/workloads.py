@@ -3,10 +3,11 @@
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
-from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, named
+from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, TASK, bounds_of, named, succeeded_of
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.volcano_fields import REVOCABLE, unmet
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -51,6 +52,7 @@ class Reader:
     def __init__(self, found: Catalogue, strategy: str = AUTO) -> None:
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
         self._priorities = {each.metadata.name: each.value for each in found.of(PriorityClass)}
+        self._succeeded = succeeded_of(found.of(Pod))
         self._local = local_queues(found)
         self._strategy = strategy
         self._errors = found.errors
@@ -100,6 +102,7 @@ class Reader:
         self._not_counted.update(f"{kind} with {each}" for each in (*TOPOLOGY, REVOCABLE) if each in annotations)
         try:
             formed = shape(namespace, template.metadata.labels, spec)
+            gang = _gang(group, self._succeeded) if group else {}
             held = (
                 held_back(spec)
                 or odd_strategy(STRATEGY, annotations.get(STRATEGY, ""))
@@ -125,9 +128,10 @@ class Reader:
             queue=self._queue(namespace, group, annotations, meta),
             gang=f"{namespace}/{group.metadata.name}" if group else "",
             priority=self._priority(template, group),
-            least_together=max(group.spec.min_member or 1, 1) if group else 1,
+            task=annotations.get(TASK, ""),
             created=(group.metadata if group else meta).creation_timestamp or "",
             strategy=strategy_named(annotations.get(STRATEGY, self._strategy)),
+            **gang,
         )
 
     def _refused(self, kind: str, meta: ObjectMeta, spec: PodSpec) -> str:
@@ -171,6 +175,19 @@ def held_back(spec: PodSpec) -> str:
     if spec.resource_claims or any(each.resources.claims for each in spec.containers):
         return "it asks for dynamic resource claims, which are not placed here"
     return ""
+
+
+def _gang(group: PodGroup, succeeded: Mapping[tuple[str, str], int]) -> dict[str, Any]:
+    """What a gang asks for before it starts."""
+    meta, spec = group.metadata, group.spec
+    floor = bounds_of(spec.min_resources, f"PodGroup {meta.namespace}/{meta.name}: spec.minResources")
+    if done := succeeded.get((meta.namespace, meta.name)):
+        return {"least_together": max((spec.min_member or 1) - done, 1)}
+    return {
+        "least_together": max(spec.min_member or 1, 1),
+        "task_minimums": tuple(spec.min_task_member.items()),
+        "min_resources": tuple(floor.items()),
+    }
 
 
 def _unmet(group: PodGroup | None) -> str:

@@ -5,14 +5,14 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from fairlead.dataclass import dataclass
-from fairlead.kube.codec.queues import Like, held_rows, minimums
+from fairlead.kube.codec.queues import Like, held_rows
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import Counts, IdleCounts, LiveJob, LiveRole, Place
 from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
-from fairlead.model.queuestate import QueuedJob, Role, RunningReplicas
+from fairlead.model.queuestate import QueuedJob, Role, RunningReplicas, minimums
 
 Covers = Callable[[PodRecord], Cover | None]
 
