@@ -128,3 +128,29 @@ def test_pods_that_have_succeeded_count_for_the_minimum_of_their_gang(tmp_path: 
     objects = [node("n1"), group("g", minMember=3, minTaskMember={"": 3}), *pods]
     assert planned(objects, tmp_path) == {"ns/b": 1, "ns/c": 1}
     assert shared(objects, tmp_path) == {"ns/g": 2}
+
+
+def priority_class(name: str, value: int, **more: Any) -> dict[str, Any]:
+    """A PriorityClass."""
+    return obj("PriorityClass", name, "scheduling.k8s.io/v1", value=value, **more)
+
+
+def test_the_class_that_a_gang_names_counts_before_the_priority_of_its_pods(tmp_path: Path) -> None:
+    """A server writes a priority into every pod, 0 where it names no class."""
+    pods = [waiting("a", priority=0), waiting("b", priority=0, group="g")]
+    objects = [node("n1"), priority_class("high", 9), group("g", priorityClassName="high"), *pods]
+    assert planned(objects, tmp_path) == {"ns/b": 1}
+    assert shared(objects, tmp_path) == {"ns/g": 1}
+
+
+def test_the_system_s_own_priority_classes_are_there_without_being_written(tmp_path: Path) -> None:
+    """They come before what names no class."""
+    objects = [node("n1"), waiting("a"), waiting("b", priorityClassName="system-node-critical")]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}
+
+
+def test_the_default_priority_class_is_that_of_pods_that_name_none(tmp_path: Path) -> None:
+    """As a server gives it to them."""
+    classes = [priority_class("usual", 5, globalDefault=True), priority_class("low", 1)]
+    objects = [node("n1"), *classes, waiting("a", priorityClassName="low"), waiting("b")]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}

@@ -7,7 +7,7 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
-from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, TASK, bounds_of, named, succeeded_of
+from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, SYSTEM, TASK, bounds_of, named, succeeded_of
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.volcano_fields import REVOCABLE, unmet
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -51,7 +51,9 @@ class Reader:
 
     def __init__(self, found: Catalogue, strategy: str = AUTO) -> None:
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
-        self._priorities = {each.metadata.name: each.value for each in found.of(PriorityClass)}
+        classes = found.of(PriorityClass)
+        self._priorities = SYSTEM | {each.metadata.name: each.value for each in classes}
+        self._default_priority = max((each.value for each in classes if each.global_default), default=0)
         self._succeeded = succeeded_of(found.of(Pod))
         self._local = local_queues(found)
         self._strategy = strategy
@@ -161,10 +163,12 @@ class Reader:
         return wanted or self._local.get((namespace, {**annotations, **meta.labels}.get(LOCAL_QUEUE, "")), "")
 
     def _priority(self, template: PodTemplate, group: PodGroup | None) -> int:
+        """That of the class its gang names; else its own, that of its class, or the default."""
+        if group is not None and group.spec.priority_class_name in self._priorities:
+            return self._priorities[group.spec.priority_class_name]
         if template.spec.priority is not None:
             return template.spec.priority
-        named = template.spec.priority_class_name or (group.spec.priority_class_name if group else "")
-        return self._priorities.get(named, 0)
+        return self._priorities.get(template.spec.priority_class_name, self._default_priority)
 
 
 def held_back(spec: PodSpec) -> str:
