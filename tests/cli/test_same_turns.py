@@ -72,6 +72,18 @@ def test_the_age_of_a_gang_is_that_of_its_group(tmp_path: Path) -> None:
     assert shared([node("n1"), *groups, *pods], tmp_path) == {"ns/soon": 1}
 
 
+def test_a_group_without_a_time_is_as_old_as_its_first_pod(tmp_path: Path) -> None:
+    """Pods without a time say nothing."""
+    pods = [
+        waiting("a", created="2026-01-02T00:00:00Z", group="late"),
+        waiting("b", group="soon"),
+        waiting("c", created="2026-01-01T00:00:00Z", group="soon"),
+    ]
+    objects = [node("n1"), group("late"), group("soon"), *pods]
+    assert planned(objects, tmp_path) == {"ns/b": 1}
+    assert shared(objects, tmp_path) == {"ns/soon": 1}
+
+
 def test_the_age_of_a_volcano_job_is_its_own(tmp_path: Path) -> None:
     """The group that is read out of it is as old as the job."""
 

@@ -50,7 +50,8 @@ class SiteJobs:
         self.roles: list[SiteRole] = []
         for rows in gangs.rows:
             own = [role for row in rows for role in _roles(site, splits[row], limits[row], row)]
-            workload = min((splits[row].parts[0].workload for row in rows), key=lambda each: each.created)
+            members = [splits[row].parts[0].workload for row in rows]
+            workload = min(members, key=lambda each: (not each.created, each.created))
             name = workload.gang if len(rows) > 1 else ""
             parts = [role.part for role in own]
             self._first.append(len(self.roles))

@@ -266,7 +266,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
         min_member=max(0, (1 if spec.min_member is None else spec.min_member) - done),
         min_resources={} if done else floor,
         priority=reader.group_priority(spec.priority_class_name, pods),
-        created=_age(meta),
+        created=_age(meta, *(pod.metadata for pod in pods)),
         since=int(_created(meta) or UNSET),
         preempts=all(_may_preempt(reader, pod) for pod in pods if not pod.spec.node_name),
         unmet=unmet(group),
@@ -291,10 +291,12 @@ def _may_preempt(reader: _Reader, pod: Pod) -> bool:
     return pod.spec.preemption_policy != "Never" and pod.spec.priority_class_name not in reader.never
 
 
-def _age(meta: ObjectMeta) -> float:
-    """When it was created; what has no time is yet to be, and younger than all that has one."""
+def _age(meta: ObjectMeta, *members: ObjectMeta) -> float:
+    """When it was created, else the first of its members; what has no time is younger than all that has one."""
     created = _created(meta)
-    return inf if created is None else created
+    if created is None:
+        return min((time for each in members if (time := _created(each)) is not None), default=inf)
+    return created
 
 
 def _created(meta: ObjectMeta) -> float | None:

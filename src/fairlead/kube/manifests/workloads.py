@@ -131,7 +131,7 @@ class Reader:
             gang=f"{namespace}/{group.metadata.name}" if group else "",
             priority=self._priority(template, group),
             task=annotations.get(TASK, ""),
-            created=(group.metadata if group else meta).creation_timestamp or "",
+            created=(group and group.metadata.creation_timestamp) or meta.creation_timestamp or "",
             strategy=strategy_named(annotations.get(STRATEGY, self._strategy)),
             **gang,
         )
