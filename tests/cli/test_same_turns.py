@@ -162,7 +162,13 @@ def test_the_system_s_own_priority_classes_are_there_without_being_written(tmp_p
 
 
 def test_the_default_priority_class_is_that_of_pods_that_name_none(tmp_path: Path) -> None:
-    """As a server gives it to them."""
-    classes = [priority_class("usual", 5, globalDefault=True), priority_class("low", 1)]
+    """As a server gives it to them: the least of several defaults."""
+    classes = [
+        priority_class("usual", 5, globalDefault=True),
+        priority_class("other", 50, globalDefault=True),
+        priority_class("low", 1),
+    ]
     objects = [node("n1"), *classes, waiting("a", priorityClassName="low"), waiting("b")]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}
+    objects = [node("n1"), *classes, waiting("a"), waiting("b", priorityClassName="high"), priority_class("high", 9)]
     assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}

@@ -47,6 +47,8 @@ def test_priority_is_that_of_the_class_or_of_the_default() -> None:
     assert [known.priority(name) for name in ("high", "usual", "", "gone")] == [1000, 7, 7, 7]
     assert [known.never_preempts(name) for name in ("high", "usual", "")] == [True, False, False]
     assert rules().priority("") == 0
+    several = rules(priority_class("most", 9, globalDefault=True), priority_class("least", 2, globalDefault=True))
+    assert several.priority("") == 2
 
 
 @pytest.mark.parametrize(

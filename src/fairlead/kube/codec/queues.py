@@ -8,7 +8,7 @@ import msgspec
 
 from fairlead.kube.codec.volcano_fields import COOLDOWN, REVOCABLE, cooldown
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.policy import ResourceQuota
+from fairlead.kube.objects.policy import PriorityClass, ResourceQuota
 from fairlead.kube.objects.volcano import VolcanoQueue
 from fairlead.kube.timestamps import seconds
 from fairlead.model.amounts import WHOLE, Quantity, bounded, plain_names
@@ -94,6 +94,11 @@ def _cools_until(pod: Pod, annotations: Mapping[str, str]) -> float:
         return seconds(scheduled[0] if scheduled else pod.metadata.creation_timestamp or "") + lasts if lasts else 0.0
     except InputError:
         return 0.0
+
+
+def default_priority(classes: Iterable[PriorityClass]) -> int:
+    """That of pods that name no class: of several defaults the least, as the API server has it."""
+    return min((each.value for each in classes if each.global_default), default=0)
 
 
 def named(annotations: Mapping[str, str], keys: Iterable[str]) -> str:

@@ -13,6 +13,7 @@ from fairlead.kube.codec.queues import (
     SYSTEM,
     Like,
     bounds_of,
+    default_priority,
     held_rows,
     namespace_weights,
     queue_fields,
@@ -67,8 +68,7 @@ class _Reader:
         self.pods = [pod for pod in found.of(Pod) if not pod.finished]
         self.succeeded = succeeded_of(found.of(Pod))
         self.classes = SYSTEM | {each.metadata.name: each.value for each in found.of(PriorityClass)}
-        defaults = [each.value for each in found.of(PriorityClass) if each.global_default]
-        self.default_priority = max(defaults, default=0)
+        self.default_priority = default_priority(found.of(PriorityClass))
         self.never = {each.metadata.name for each in found.of(PriorityClass) if each.preemption_policy == "Never"}
         self.budgets = found.of(PodDisruptionBudget)
         self.newest = max((_created(pod.metadata) or 0.0 for pod in self.pods), default=0.0)

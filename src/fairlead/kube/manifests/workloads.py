@@ -7,7 +7,17 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.admission.rules import MINIMUM, exempt, requires_on_demand
-from fairlead.kube.codec.queues import GROUPS, LOCAL_QUEUE, QUEUES, SYSTEM, TASK, bounds_of, named, succeeded_of
+from fairlead.kube.codec.queues import (
+    GROUPS,
+    LOCAL_QUEUE,
+    QUEUES,
+    SYSTEM,
+    TASK,
+    bounds_of,
+    default_priority,
+    named,
+    succeeded_of,
+)
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.volcano_fields import REVOCABLE, unmet
 from fairlead.kube.manifests.catalogue import Catalogue
@@ -53,7 +63,7 @@ class Reader:
         self._groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
         classes = found.of(PriorityClass)
         self._priorities = SYSTEM | {each.metadata.name: each.value for each in classes}
-        self._default_priority = max((each.value for each in classes if each.global_default), default=0)
+        self._default_priority = default_priority(classes)
         self._succeeded = succeeded_of(found.of(Pod))
         self._local = local_queues(found)
         self._strategy = strategy

@@ -5,6 +5,7 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.changes import Key
+from fairlead.kube.codec.queues import default_priority
 from fairlead.kube.codec.shapes import selector
 from fairlead.kube.objects.policy import PodDisruptionBudget, PriorityClass
 from fairlead.kube.resources import DISRUPTION_BUDGETS, PRIORITY_CLASSES, Resource
@@ -49,7 +50,7 @@ class DisruptionRules(WatchedObjects):
         found = self.classes.get(("", name))
         if found is not None:
             return found.value
-        return max((each.value for each in self.classes.values() if each.global_default), default=0)
+        return default_priority(self.classes.values())
 
     def never_preempts(self, name: str) -> bool:
         """Whether those of the class wait instead of making room for themselves."""
