@@ -11,7 +11,7 @@ from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.cluster.identity import Wake
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord
-from fairlead.live.scheduler.pending import FIRST_WAIT, Pending
+from fairlead.live.scheduler.pending import FIRST_WAIT, LONGEST_WAIT, Pending
 from fairlead.model.decision import Rejection
 from fairlead.model.reasons import Finding, Reason, because
 from tests.live.test_scheduler_cache import RECORDS, pod
@@ -68,6 +68,15 @@ def test_woken_group_waits_its_time() -> None:
         assert pending.next_due() == 100.0 + wait
         assert pending.due([POD_THAT_WAITS], 100.0 + wait * 0.9) == []
         assert pending.due([POD_THAT_WAITS], 100.0 + wait) == [POD_THAT_WAITS]
+
+
+def test_group_that_fails_for_hours_still_waits_its_longest_time() -> None:
+    """A busy cluster wakes it every few seconds; the number of failures has no bound."""
+    pending = Pending()
+    for _ in range(1100):
+        pending.park(waiting(NO_ROOM), 100.0)
+        pending.wake(Wake.POD_LEFT)
+    assert pending.next_due() == 100.0 + LONGEST_WAIT
 
 
 def parked(name: str, *refused: Reason, **spec: Any) -> tuple[Pending, PodRecord]:

@@ -99,7 +99,7 @@ class Pending:
             wakes |= {Wake.POD_BOUND}
         if before and others:
             wakes |= before.wakes
-        wait = min(FIRST_WAIT * 2 ** (failures - 1), LONGEST_WAIT)
+        wait = min(FIRST_WAIT * 2 ** min(failures - 1, 10), LONGEST_WAIT)
         self._leave(group.key)
         self._parked[group.key] = _Parked(
             members=others.union(pod.metadata.uid for pod in outcome.waiting),
