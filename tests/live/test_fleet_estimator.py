@@ -168,6 +168,16 @@ def test_estimator_that_fails_is_left_out_and_rests() -> None:
     asyncio.run(act())
 
 
+def test_cluster_whose_estimator_can_have_no_host_name_is_left_out() -> None:
+    """A label of a host name has 63 characters at most; the names of clusters may make it longer."""
+
+    async def act() -> None:
+        estimators = Estimators(EstimatorSettings(address="karmada-scheduler-estimator-{cluster}:10352", seconds=5))
+        assert await estimators.ask(binding("web", BY_ROOM, 5), ["m" * 48]) == {}
+
+    asyncio.run(act())
+
+
 class SlowChannel:
     """Answers after so many seconds, or not in time."""
 

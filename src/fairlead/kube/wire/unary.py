@@ -41,7 +41,8 @@ class Channel:
                 except BaseException:
                     self.close()
                     raise
-        except (OSError, TimeoutError, asyncio.IncompleteReadError) as error:
+        except (OSError, TimeoutError, asyncio.IncompleteReadError, UnicodeError) as error:
+            # UnicodeError: a label of the host name is longer than 63 characters.
             raise CallError(f"{self._host}:{self._port}: {type(error).__name__} {error}".rstrip()) from None
 
     def close(self) -> None:
