@@ -184,7 +184,7 @@ def test_lines_that_nobody_can_read_do_not_count() -> None:
     async def play() -> None:
         api = _api()
         now = timestamps.micro(asyncio.get_running_loop().time())
-        data: Raw = {"recent": f"hello\nyesterday 3 x\n{now} many y\n{now} 1 z"}
+        data: Raw = {"recent": f"hello\nyesterday 3 x\n{now} many y\n{now} ² w\n{now} -1 v\n{now} 1 z"}
         api.put(CONFIG_MAPS, {"metadata": {"name": "switch", "namespace": "f"}, "data": data})
         evictions = _evictions(api)
         assert isinstance(await evictions.spend(1), Spending)

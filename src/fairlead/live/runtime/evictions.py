@@ -19,6 +19,7 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import CONFIG_MAPS
 from fairlead.kube.retry import Backoff, default_jitter
 from fairlead.model.errors import InputError
+from fairlead.model.selectors import integer
 
 MINUTE = 60.0
 STOP, RECENT = "stop", "recent"
@@ -173,14 +174,14 @@ class Evictions:
         now, lines = self.clock(), {}
         for line in ((found or {}).get("data") or {}).get(RECENT, "").splitlines():
             parts = line.split()
-            if len(parts) != 3 or not parts[1].isdigit():
+            if len(parts) != 3 or (count := integer(parts[1])) is None or count < 0:
                 continue
             try:
                 at = timestamps.seconds(parts[0])
             except InputError:
                 continue
             if abs(now - at) < MINUTE:
-                lines[parts[2]] = Spending(parts[2], at, int(parts[1]))
+                lines[parts[2]] = Spending(parts[2], at, count)
         return lines
 
 
