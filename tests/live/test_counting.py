@@ -11,6 +11,7 @@ from fairlead.kube.admission.review import ReviewRequest, decode
 from fairlead.kube.errors import KubeError
 from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
 from fairlead.live.webhook.counting import CountingError
+from fairlead.live.webhook.ledger import SlotLedger
 from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.service import Mutator
 from tests.kube.virtual import run
@@ -164,6 +165,25 @@ def test_api_failure_is_an_error() -> None:
             await this.processes[0].mutator.answer(_request())
 
     _in_shop(play)
+
+
+def test_defect_is_an_error_at_once() -> None:
+    """It does not leave the request without an answer, and the next one is counted."""
+
+    async def play(this: Shop) -> None:
+        counter = this.processes[0].counter
+        read, counter.store.read = counter.store.read, _defect
+        with pytest.raises(ZeroDivisionError):
+            await asyncio.wait_for(this.processes[0].mutator.answer(_request()), 1)
+        counter.store.read = read
+        await this.admit()
+        assert len(this.on_demand()) == 1
+
+    _in_shop(play)
+
+
+async def _defect(uid: str) -> SlotLedger:
+    raise ZeroDivisionError
 
 
 def test_owner_that_went_away_leaves_the_pod_alone() -> None:

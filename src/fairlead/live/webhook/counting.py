@@ -12,7 +12,6 @@ from dataclasses import KW_ONLY, field
 from fairlead.dataclass import dataclass
 from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.tier import TieredController
 from fairlead.kube.retry import Backoff, Jitter, default_jitter
 from fairlead.levels.tier.split import target_of
@@ -128,7 +127,8 @@ class Counter:
             return
         try:
             attempt, owner = await self._attempt(queue.scope, batch)
-        except (KubeError, CountingError) as error:
+        except Exception as error:
+            # A defect, too, ends with these requests: unanswered they would wait until their time is up.
             for slot in batch:
                 _settle(queue, slot, error)
             return
