@@ -45,9 +45,10 @@ class Requirement:
 def integer(text: str) -> int | None:
     """The text as a decimal integer of 64 bits, as Go reads it, or None; digits other than 0–9 are not digits here."""
     digits = text[1:] if text[:1] in ("-", "+") else text
-    if not (digits.isascii() and digits.isdigit()) or len(digits.lstrip("0")) > 19:
+    value = digits.lstrip("0")
+    if not (digits.isascii() and digits.isdigit()) or len(value) > 19:
         return None
-    number = int(text)
+    number = int(value or "0") * (-1 if text[0] == "-" else 1)
     return number if -(2**63) <= number < 2**63 else None
 
 
