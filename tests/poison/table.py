@@ -106,6 +106,12 @@ PODS: dict[str, Poison] = {
         ),
         told=("works", "forged", ""),
     ),
+    "a cooldown longer than time": poison(
+        node("cooled", labels={"only": "cooled"}),
+        pod("long", {"memory": "1Ei"}, annotations={"volcano.sh/cooldown-time": "9" * 400 + "h"}, nodeName="cooled"),
+        pod("beside-long", {"memory": "1Mi"}, nodeSelector={"only": "cooled"}),
+        told=("pod", "beside-long", "InsufficientRoom"),
+    ),
     "a hundred terms that match nothing": poison(
         pod(
             "terms",

@@ -22,17 +22,22 @@ UNITS = {
     "h": Fraction(3600),
 }
 ZERO = Fraction(0)
-_PART = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|ms|s|m|h)")
+LONGEST = Fraction(2**63 - 1, 10**9)
+"""The longest duration that Go reads, in seconds."""
+_PART = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h)")
 
 
 def duration(text: str, place: str) -> Fraction:
     """Seconds of a duration as Go writes it, such as `1h2m3s`; `InputError` for anything else."""
     parts = _PART.findall(text)
-    if not parts or "".join(f"{number}{unit}" for number, unit in parts) != text:
-        raise InputError(place, f"{text!r}; expected a duration such as 1h30m")
-    return sum(
+    if not parts or len(text) > 64 or "".join(f"{number}{unit}" for number, unit in parts) != text:
+        raise InputError(place, f"{text[:64]!r}; expected a duration such as 1h30m")
+    found = sum(
         (Fraction(f"{number}0" if number.endswith(".") else number) * UNITS[unit] for number, unit in parts), ZERO
     )
+    if found > LONGEST:
+        raise InputError(place, f"{text!r} is beyond 292 years; expected a duration such as 1h30m")
+    return found
 
 
 def may_wait(annotations: Mapping[str, str]) -> int | None:
