@@ -12,6 +12,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
 from fairlead.live.webhook.certificates import Pair, due, first_of, issue, make_authority, serves
 from fairlead.live.webhook.tls import Certificate, SelfMade
+from fairlead.model.errors import InputError
 from tests.fake import FakeApi
 
 BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
@@ -123,6 +124,24 @@ async def test_pair_for_other_names_is_made_anew() -> None:
     api.put(SECRETS, body)
     got = await _made(api, clock).pair()
     assert serves(got.certificate, authority.certificate, NAMES)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [{"keystore.jks": "/u3+7Q=="}, {"tls.crt": "no base64"}, {"ca.key": base64.b64encode(b"no key").decode()}],
+    ids=["binary", "no base64", "no key"],
+)
+async def test_secret_that_cannot_be_used_is_bad_input(data: dict[str, str]) -> None:
+    """A running replica logs that and keeps its pair; what it has goes on."""
+    api = FakeApi()
+    _configured(api)
+    await _made(api, Clock()).pair()
+    stored = api.find(SECRETS, "fairlead-webhook-tls", namespace="fairlead-system")
+    assert stored is not None
+    kept = {name: value for name, value in stored["data"].items() if name != "tls.crt"}
+    api.put(SECRETS, {**stored, "data": kept | data})
+    with pytest.raises(InputError, match="Secret fairlead-webhook-tls: cannot be used"):
+        await _made(api, Clock()).pair()
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"])

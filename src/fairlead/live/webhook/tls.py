@@ -109,8 +109,14 @@ class SelfMade:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     async def pair(self) -> Pair:
-        """The pair of the Secret, made or renewed where it is time to."""
+        """The pair of the Secret, made or renewed where it is time to; `InputError` where the Secret cannot be used."""
         stored = await self._read() or await self._create()
+        try:
+            return await self._pair(stored)
+        except ValueError as error:
+            raise InputError(f"Secret {self.secret}", f"cannot be used: {error}") from error
+
+    async def _pair(self, stored: Raw) -> Pair:
         texts = {name: base64.b64decode(value).decode() for name, value in (stored.get("data") or {}).items()}
         if not texts:  # made empty, by a chart that removes it again
             await self._store(stored, self._fresh())
