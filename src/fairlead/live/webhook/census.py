@@ -15,6 +15,7 @@ from fairlead.levels.tier.presets import TierChoice
 from fairlead.levels.tier.split import ordinal, policy_of, target_of
 from fairlead.model.order import natural_key
 from fairlead.model.owners import Exempt, Owner, OwnerKind
+from fairlead.model.selectors import integer
 from fairlead.model.tiers import Tiers
 
 REVISION = "deployment.kubernetes.io/revision"
@@ -185,6 +186,5 @@ def _member(
 
 
 def _revision(replica_set: TieredController) -> tuple[int, str, str]:
-    text = replica_set.metadata.annotations.get(REVISION, "")
-    number = int(text) if text.isascii() and text.isdigit() else 0
-    return number, replica_set.metadata.creation_timestamp or "", replica_set.metadata.name
+    number = integer(replica_set.metadata.annotations.get(REVISION, ""))
+    return number or 0, replica_set.metadata.creation_timestamp or "", replica_set.metadata.name
