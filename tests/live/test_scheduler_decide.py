@@ -11,8 +11,9 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError, UnansweredError
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
-from fairlead.kube.objects.storage import PersistentVolumeClaim
+from fairlead.kube.objects.storage import PersistentVolume, PersistentVolumeClaim
 from fairlead.kube.resources import PERSISTENT_VOLUME_CLAIMS, STORAGE_CLASSES
+from fairlead.kube.volumes.claim_cache import BIND_COMPLETED
 from fairlead.levels.node.constraints.reasons import FILTERS
 from fairlead.live.cluster.cache import Cache
 from fairlead.live.cluster.pod_sets import PodSetOutcome, grouped
@@ -176,6 +177,40 @@ def test_volume_is_asked_for_and_given_up_after_a_while() -> None:
     written = api.find(PERSISTENT_VOLUME_CLAIMS, "data", namespace="shop")
     assert written["metadata"]["annotations"]["volume.kubernetes.io/selected-node"] == place
     assert failed == ["volumes were not bound within 5 s"]
+
+
+def test_volume_that_cannot_be_read_gives_the_pod_back() -> None:
+    """Its pod would count on the node for good, and wait for nothing."""
+    api, failed = FakeApi(), []
+    made = with_claim(api)
+    (outcome,) = decided(made)
+    ((waiting, place),) = outcome.placed
+    odd = {"required": {"nodeSelectorTerms": [{"matchExpressions": [{"key": "zone", "operator": "Like"}]}]}}
+    body = {"metadata": {"name": "v", "uid": "v"}, "spec": {"nodeAffinity": odd}}
+    made.storage.volumes["", "v"] = msgspec.convert(body, PersistentVolume)
+    claim = {
+        "metadata": {**CLAIM["metadata"], "annotations": {BIND_COMPLETED: "yes"}},
+        "spec": {**CLAIM["spec"], "volumeName": "v"},
+    }
+    stored = api.put(PERSISTENT_VOLUME_CLAIMS, claim)
+    made.storage.claims["shop", "data"] = msgspec.convert(stored, PersistentVolumeClaim)
+
+    async def story() -> None:
+        binder = VolumeBinder(
+            Client(api),
+            made.storage,
+            made.labels_of,
+            lambda *_: None,
+            lambda who, why: failed.append(why),
+            pulse=Pulse(lambda: 0.0),
+            patience=5,
+        )
+        binder.begin(waiting, place, outcome.volumes)
+        await asyncio.sleep(6)
+
+    run(story())
+    assert len(failed) == 1
+    assert "Like" in failed[0]
 
 
 def not_bound(api: FakeApi, *, may: bool = True) -> list[KubeError | str]:

@@ -14,6 +14,7 @@ from fairlead.kube.volumes.claim_cache import SELECTED_NODE, ClaimCache
 from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
+from fairlead.model.faults import fault
 from fairlead.model.selectors import Term
 
 PATIENCE = 600.0
@@ -105,6 +106,9 @@ class VolumeBinder:
             failure = str(error)
         except TimeoutError:
             failure = f"volumes were not bound within {self.patience:g} s"
+        except Exception as error:
+            # A volume that cannot be read, or a defect: unless it is told, the pod counts on its node for good.
+            failure = fault(error)
         self._release(pod, choices)
         if failure:
             self.on_failed(pod, failure)
