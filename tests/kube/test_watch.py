@@ -171,6 +171,21 @@ async def test_object_that_cannot_be_read_does_not_hide_the_others() -> None:
     assert why == [*2 * ["Pod bad: cannot be read: spec.priority: expected int | null, got str"], "None"]
 
 
+async def test_object_of_the_name_of_one_that_went_unseen_ends_that_one_even_unread() -> None:
+    """While the watch was down a pod was deleted and created anew, in a state that cannot be read."""
+    api, told = shop("good", "again"), []  # type: Any
+    watched = reflector(api, told)
+    async with running(watched):
+        await until(lambda: ("WATCH", "/api/v1/pods") in api.calls)
+        api.compact()
+        api.remove(PODS, "again", namespace="shop")
+        api.put(PODS, pod("again") | {"spec": {"priority": "high"}})
+        await until(lambda: watched.lists == 2)
+        assert {name for _, name in watched.objects} == {"good"}
+        assert watched.left_out.keys == {("shop", "again")}
+    assert told[2:] == [("deleted", "again")]
+
+
 async def test_waits_begin_with_the_shortest_and_double() -> None:
     """Two failed lists in a row at the very start; a list that succeeds begins anew."""
     api, told, waits = shop("a"), [], []  # type: Any

@@ -221,16 +221,16 @@ class Reflector(Generic[Obj]):
         try:
             self._put(self._kept(found))
         except Exception as error:
-            self.left_out.add(found.metadata, error)
+            self._unread(found.metadata, error)
         return _key(found)
 
     def _take_listed(self, raw: msgspec.Raw) -> Key:
         try:
             return self._take_decoded(decode(bytes(raw), self.resource.shape, self.resource.label))
         except Exception as error:
-            # One object that cannot be read must not hide the others. What was known of it stays.
+            # One object that cannot be read must not hide the others.
             bare = decode(bytes(raw), Bare, self.resource.label)
-            self.left_out.add(bare.metadata, error)
+            self._unread(bare.metadata, error)
             return _key(bare)
 
     def _kept(self, found: Any) -> Obj:
@@ -337,7 +337,15 @@ class Reflector(Generic[Obj]):
             self._drop((metadata.namespace, metadata.name), None)
             self.left_out.back(metadata)
         else:
-            self.left_out.add(metadata, error)
+            self._unread(metadata, error)
+
+    def _unread(self, metadata: Identified, error: Exception) -> None:
+        """An object cannot be read: what was known of it stays, but not of an earlier one of its name."""
+        key = metadata.namespace, metadata.name
+        known = self._objects.get(key)
+        if known is not None and known.metadata.uid != metadata.uid:
+            self._drop(key, None)
+        self.left_out.add(metadata, error)
 
     def _seen(self, metadata: Identified) -> None:
         self.version = metadata.resource_version or self.version
