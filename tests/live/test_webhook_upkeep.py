@@ -263,6 +263,20 @@ def test_assigner_tries_again_after_a_failure() -> None:
     _play(play)
 
 
+def test_assigner_does_not_hammer_a_server_that_refuses() -> None:
+    """A right that is missing is not there a hundredth of a second later."""
+
+    async def play(this: Upkeep) -> None:
+        this.api.fail(403, method="POST", path="tierledgers", times=1000)
+        working = asyncio.create_task(this.assigner.run())
+        this.put_pod("p1", _gated())
+        await asyncio.sleep(10)
+        working.cancel()
+        assert sum(method == "POST" for method, _ in this.api.calls) < 10
+
+    _play(play)
+
+
 def test_memory_forgets_what_nobody_can_ask_for() -> None:
     """Slots of pods long gone and ledgers long unread take no room."""
     now = [0.0]

@@ -34,6 +34,7 @@ from fairlead.model.owners import OwnerKind
 
 GATHER_SECONDS = 0.02
 LOOK_AGAIN_SECONDS = 2.0
+"""After so long pods are looked at again without news: something may have failed."""
 IN_FLIGHT = 32
 
 log = structlog.get_logger("webhook")
@@ -89,7 +90,6 @@ class Assigner:
                     await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:
                 log.warning("pods wait for their tier", replica_set=controller.name, error=error)
-                self._news.set()
 
     async def _assign(self, controller: OwnerReference, sample: MarkedPod) -> None:
         """Read the ledger, list the pods, write the ledger, change the pods: in this order."""
@@ -139,7 +139,7 @@ class Assigner:
         return target_of(owner_of(OwnerKind.DEPLOYMENT, deployment), self.tiers.policy), parent.name
 
     async def _change(self, changes: list[tuple[Raw, Patch]]) -> None:
-        """Change the pods, many at a time. One that is gone or was changed meanwhile is looked at again."""
+        """Change the pods, many at a time. One that is gone or was changed meanwhile is left to the next look."""
         await asyncio.gather(*(self._change_one(pod, patch) for pod, patch in changes))
 
     async def _change_one(self, pod: Raw, patch: Patch) -> None:
@@ -153,7 +153,6 @@ class Assigner:
             except ApiError as error:
                 if not (error.not_found or error.conflict or error.invalid):
                     raise
-                self._news.set()
 
 
 def _controlled(pod: Raw, uid: str) -> bool:
