@@ -144,7 +144,7 @@ async def _shown(port: int) -> bytes:
 
 
 async def test_the_server_listens_where_it_is_told_and_nowhere_else() -> None:
-    """One address of this machine, or with no address in front of the port all of them."""
+    """One address of this machine, of IPv6 too, or with no address in front of the port all of them."""
     server = AdmissionServer(ANSWERS, WebhookMetrics(), budget=1)
     async with server.listening("127.0.0.1:0", None) as port:
         with pytest.raises(ConnectionRefusedError):
@@ -154,6 +154,10 @@ async def test_the_server_listens_where_it_is_told_and_nowhere_else() -> None:
             _, writer = await asyncio.open_connection(address, port)
             writer.close()
             await writer.wait_closed()
+    async with server.listening("[::1]:0", None) as port:
+        _, writer = await asyncio.open_connection("::1", port)
+        writer.close()
+        await writer.wait_closed()
 
 
 async def test_certificate_changes_without_a_restart(tmp_path: Path) -> None:

@@ -68,8 +68,9 @@ class AdmissionServer:
         """Serve while the block runs; gives the port. Requests under way are finished at its end."""
         runner = web.AppRunner(self.app(), access_log=None, handle_signals=False, shutdown_timeout=self._budget)
         await runner.setup()
-        host, _, port = listen.rpartition(":")
-        await web.TCPSite(runner, host or "0.0.0.0", int(port), ssl_context=context, backlog=1024).start()
+        named, _, port = listen.rpartition(":")
+        host = named.strip("[]") or "0.0.0.0"
+        await web.TCPSite(runner, host, int(port), ssl_context=context, backlog=1024).start()
         try:
             yield int(runner.addresses[0][1])
         finally:
