@@ -18,7 +18,7 @@ from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, Q
 from fairlead.kube.watch import Reflector
 from fairlead.live.queue import contested_turn
 from fairlead.live.queue.job_entry import JobEntry
-from fairlead.live.runtime.aside import DECIDING, READING, Aside, culprit
+from fairlead.live.runtime.aside import DECIDING, READING, WRITING, Aside, culprit
 from fairlead.live.scheduler import decide
 from fairlead.live.scheduler.check import differences
 from fairlead.live.storage import decide as storage_decide
@@ -132,6 +132,27 @@ def test_sink_that_raises_is_told_once_and_tried_again_after_a_change() -> None:
         task.cancel()
 
     run(main())
+
+
+def test_object_that_is_gone_is_set_aside_at_no_stage() -> None:
+    """It was read well and could not be written: its end is the end of that, and the metric is 0 again."""
+
+    async def main() -> tuple[list[str], Aside]:
+        api, aside = FakeApi(), Aside()
+        api.put(QUEUES, {"metadata": {"name": "q"}})
+        watch = Reflector(Client(api), QUEUES, lambda change: None, aside=aside.watched)
+        task = asyncio.create_task(watch.run())
+        await watch.synced.wait()
+        aside.tell(QUEUES.refer("q"), InputError("spec", "is odd"), WRITING)
+        before = list(aside.faults.values())
+        api.remove(QUEUES, "q")
+        await asyncio.sleep(5)
+        task.cancel()
+        return before, aside
+
+    before, aside = run(main())
+    assert before == ["spec: is odd"]
+    assert aside.faults == {}
 
 
 def test_keep_that_raises_leaves_what_was_known() -> None:

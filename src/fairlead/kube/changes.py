@@ -45,7 +45,7 @@ class Change(msgspec.Struct, Generic[L], frozen=True, gc=False):
 
 
 SetAside = Callable[[Resource[Any], Identified, Exception | None], None]
-"""Told of an object that cannot be read or taken, with what was raised; and of its recovery or its end, with None."""
+"""Told of an object that cannot be read or taken, with what was raised; with None of its recovery, and of any end."""
 
 
 def deliver(sink: Callable[[Change[Obj]], object], change: Change[Obj]) -> Exception | None:

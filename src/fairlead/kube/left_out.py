@@ -35,10 +35,9 @@ class LeftOut:
             if gone:
                 self._aside(self._resource, metadata, None)
 
-    def back(self, metadata: Identified) -> None:
-        """The object is read again, or gone."""
+    def back(self, metadata: Identified, *, gone: bool = False) -> None:
+        """The object is read again, or gone: then it is told whatever was known of it."""
         key = (metadata.namespace, metadata.name)
-        if key in self.keys:
-            self.keys.discard(key)
-            if self._aside is not None:
-                self._aside(self._resource, metadata, None)
+        if self._aside is not None and (gone or key in self.keys):
+            self._aside(self._resource, metadata, None)
+        self.keys.discard(key)

@@ -371,11 +371,11 @@ class Reflector(Generic[Obj]):
             self.left_out.back(last.metadata)
 
     def _tell(self, change: Change[Obj]) -> None:
-        error, metadata = deliver(self._sink, change), change.object.metadata
-        if error is None or change.kind == "deleted":
-            self.left_out.back(metadata)
+        error, metadata, gone = deliver(self._sink, change), change.object.metadata, change.kind == "deleted"
+        if error is None or gone:
+            self.left_out.back(metadata, gone=gone)
         if error is not None:
-            self.left_out.add(metadata, error, gone=change.kind == "deleted")
+            self.left_out.add(metadata, error, gone=gone)
 
 
 def _key(found: HasMetadata) -> Key:

@@ -50,8 +50,15 @@ class Aside:
         )
 
     def watched(self, resource: Resource[Any], metadata: Identified, error: Exception | None) -> None:
-        """For reflectors: an object could not be read or taken, or (None) is read again or gone."""
-        self.tell(resource.refer(metadata.name, namespace=metadata.namespace, uid=metadata.uid), error)
+        """For reflectors: an object could not be read or taken, or (None) is read again or gone.
+
+        One that is gone is set aside at no stage; one that is read again has its turn at all of them.
+        """
+        if error is None and not self._stages:
+            return
+        about = resource.refer(metadata.name, namespace=metadata.namespace, uid=metadata.uid)
+        for stage in (READING,) if error is not None else (READING, DECIDING, WRITING):
+            self.tell(about, error, stage)
 
     def tell(self, about: ObjectReference, error: Exception | None, stage: str = READING) -> None:
         """The object is set aside at this stage because of the error; None: it is not, any more."""

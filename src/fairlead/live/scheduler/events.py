@@ -15,10 +15,9 @@ from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.node import Node
 from fairlead.live.cluster.cache import About
 from fairlead.live.cluster.identity import Wake
-from fairlead.live.cluster.records import PodRecord, check_held, reference
+from fairlead.live.cluster.records import PodRecord, check_held
 from fairlead.live.cluster.turn_types import LiveJob, Place
 from fairlead.live.queue.starting import unstarted
-from fairlead.live.runtime.aside import DECIDING
 from fairlead.live.scheduler.metrics import SchedulerMetrics
 from fairlead.live.scheduler.stores import Stores
 
@@ -41,7 +40,6 @@ class Events:
         """A pod came, changed or went."""
         event, pod = self.stores.on_pod(change), change.object
         if event.deleted:
-            self.stores.aside.tell(reference(pod), None, DECIDING)
             self.stores.spans.pods.gone(pod.metadata.uid)
             return
         if pod.broken and pod.holds_room:
