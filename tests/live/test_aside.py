@@ -13,6 +13,7 @@ from prometheus_client import CollectorRegistry
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.decode import decode, shallow
+from fairlead.kube.objects.longhorn import LonghornVolume
 from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, QUEUES, RESOURCE_BINDINGS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
@@ -22,6 +23,8 @@ from fairlead.live.runtime.aside import DECIDING, READING, WRITING, Aside, culpr
 from fairlead.live.scheduler import decide
 from fairlead.live.scheduler.check import differences
 from fairlead.live.storage import decide as storage_decide
+from fairlead.live.storage.cache import Seen
+from fairlead.live.storage.faulty import FaultyVolumes
 from fairlead.model.errors import InputError
 from tests.fake import FakeApi
 from tests.kube.virtual import run
@@ -247,6 +250,21 @@ def test_volume_that_fails_a_look_is_left_out(monkeypatch: pytest.MonkeyPatch) -
     body = longhorn.volume("bad", 1)
     town = played((LONGHORN_VOLUMES, body))
     assert town.holds(Told("event", "bad", DEFECT))
+
+
+def test_volume_that_has_changed_is_set_aside_no_longer() -> None:
+    """It takes part in the next look, and the metric is 0 again."""
+    aside, meta = Aside(), {"name": "v", "namespace": "longhorn-system"}
+    faulty = FaultyVolumes(aside)
+    bad, good = (
+        msgspec.convert(longhorn.volume("v", 1) | {"metadata": {**meta, "resourceVersion": version}}, LonghornVolume)
+        for version in ("1", "2")
+    )
+    faulty.leave_out([(("volumes", bad), ValueError("odd"))])
+    assert list(aside.faults) == [("Volume", "longhorn-system", "v")]
+    seen = Seen(nodes=(), volumes=(good,), replicas=(), settings=())
+    assert faulty.sound(seen) == seen
+    assert aside.faults == {}
 
 
 def test_cluster_that_cannot_be_read_stays_as_it_was() -> None:

@@ -32,8 +32,8 @@ class FaultyVolumes:
 
     def __init__(self, aside: Aside) -> None:
         self._aside = aside
-        self._left_out: dict[tuple[str, str], str] = {}
-        """By part and name, the version that fails."""
+        self._left_out: dict[tuple[str, str], tuple[str, ObjectReference]] = {}
+        """By part and name, the version that fails, and the object as it is told of."""
 
     def sound(self, seen: Seen) -> Seen:
         """The objects without those that failed a look and have not changed since."""
@@ -41,10 +41,10 @@ class FaultyVolumes:
             return seen
         things = _things(seen)
         there = {(part, each.metadata.name): each.metadata.resource_version for part, each in things}
-        for (part, name), version in list(self._left_out.items()):
-            if there.get((part, name)) != version:
-                del self._left_out[part, name]
-                self._aside.tell(RESOURCES[part].refer(name), None, DECIDING)
+        for what, (version, about) in list(self._left_out.items()):
+            if there.get(what) != version:
+                del self._left_out[what]
+                self._aside.tell(about, None, DECIDING)
         return _seen([(part, each) for part, each in things if (part, each.metadata.name) not in self._left_out])
 
     @property
@@ -55,8 +55,9 @@ class FaultyVolumes:
     def leave_out(self, found: Found) -> None:
         """These made a look fail."""
         for (part, each), error in found:
-            self._left_out[part, each.metadata.name] = each.metadata.resource_version
-            self._aside.tell(reference(part, each), error, DECIDING)
+            about = reference(part, each)
+            self._left_out[part, each.metadata.name] = each.metadata.resource_version, about
+            self._aside.tell(about, error, DECIDING)
 
 
 def guarded(work: Callable[[Seen], T], seen: Seen) -> tuple[T, Found]:
