@@ -52,9 +52,3 @@ class SimClaims:
         if replica is not None:
             self._running[replica.workload].discard(replica.number)
             self.volumes.leave(replica.namespace, replica.demand, replica.row)
-
-    def withdrawn(self, batch: int) -> None:
-        """The batch never began: `volumes.undo` takes back what it got."""
-        replica = self._batches.pop(batch, None)
-        if replica is not None:
-            self._running[replica.workload].discard(replica.number)

@@ -55,7 +55,6 @@ class SimMeasures:
         self.moves = 0
         self.completed = 0
         self.placed = 0
-        self.arrived = 0
         self.now = 0
         self._shared = shared
         self._every = max(until_ms // SAMPLES, 1)

@@ -172,7 +172,6 @@ class _Loop:
             # The same name again is the next run of the same thing: it has its own life.
             job.key = f"{job.key}@{now}.{self._order}"
         self.jobs[job.key] = job
-        self.measures.arrived += 1
         self._ask(now, job, arrival.workload.replicas)
 
     def _ask(self, now: int, job: SimJob, more: int) -> None:

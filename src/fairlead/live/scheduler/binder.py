@@ -12,7 +12,7 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError, NotLeadingError, UnansweredError
+from fairlead.kube.errors import KubeError, NotLeadingError, UnansweredError
 from fairlead.live.cluster.identity import Uid
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.runtime.outbox import Outbox
@@ -22,17 +22,6 @@ OnRefused = Callable[[PodRecord, KubeError | str], None]
 """Told of a pod that is not bound, and why. An error stays one, so that the log knows what it is about."""
 IN_FLIGHT = 48
 """More than this many binds at once only queue up inside the API server."""
-
-
-@dataclass(slots=True)
-class Tally:
-    """What became of the binds so far."""
-
-    bound: int = 0
-    conflicts: int = 0
-    gone: int = 0
-    errors: int = 0
-    unanswered: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -55,7 +44,6 @@ class Binder:
     on_unanswered: Callable[[PodRecord, str, int], None] | None = None
     _: KW_ONLY
     pulse: Pulse = field(default_factory=lambda: Pulse(time.monotonic))
-    tally: Tally = field(default_factory=Tally, init=False)
     outbox: Outbox[tuple[PodRecord, str, int]] = field(init=False)
     _sent: dict[Uid, asyncio.Task[Any]] = field(default_factory=dict, init=False)
     """By uid of the pod, the task that waits for the answer."""
@@ -90,7 +78,6 @@ class Binder:
 
     async def _bind(self, pod: PodRecord, node: str, unanswered: int = 0) -> None:
         if not self.wanted(pod, node):
-            self.tally.gone += 1
             return
         if not self.may():
             # Another instance decides for itself.
@@ -103,14 +90,12 @@ class Binder:
                 return
         except (UnansweredError, NotLeadingError) as error:
             unknown = isinstance(error, UnansweredError) or error.sent
-            self.tally.unanswered += unknown
             self._failed(pod, node, error, unanswered + unknown)
         except KubeError as error:
-            self._count(error)
+            # After a conflict the watch tells whether another scheduler was faster, or another pod has the name by now.
             self.on_failed(pod, error)
         else:
             self.took(clock() - start)
-            self.tally.bound += 1
             self.on_bound(pod, node)
 
     async def _send(self, pod: PodRecord, node: str) -> bool:
@@ -138,12 +123,3 @@ class Binder:
             self.on_unanswered(pod, node, unanswered)
         else:
             self.on_failed(pod, why)
-
-    def _count(self, error: KubeError) -> None:
-        if isinstance(error, ApiError) and error.conflict:
-            # Bound by another scheduler, or another pod of that name by now: the watch tells which.
-            self.tally.conflicts += 1
-        elif isinstance(error, ApiError) and error.not_found:
-            self.tally.gone += 1
-        else:
-            self.tally.errors += 1

@@ -60,11 +60,6 @@ class Watches:
         """Whether owners that announce groups are followed."""
         return all(each.synced.is_set() for each in self._owners.values())
 
-    @property
-    def current(self) -> bool:
-        """Whether nothing says that what is known of pods and nodes is old."""
-        return all(each.current.is_set() for each in self.vital)
-
     def served(self, resource: Resource[Any]) -> bool:
         """Whether the server has this kind of the queue level."""
         return self._shared[resource].served
