@@ -136,7 +136,7 @@ def test_placement_is_recorded_whole() -> None:
 def test_record_that_cannot_be_read_is_written_anew() -> None:
     """Whatever stands in the annotation."""
     found = decided(binding("web", STATIC, 6), fleet())
-    for text in ("", "{", "null", "[]"):
+    for text in ("", "{", "null", "[]", "[" * 400 + "1" + "]" * 400, "[" * 3000):
         broken = with_annotations(found, {APPLIED: text})
         assert is_applied(decided(broken, fleet()))
 

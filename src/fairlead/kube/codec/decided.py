@@ -36,9 +36,9 @@ def is_applied(binding: ResourceBinding) -> bool:
     """Whether the recorded placement is today's. Karmada leaves out what is empty; so does the comparison."""
     try:
         recorded = json.loads(binding.metadata.annotations.get(APPLIED, "null"))
-    except ValueError:
+        return recorded is not None and _filled(recorded) == _filled(binding.spec.placement)
+    except (ValueError, RecursionError):
         return False
-    return recorded is not None and _filled(recorded) == _filled(binding.spec.placement)
 
 
 def _filled(value: Any) -> Any:
