@@ -307,6 +307,33 @@ def test_live_component_divides_by_what_estimators_say() -> None:
     asyncio.run(act())
 
 
+def test_binding_that_is_deleted_while_estimators_are_asked_is_not_decided() -> None:
+    """Nothing of it is kept: others of its group would stay away from its clusters until the next start."""
+
+    class Slow:
+        async def about(self, verdicts: list[Any], clusters: list[str]) -> list[Mapping[str, int]]:
+            await asyncio.sleep(10 * len(verdicts))
+            return [{} for _ in verdicts]
+
+        def close(self) -> None: ...
+
+    async def act() -> None:
+        api = FakeApi()
+        api.put(CLUSTERS, {"metadata": {"name": "m1"}, "spec": {}})
+        api.put(RESOURCE_BINDINGS, live_binding("web", workloadAffinityGroups={"antiAffinityGroup": "app=x"}))
+        stage = Stage(api)
+        stage.fleet._estimators = Slow()  # type: ignore[assignment]
+        await asyncio.sleep(5)
+        api.remove(RESOURCE_BINDINGS, "web", namespace="shop")
+        await stage.quiet()
+        assert stage.fleet.decisions() == {"decisions": []}
+        other = binding("other", BY_ROOM, 1, workloadAffinityGroups={"antiAffinityGroup": "app=x"})
+        assert stage.fleet._groups.of(other).apart == frozenset()
+        await stage.stop()
+
+    run(act())
+
+
 COMPONENTS = [
     {"name": "manager", "replicas": 1, "replicaRequirements": {"resourceRequest": {"cpu": "1"}}},
     {"name": "worker", "replicas": 2, "replicaRequirements": {"resourceRequest": {"cpu": "3"}}},

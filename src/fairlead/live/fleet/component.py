@@ -184,7 +184,8 @@ class Fleet(ElectedComponent):
             batch = due[start : start + BATCH]
             self._turns.taken(batch)
             mine = [found for key in batch if (found := self._mine(key)) is not None]
-            self._decide(mine, await self._estimated(mine))
+            answers = zip(mine, await self._estimated(mine), strict=True)
+            self._decide([(each, answer) for each, answer in answers if self._there(each)])
             await asyncio.sleep(0)
         self.measures.bindings.set(sum(map(self._ours, self._both())))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
@@ -231,10 +232,11 @@ class Fleet(ElectedComponent):
         priority = found.spec.schedule_priority if found is not None else None
         return (-priority.priority if priority else 0, key)
 
-    def _decide(self, bindings: Sequence[ResourceBinding], answers: Sequence[Mapping[str, int]]) -> None:
+    def _decide(self, asked: Sequence[tuple[ResourceBinding, Mapping[str, int]]]) -> None:
         began = self._now()
         self._spans.round()
-        estimates = dict(zip(map(_key, bindings), answers, strict=True))
+        bindings = [binding for binding, _ in asked]
+        estimates = {_key(binding): answer for binding, answer in asked}
         grouped = [each for each in bindings if any(groups_of(each))]
         alone = [each for each in bindings if not any(groups_of(each))]
         # Those of a group see what was decided for the others a moment ago, so they are decided one by one.
@@ -301,6 +303,11 @@ class Fleet(ElectedComponent):
     def _latest(self, key: Key) -> ResourceBinding | None:
         """The binding as the watch showed it last."""
         return self._bindings[0 if key[0] else 1].objects.get(key)
+
+    def _there(self, binding: ResourceBinding) -> bool:
+        """Whether the binding was not deleted while estimators were asked about it."""
+        found = self._latest(_key(binding))
+        return found is not None and found.metadata.uid == binding.metadata.uid
 
     def _mine(self, key: Key) -> ResourceBinding | None:
         """The newest state of a binding that is ours to schedule now."""
