@@ -41,7 +41,7 @@ def share_and_place(
     tried: Collection[str] = (),
     on_progress: OnProgress = no_progress,
 ) -> Sharing:
-    """Who may start how many replicas, and on which nodes; `fits` has them there afterwards.
+    """How many replicas each job may start, and on which nodes; `fits` has them there afterwards.
 
     The roles of `fits` are those of the job table. `running`, `policy`, `now` and `tried` are as for `share`.
     """
@@ -66,7 +66,7 @@ def share_and_place(
 
 
 def _by_sums(state: QueueState, calm: bool, policy: SharePolicy) -> Sharing | None:
-    """Who may start how many by sums; None where room is to be taken or kept (not `calm`) and a job lacks it."""
+    """How many each job may start by sums; None where room is to be taken or kept (not `calm`) and a job lacks it."""
     if not calm and not _enough(state):
         return None
     shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy)

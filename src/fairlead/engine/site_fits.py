@@ -227,7 +227,7 @@ class SiteFits:
         return self._alike(like.shape)
 
     def _alike(self, shape: Shape) -> Shape:
-        """The shape without its name where nobody looks at that: gangs that differ in nothing else are alike."""
+        """The shape without its name where nothing looks at that: gangs that differ in nothing else are alike."""
         return shape if self.nodes.wary else needs_like(shape)
 
     def ever(self, role: int) -> bool:
@@ -282,7 +282,7 @@ class SiteFits:
         self._mark, self._volume_mark = self.nodes.mark(), self._volumes.mark()
 
     def _release(self) -> None:
-        """Take back what `room` found and nobody took."""
+        """Take back what `room` found and `take` did not use."""
         for role, spread in self._kept.items():
             like = self._roles[role]
             assert like is not None  # it was placed

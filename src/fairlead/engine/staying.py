@@ -1,7 +1,7 @@
 """A changed plan keeps to the one before it: replicas stay where that has them, as far as nodes still take them.
 
 How many replicas of each workload may start is decided anew. Where they go is not, for otherwise the answer to what
-happens when a node is drained names moves that nobody has to make (docs/decisions/0445).
+happens when a node is drained names moves that need not be made (docs/decisions/0445).
 """
 
 from collections import Counter

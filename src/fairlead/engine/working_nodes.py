@@ -67,12 +67,12 @@ class WorkingNodes:
 
     @property
     def population(self) -> Population:
-        """Who runs where, the replicas placed since among them."""
+        """Which replicas run where, those placed since among them."""
         return self._population.view()
 
     @property
     def wary(self) -> bool:
-        """Whether a replica that is there minds who else comes."""
+        """Whether a replica that is there keeps others away."""
         return bool(self._population.wary)
 
     def place(

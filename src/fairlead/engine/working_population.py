@@ -1,4 +1,4 @@
-"""Who runs where while a decision is made or time goes by: a population that grows at its end."""
+"""Which replicas run where while a decision is made or time goes by: a population that grows at its end."""
 
 import numpy as np
 
@@ -55,7 +55,7 @@ class WorkingPopulation:
         self._fill(np.sort(order[place < most[nodes]]))
 
     def _fill(self, gone: Int) -> None:
-        """The last ones take the places of those that are gone: who comes after whom says nothing."""
+        """The last ones take the places of those that are gone: their order says nothing."""
         end = self._count - len(gone)
         self._reserve(self._count)
         stays = np.ones(len(gone), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Draws without random state: a hash of who draws, of what is drawn and of a counter decides.
+"""Draws without random state: a hash of the object, of the target and of a counter decides.
 
 The same three give the same answer on every machine: hashes and logarithms are 64-bit integers, and the one division
 is correctly rounded wherever IEEE 754 holds.
@@ -81,7 +81,7 @@ def winners(weights: Ints, keys: Hashes, k: Ints | int, *, tie_rank: Ints | None
     lengths = _lengths(weights, keys)
     if not lengths.size:
         return np.zeros(lengths.shape, dtype=bool)
-    # Sorted behind a length that nobody has, place k is the last winner's.
+    # Sorted behind a length that no row has, place k is the last winner's.
     ascending = np.full((len(lengths), lengths.shape[-1] + 1), -1.0)
     ascending[:, 1:] = lengths
     ascending[:, 1:].sort(axis=-1)
@@ -114,7 +114,7 @@ def _first(weights: Ints, keys: Hashes, k: int, tie_rank: Ints | None) -> NDArra
 
 
 def _plain_order(weights: Ints, keys: Hashes, k: int) -> Ints | None:
-    """Rows with the first `k` of the exact order in front; None where floating point cannot tell who they are.
+    """Rows with the first `k` of the exact order in front; None where floating point cannot tell which they are.
 
     −ln(u) in floating point and in fixed point differ by less than `_SLACK` on any machine: ten units in the last
     place of ln(2**64) are 7e-14. If every one of the first is shorter than every other by more than that, the exact

@@ -13,7 +13,7 @@ Level = tuple[int, int]
 def fluid(totals: Ints, weights: Ints, demands: Ints, *, floors: Ints | None = None) -> list[Level]:
     """The exact level of each resource, so that max(min(level·weight, demand), floor) is the fluid share.
 
-    The shares sum to the total, or to all demands where those are less. It is the least such level: where everybody has
+    The shares sum to the total, or to all demands where those are less. It is the least such level: where every row has
     enough, the one at which they just do; where the floors reach the total, 0. A floor is granted even above the
     demand; weight 0 has its floor only.
     """

@@ -1,4 +1,4 @@
-"""The fence of elected work: a write passes it only while nobody else can hold the lease, before each attempt.
+"""The fence of elected work: a write passes it only while no other instance can hold the lease, before each attempt.
 
 A lease is a promise about time, so the fence knows how much of it is left. A write that is sent now must have ended,
 with an answer or without, before another instance may lead: that long may it take and no longer. What was decided in
@@ -14,7 +14,7 @@ from fairlead.kube.transport import Response, Transport
 
 
 class Fence:
-    """Opened and closed by who holds the lease (`fairlead.kube.lease`), asked by clients. `clock` never goes back."""
+    """Opened and closed by the elector (`fairlead.kube.lease`), asked by clients. `clock` never goes back."""
 
     def __init__(self, clock: Callable[[], float]) -> None:
         self.term = 0

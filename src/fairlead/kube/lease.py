@@ -1,6 +1,6 @@
 """One leader among many candidates, by a Lease that is written with compare-and-swap.
 
-Safe without any agreement of clocks: nobody reads another's wall clock. A candidate takes the lease over only after
+Safe without any agreement of clocks: none reads another's wall clock. A candidate takes the lease over only after
 it has itself seen no write to it for the whole lease duration, by its own monotonic clock. The leader counts from
 the moment *before* it sent its last successful renewal, and stops `lease − deadline` seconds before that could end:
 
@@ -77,7 +77,7 @@ class Elector:
     """A candidate for one lease. `run()` takes part until cancelled, and then gives the lease back.
 
     `on_won` and `on_lost` are plain calls made in turns. Ask `leading` before anything that only a leader may do:
-    it is true only while nobody else can have the lease, even if this process was stopped for a while. Writes go
+    it is true only while no other instance can have the lease, even if this process was stopped for a while. Writes go
     through a client with the `fence`. `fit` is asked at every turn: while it is False the lease is for others.
     `identity` must be unique: two processes with the same one would both believe.
     """
@@ -162,7 +162,7 @@ class Elector:
             # The lease was written, perhaps by ourselves in a call whose answer was lost: look before anything else.
             await self._look()
             if self._until is not None and self.holder != self.identity:
-                self._step_down(f"{self.holder or 'nobody'} holds it")
+                self._step_down(f"{self.holder} holds it" if self.holder else "it was given up")
 
     async def _look(self) -> None:
         try:

@@ -56,6 +56,6 @@ def may_repeat(error: KubeError, *, repeatable: bool) -> bool:
     if isinstance(error, UnreachableError):
         return repeatable or not error.sent
     if isinstance(error, ApiError):
-        # 429 is sent before the request is acted upon; of the 5xx no one knows.
+        # 429 is sent before the request is acted upon; of the 5xx that is not known.
         return error.too_many or (error.status in (500, 502, 503, 504) and repeatable)
     return False

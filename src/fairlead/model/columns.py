@@ -15,7 +15,7 @@ Scalar = TypeVar("Scalar", bound=np.generic)
 
 
 def frozen(array: NDArray[Scalar]) -> NDArray[Scalar]:
-    """The array, with writing switched off: tables are shared, so nobody may change a column in place."""
+    """The array, with writing switched off: tables are shared, so no column may be changed in place."""
     array.flags.writeable = False
     return array
 

@@ -99,7 +99,7 @@ class DiskTable:
     wide: bool
     """Whether a sum over all disks can pass 2**63, so that sums need Python integers."""
     derived: dict[tuple[str, int], Int] = field(init=False, repr=False, compare=False, default_factory=dict)
-    """Columns that follow from this table and a setting, kept by whoever worked them out: a warm table has them."""
+    """Columns that follow from this table and a setting, kept once they are worked out: a warm table has them."""
 
     def __len__(self) -> int:
         return len(self.names)

@@ -5,7 +5,7 @@ class FairleadError(Exception):
     """Base of every error that Fairlead raises on purpose."""
 
     exit_code = 2
-    """What the command line ends with where nobody deals with it."""
+    """What the command line ends with where nothing catches it."""
 
 
 class InputError(FairleadError):

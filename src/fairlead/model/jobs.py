@@ -1,4 +1,4 @@
-"""Jobs, queues and namespaces as columns: who asks for how much, and with what right.
+"""Jobs, queues and namespaces as columns: what each asks for, and with what right.
 
 Amounts are int64 in the unit of their resource (cpu in milli, bytes, pieces), one column a resource of
 `resources`, the same tuple in every table of one problem. `UNSET` stands for "not given".

@@ -1,4 +1,4 @@
-"""Who a new replica belongs to, and how many of its kind already hold a slot on on-demand nodes."""
+"""The workload of a new replica, and how many of its kind already hold a slot on on-demand nodes."""
 
 from enum import StrEnum
 

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 
 OnProgress = Callable[[str, int, int | None], None]
-"""What is being done, how much of it is done, and of how much; None where nobody knows."""
+"""What is being done, how much of it is done, and of how much; None where that is not known."""
 
 
 def no_progress(what: str, done: int, of: int | None) -> None:
-    """Nobody wants to know."""
+    """Progress is not followed."""

@@ -88,7 +88,7 @@ CLOSING = (CORDONED, NOT_READY, UNREACHABLE)
 
 
 class Effect(StrEnum):
-    """What a taint does to those who do not tolerate it."""
+    """What a taint does to pods that do not tolerate it."""
 
     NO_SCHEDULE = "NoSchedule"
     PREFER_NO_SCHEDULE = "PreferNoSchedule"

@@ -66,7 +66,7 @@ class SimJob:
 
     @property
     def turn(self) -> Key:
-        """Higher priority first, then who waits longest, then who was created first, then name, as in a plan."""
+        """Higher priority first, then the longest wait, then the oldest, then by name, as in a plan."""
         return -self.workload.priority, self.since, self._age
 
     def split(self) -> TierSplit:

@@ -91,7 +91,7 @@ class SimMeasures:
     def record(self) -> dict[str, Any]:
         """The measures as plain values; times in seconds, shares from 0 to 1."""
         series = self.series
-        # Where nobody waits there is nothing to be unfair about.
+        # Where no job waits nothing is unfair.
         contended = [fair for fair, wait in zip(series.fairness, series.waiting, strict=True) if wait]
         return {
             "evenness": _mean(series.evenness),

@@ -1,4 +1,4 @@
-"""Who starts, and where: the composition that a plan and the live scheduler ask, over nodes that last for the run.
+"""Which jobs start where: the composition that a plan and the live scheduler ask, over nodes that last for the run.
 
 `share` asks it. Jobs for which there is enough in sum go `straight` to the nodes: where they take all of them, the
 composition would say the same (docs/decisions/0430).

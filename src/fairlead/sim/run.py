@@ -261,7 +261,7 @@ class _Loop:
     def _place(self, now: int) -> None:
         """Those that wait, as far as it is of use to try them.
 
-        Where there is enough for everybody the newcomers go at once. Where there is not, or where nodes refused
+        Where there is enough for all the newcomers go at once. Where there is not, or where nodes refused
         something before, a pass over all takes place at most once in a cycle, and only after something changed.
         """
         if self.fresh and not self.policy.contested and self.turns.enough(self.cluster.whole):
@@ -312,7 +312,7 @@ class _Loop:
             tried.update(job.key for job in shown)
 
     def _share(self, now: int, waiting: Sequence[SimJob]) -> None:
-        """Ask who starts of these, and who has to go for them."""
+        """Ask which of these start, and which replicas are evicted for them."""
         shown = {job.key for job in waiting}
         others = (
             [job for job in self.jobs.values() if job.running and job.key not in shown] if self.policy.preempt else []

@@ -61,7 +61,7 @@ class SimTurns:
         return found
 
     def enough(self, whole: Int) -> bool:
-        """Whether there is enough for all that is asked: then everybody may start, and no order matters."""
+        """Whether there is enough for all that is asked: then every job may start, and no order matters."""
         if not self._plain or any(queue not in self._known for queue, _ in self.asked):
             return False
         for name, limit in self._limits:

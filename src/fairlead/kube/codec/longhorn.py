@@ -119,7 +119,7 @@ def _in_flight(
 ) -> dict[tuple[str, str], dict[str, int]]:
     """By node and disk UUID the Replicas, with their bytes, that the disk's status does not count yet.
 
-    A status that counts bytes but names nobody tells nothing about who is counted, so nobody is charged again.
+    A status that counts bytes but names no replica does not tell which are counted, so none is charged again.
     """
     seen: dict[tuple[str, str], Mapping[str, int]] = {}
     for node in nodes:

@@ -74,7 +74,7 @@ def unmet(group: PodGroup) -> str:
 
 
 def not_obeyed(group: PodGroup) -> tuple[str, ...]:
-    """Fields and annotations of a PodGroup that are read by nobody, or cannot be read."""
+    """Fields and annotations of a PodGroup that are not obeyed, or cannot be read."""
     meta, spec = group.metadata, group.spec
     found = []
     if spec.network_topology is not None:
@@ -89,7 +89,7 @@ def not_obeyed(group: PodGroup) -> tuple[str, ...]:
 
 
 def queue_not_obeyed(queue: VolcanoQueue) -> tuple[str, ...]:
-    """Fields of a Queue that are read by nobody. A queue is always traversed: a job that waits holds up no other."""
+    """Fields of a Queue that are not obeyed. A queue is always traversed: a job that waits holds up no other."""
     spec = queue.spec
     found = ["spec.dequeueStrategy fifo"] if spec.dequeue_strategy == "fifo" else []
     found += ["spec.affinity"] if spec.affinity else []

@@ -24,7 +24,7 @@ def probe(sock: socket.socket) -> None:
 class WireConnection(asyncio.BufferedProtocol, ABC):
     """What every connection can do: read, and end.
 
-    All of them read into one buffer, for what came is taken out of it before anybody else can read. Were they handed
+    All of them read into one buffer, for what came is taken out of it before another connection reads. Were they handed
     bytes instead, uvloop would ask the system for 256 KiB of memory and give it back at every read.
     """
 

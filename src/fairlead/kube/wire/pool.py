@@ -50,7 +50,7 @@ class Wire:
         self._proxy, fields = proxy, tuple(fields)
         self._prefix = parts.path
         if proxy is not None and tls is None:
-            # Without TLS a proxy reads the requests itself: it is told the whole address, and who asks.
+            # Without TLS a proxy reads the requests itself: it is told the whole address, and our credentials.
             self._prefix = f"http://{self._netloc}{parts.path}"
             fields += (("Proxy-Authorization", proxy.authorization),) if proxy.authorization else ()
         self._fields = _written(fields)
@@ -125,7 +125,7 @@ class Wire:
         return head.encode("ascii") + (body or b"")
 
     def _take(self) -> RequestLine | None:
-        """A kept connection, the latest used first; those that nobody has used for long are parted with."""
+        """A kept connection, the latest used first; those that have not been used for long are closed."""
         while self._idle and asyncio.get_running_loop().time() - self._idle[0].idle_since > KEEPALIVE_SECONDS:
             self._idle.popleft().abort()
         while self._idle:

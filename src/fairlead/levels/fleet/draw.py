@@ -1,4 +1,4 @@
-"""The lottery for residuals: rule 5's odds, and who wins."""
+"""The lottery for residuals: rule 5's odds, and which clusters win."""
 
 from collections.abc import Sequence
 from fractions import Fraction
@@ -68,7 +68,7 @@ def winners(odds: NDArray[Any], weights: Int, drawing: Bool, keys: Hashes, take:
 
 
 def _fitting(odds: NDArray[Any]) -> Int:
-    """Odds as the lottery takes them: a row that is too large is scaled down by itself, nobody's odds to 0."""
+    """Odds as the lottery takes them: a row that is too large is scaled down by itself, and none of its odds to 0."""
     if largest(odds) < _MOST:
         return odds.astype(np.int64, copy=False)
     shifts = np.array([max(0, int(most).bit_length() - _MOST.bit_length() + 1) for most in odds.max(axis=1)])

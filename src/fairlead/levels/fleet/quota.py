@@ -66,10 +66,10 @@ def free_part(weights: Int, replicas: int, bounds: Bounds) -> tuple[Int, Int, in
     a bound, replicas left for the former).
 
     The fluid shares are level·weight, raised to the lower and cut to the upper bound, with the level at which they
-    sum to the replicas. Who sits at a bound is fixed there; the others divide the rest by weight, and since bounds
+    sum to the replicas. A cluster at a bound is fixed there; the others divide the rest by weight, and since bounds
     are whole, neither their floors nor their ceilings leave the bounds. Expects bounds that do not refuse.
     """
-    # Nobody gets more than all: this keeps "no limit" small enough to multiply.
+    # No cluster gets more than all: this keeps "no limit" small enough to multiply.
     upper = np.where(weights > 0, np.minimum(bounds.upper, np.maximum(bounds.lower, replicas)), bounds.lower)
     level = fluid(np.array([replicas]), weights, upper[:, None], floors=bounds.lower[:, None])[0]
     # A level·weight above every bound says no more than the bound, and need not fit int64.

@@ -151,7 +151,7 @@ def search(candidates: Sequence[SpreadChoice], limits: SpreadLimits) -> tuple[li
 def _next(state: _State, limits: SpreadLimits) -> Iterator[_State]:
     """Without the next candidate, then with it: the latter is looked at first.
 
-    Whoever lies in the same groups, is worth no more and has no more room cannot do better in its place, so leaving
+    One that lies in the same groups, is worth no more and has no more room cannot do better in its place, so leaving
     a candidate out leaves those out too. Without a limit on clusters room is no argument, and a candidate that opens
     no group is never left out.
     """

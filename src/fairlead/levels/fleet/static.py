@@ -31,7 +31,7 @@ class StaticRule(IntEnum):
     HOLDERS = 2
     """The floors are the same: previous holders of a residual come first."""
     FEWEST_MOVES = 3
-    """`sticky: most`: whoever runs more than its floor comes first."""
+    """`sticky: most`: a cluster that runs more than its floor comes first."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,7 +81,7 @@ class Settled:
 
 @dataclass(slots=True)
 class _Ask:
-    """Who has what before the draw, who may draw, and for how many. Changed rule by rule."""
+    """What each cluster has before the draw, which may draw, and for how many. Changed rule by rule."""
 
     counts: Int
     drawing: Bool

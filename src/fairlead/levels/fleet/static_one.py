@@ -87,7 +87,7 @@ def shares_of(
 def _stayed(
     rule: StaticRule, counts: Int, floors: Int, chosen: ClusterTable, prior: PriorDivision | None
 ) -> Mapping[str, int]:
-    """Who keeps what: all survivors of a prior that is reused, else those who keep their residual."""
+    """What each cluster keeps: all of a prior that is reused, else the residuals that stay."""
     if prior is None or rule is StaticRule.DRAW:
         return MappingProxyType({})
     had = prior.counts

@@ -53,7 +53,7 @@ def contended(
 ) -> tuple[tuple[int, ...], ...]:
     """For each queue (and last the whole) the resources of which it or a sibling deserves less than it asks for.
 
-    Of the others there is enough for everybody: what a queue lacks of them it lacks for want of something else. Where
+    Of the others there is enough for all queues: what a queue lacks of them it lacks for want of something else. Where
     there is enough of everything, all that count.
     """
     wanted = np.where(claims.capability == UNSET, claims.request, np.minimum(claims.request, claims.capability))
@@ -91,7 +91,7 @@ def _divide(amount: int, rows: Int, resource: int, queues: QueueTable, claims: Q
 
 
 def _alone(amount: int, row: int, resource: int, queues: QueueTable, claims: QueueClaims) -> int:
-    """`_divide` where there is one child: nobody to share with, and no need to find a level."""
+    """`_divide` where there is one child: nothing to share, and no need to find a level."""
     floor = int(claims.guarantee[row, resource])
     if not claims.active[row]:
         return floor

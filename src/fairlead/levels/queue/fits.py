@@ -50,10 +50,10 @@ class AnyOrder(Fits, Protocol):
 
 @runtime_checkable
 class Emptied(Fits, Protocol):
-    """A `Fits` that can tell whom no eviction helps. It saves the search for victims."""
+    """A `Fits` that can tell which roles no eviction helps. It saves the search for victims."""
 
     def ever(self, role: int) -> bool:
-        """Whether some node might take a replica of the role if nobody else were there."""
+        """Whether some node might take a replica of the role if no other replica were there."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""The fluid share: what everybody would have if amounts could be divided at will, and how far off the result is.
+"""The fluid share: what every queue would have if amounts could be divided at will, and how far off the result is.
 
 Queues: what they deserve, as far as they ask for it. Namespaces of a queue: that amount by weight, resource by
 resource, each no more than it asks for. With one resource, replicas of one size, no gangs and no priorities nobody is

@@ -93,7 +93,7 @@ class Victim:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Sharing(Decision):
-    """Who gets how much. `placements` are the replicas newly admitted, by job."""
+    """How much each job gets. `placements` are the replicas newly admitted, by job."""
 
     resources: tuple[str, ...]
     queues: tuple[QueueRow, ...]

@@ -1,4 +1,4 @@
-"""What queues may have whoever else comes: their deserved amounts if every open queue asked for everything."""
+"""What queues may have whatever else comes: their deserved amounts if every open queue asked for everything."""
 
 from collections.abc import Iterable
 

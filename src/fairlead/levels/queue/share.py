@@ -1,4 +1,4 @@
-"""The verb: whose turn it is, and how far everybody gets.
+"""The verb: whose turn it is, and how much every job gets.
 
 Phases: 1 which objects can be used, 2 what each queue deserves, 3 the reservation, 4 the loop of grants, 5 preemption
 and reclaim, 6 what stops each job that waits, 7 the answer with its distance from the fluid share.

@@ -1,4 +1,4 @@
-"""The working copy of one decision: who holds what, and whose turn it is. Nothing of it leaves the level."""
+"""The working copy of one decision: what each job holds, and whose turn it is. Nothing of it leaves the level."""
 
 from collections.abc import Mapping
 from math import lcm
@@ -21,7 +21,7 @@ JobKey = tuple[int, int, int, int, int]
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class World:
-    """What a decision reads: the tables, the tree, what everybody deserves, and which resources count in shares."""
+    """What a decision reads: the tables, the tree, what every queue deserves, and which resources count in shares."""
 
     jobs: JobTable
     queues: QueueTable
@@ -31,7 +31,7 @@ class World:
     whole: tuple[int, ...]
     counted: tuple[int, ...]
     contended: tuple[tuple[int, ...], ...]
-    """By queue (and last the whole): the resources that decide who is short there, see `deserved.contended`."""
+    """By queue (and last the whole): the resources that decide what is short there, see `deserved.contended`."""
     pairs: dict[tuple[int, int], int]
     """(queue, namespace) → row; every pair that has a job."""
 

@@ -1,4 +1,4 @@
-"""The tree of queues: who stands below whom, and which queues cannot be used."""
+"""The tree of queues: which stands below which, and which cannot be used."""
 
 from collections.abc import Mapping, Sequence
 

@@ -130,7 +130,7 @@ class Why:
         return self._share(job, step, lack, details)
 
     def _share(self, job: int, step: GangStep, lack: Lack, details: dict[str, Detail]) -> Finding:
-        """Whose share is used up: the namespace's, the queue's, or nobody's, where others hold more than theirs."""
+        """Whose share is used up: the namespace's, the queue's, or neither's, where others hold more than theirs."""
         state, world, resource = self.state, self.state.world, lack.resource
         queue, pair = state.queue_of[job], state.pair_of[job]
         right, held = self.right[queue][resource], state.ledger.used[queue][resource]

@@ -30,7 +30,7 @@ from fairlead.model.reasons import Reason
 NAME_LABEL = "kubernetes.io/metadata.name"
 
 About = Key | Resident | None
-"""What something that happened is about: a claim, a pod as others see it, or everybody."""
+"""What something that happened is about: a claim, a pod as others see it, or all that wait."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,7 +57,7 @@ class PodEvent(msgspec.Struct, frozen=True, gc=False):
 
 class Cache:
     """`on_room` is called when something happened that may let a waiting pod in: the word says what, and then, where it
-    concerns not everybody, the claim that changed or the pod that was bound as others see it.
+    does not concern all of them, the claim that changed or the pod that was bound as others see it.
     """
 
     def __init__(self, on_room: Callable[[Wake, About], None] = lambda what, about: None) -> None:

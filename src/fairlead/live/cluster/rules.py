@@ -1,4 +1,4 @@
-"""Priority classes and disruption budgets: whose turn comes first, and who may be asked to leave."""
+"""Priority classes and disruption budgets: which pod's turn comes first, and which may be evicted."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

@@ -82,7 +82,7 @@ class LiveJob:
 class Promise:
     """Places kept for pods of a job: a gang that is being started, or room that others have to leave first.
 
-    While the pods wait, nobody else gets these places. `begun`: part of the gang may be bound already; if so, every
+    While the pods wait, no other pod gets these places. `begun`: part of the gang may be bound already; if so, every
     pod that fits goes ahead. Otherwise all go at once or none.
     """
 
@@ -137,7 +137,7 @@ class QueueTurn:
     grants: tuple[Grant, ...]
     evictions: tuple[EvictionOrder, ...] = ()
     promises: tuple[Promise, ...] = ()
-    """Room that the evictions make, for whom; not to be bound before it is there."""
+    """The room that the evictions make, by job; not to be bound before it is there."""
     reserved: str = ""
     """The key of the job that room is kept for."""
     released: tuple[LiveJob, ...] = ()

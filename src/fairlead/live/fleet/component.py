@@ -155,7 +155,7 @@ class Fleet(ElectedComponent):
         self._all()
 
     def idle(self) -> None:
-        """Whoever leads looks at everything when its time begins."""
+        """The instance that leads looks at everything when its time begins."""
         self._turns.rest()
 
     def due(self) -> float | None:

@@ -86,7 +86,7 @@ def _taint(taint: Taint | None) -> str:
 
 
 def placed(counts: Mapping[str, int], *, workload: bool, note: str = "") -> str:
-    """Who got how many, and why."""
+    """How many each cluster got, and why."""
     if not counts:
         return "no replicas are asked for, so no cluster gets any"
     names = natural_sorted(counts)

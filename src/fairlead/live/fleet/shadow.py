@@ -70,7 +70,7 @@ class Comparison:
             del self._open[verdict.key]
             return self._compared(opened, verdict, answer.reason)
         if verdict.kept:
-            # Nobody answered, and there is nothing to answer any more.
+            # No answer came, and there is nothing to answer any more.
             del self._open[verdict.key]
         return None
 

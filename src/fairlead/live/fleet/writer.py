@@ -1,6 +1,6 @@
 """Verdicts written, many in flight: one write of the object where it changes, one of its status.
 
-Every write names the version it was decided on. Who else was faster wins, and the binding is decided anew.
+Every write names the version it was decided on. A faster writer wins, and the binding is decided anew.
 """
 
 from collections.abc import Callable

@@ -57,6 +57,6 @@ class Arrivals:
         )
 
     def _settled(self, now: float) -> bool:
-        """Whether nobody has come for so long that nobody is expected: a server that stalls is no end of a burst."""
+        """Whether no group has come for so long that none is expected: a server that stalls is no end of a burst."""
         lasted = self._latest - self._began if self._latest > self._began else 0.0
         return now - self._latest >= min(max(SETTLE, lasted), MOST_SETTLE)

@@ -1,6 +1,6 @@
 """One turn.
 
-1. what was promised   goes to whom it was promised, where it fits; else the places stay out of reach of others
+1. what was promised   goes to the pods it was promised to, where it fits; else the places stay out of reach of others
 2. share and place     queue, then namespace, then job, and where they go (`engine.share_and_place`)
 3. grants              pods in natural order to the places found; those that others must leave first become promises
 4. the others          are told the stage that stops them, and what nodes say
@@ -163,7 +163,7 @@ class _Turn:
         return sorted(found, key=lambda each: (each[1].at, each[1].job))
 
     def _keep(self, number: int, promise: Promise) -> None:
-        """Give the promised places to their pods as far as they fit; keep the others from everybody."""
+        """Give the promised places to their pods as far as they fit; keep the rest from other pods."""
         wanted = [
             (self.first[number] + place, pod, promise.places[pod.key])
             for place, role in enumerate(self.jobs[number].roles)

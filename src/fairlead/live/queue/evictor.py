@@ -1,6 +1,6 @@
 """Carries out the evictions of a turn: room for a job that waits, made by the pods that its turn names.
 
-1 the places are promised at once, so that nobody else gets them; 2 the API server is asked whether it would agree to
+1 the places are promised at once, so that no other job gets them; 2 the API server is asked whether it would agree to
 every one; 3 all are charged to the budget together; 4 the waiting pods are nominated; 5 the victims are marked and
 evicted. Where any step is refused, the promise is withdrawn and victims are chosen again, without those refused.
 """
@@ -27,7 +27,7 @@ from fairlead.live.runtime.pulse import Pulse
 REST = {Refusal.STOPPED: 5.0, Refusal.BUDGET: 5.0, Refusal.BUSY: 5.0, Refusal.OFF: 60.0}
 """Seconds without any preemption after such a refusal; granting goes on meanwhile."""
 BARRED = 60.0
-"""Seconds for which a job evicts nobody after a refusal of its own."""
+"""Seconds for which a job evicts no pod after a refusal of its own."""
 SPARED = 30.0
 """Seconds for which a pod is left out of the choice after a disruption budget refused its eviction."""
 
@@ -113,7 +113,7 @@ class Evictor:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody is being evicted, nor about to be."""
+        """Whether no pod is being evicted, nor about to be."""
         return not self._busy
 
     @property
@@ -132,11 +132,11 @@ class Evictor:
         return frozenset(JobKey(name) for kind, name in self._rests if kind == "job")
 
     def bar(self, job: JobKey) -> None:
-        """The room that was made for the job did not come in time: it evicts nobody else for a while."""
+        """The room that was made for the job did not come in time: it evicts no other pod for a while."""
         self._rest("job", job, BARRED)
 
     def rested(self) -> None:
-        """End the rests that are over; whoever waited for that is looked at again."""
+        """End the rests that are over; the jobs that waited for that are looked at again."""
         now = self.clock()
         over = [what for what, until in self._rests.items() if until <= now]
         for what in over:
@@ -200,7 +200,7 @@ class Evictor:
             if refusal is not None:
                 self._refused(case, wanted, refusal)
                 return False
-        # One may have started in room that another made: nobody has to go only when none of them waits any more.
+        # One may have started in room that another made: evictions are needless only when none of them waits any more.
         if not self.leads() or not any(self.holds.waits(each.promise) for each in cases):
             return False
         spent = await self.evictions.spend(len(case.victims))

@@ -1,6 +1,6 @@
 """Jobs and queues that make a turn of the queue level fail: found, left out, and tried again when they change.
 
-A turn decides all jobs together, so one that makes the code raise would stop everybody. It is found by halving what
+A turn decides all jobs together, so one that makes the code raise would stop all of them. It is found by halving what
 takes part (docs/decisions/0201); a queue is looked for only where the turn fails without any job.
 """
 

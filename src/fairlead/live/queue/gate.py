@@ -119,7 +119,7 @@ def _twin(job: LiveJob) -> LiveJob:
 
 
 def _by_right(state: QueueState, answers: Asking, phases: Mapping[JobKey, str], burst: Burst) -> set[JobKey]:
-    """Groups of a burst that their queues may have whoever else comes; the oldest first."""
+    """Groups of a burst that their queues may have whatever else comes; the oldest first."""
     rows = {name: row for row, name in enumerate(state.jobs.names)}
     fits = [job for job, _ in answers.values() if not job.held_back and phases[job.key] in ASKS]
     order = sorted(fits, key=lambda job: (-job.priority, job.created, job.key))
@@ -132,7 +132,7 @@ def _by_right(state: QueueState, answers: Asking, phases: Mapping[JobKey, str], 
 
 
 def _answer(job: LiveJob, phase: str, finding: Finding | None, *, gated: bool) -> tuple[LiveJob, Finding | None]:
-    """An open gate heeds only what has to be edited; who was let in stays so while that is not the case."""
+    """An open gate heeds only what has to be edited; a group that was let in stays so while nothing has to be."""
     shut = finding is not None and finding.reason.cure is Cure.EDIT
     held_back = shut or (gated and finding is not None and phase in ASKS)
     return replace(job, held_back=held_back), finding if held_back else None

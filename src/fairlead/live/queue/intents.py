@@ -171,7 +171,7 @@ class Intents:
         try:
             await self._client.patch(RESOURCES[end.source], name, patch, kind="json", namespace=namespace)
         except NotLeadingError:
-            return  # whoever leads finds it
+            return  # the instance that leads finds it
         except KubeError as error:
             if isinstance(error, ApiError) and (error.not_found or error.invalid):
                 return  # the group is gone, or another intent stands there by now

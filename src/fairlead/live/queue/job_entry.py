@@ -68,7 +68,7 @@ class JobEntry:
 
     @property
     def idle(self) -> bool:
-        """Whether nobody waits."""
+        """Whether no pod waits."""
         return not any(role.waiting for role in self._roles.values())
 
     def put(self, pod: PodRecord, node: str) -> bool:

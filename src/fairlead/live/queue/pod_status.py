@@ -1,4 +1,4 @@
-"""What evictions write on pods: who is nominated where, who is about to go, and Events that tell both sides."""
+"""What evictions write on pods: where a pod is nominated, which is about to go, and Events that tell both sides."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
@@ -65,7 +65,7 @@ class PodStatusWriter:
             await self._patch(pod, {"nominatedNodeName": node})
 
     async def condemn(self, pod: PodRecord, beneficiary: str) -> None:
-        """Mark the pod as one that is about to be evicted, and for whom."""
+        """Mark the pod as one that is about to be evicted, and name the job that gets its room."""
         await self._condition(pod, "True", f"makes room for {beneficiary}")
 
     async def pardon(self, pod: PodRecord) -> None:

@@ -14,7 +14,7 @@ from fairlead.live.queue.metrics import QueueMetrics
 from fairlead.live.queue.pod_status import PodStatusWriter
 
 LOST = 15.0
-"""Seconds after the last pod left in which the room that was made must be taken; nobody is parked that long."""
+"""Seconds after the last pod left in which the room that was made must be taken; no group is parked that long."""
 
 log = structlog.get_logger("queue")
 

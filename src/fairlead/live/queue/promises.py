@@ -66,7 +66,7 @@ class Promises:
     def calm(self, due: Sequence[PodRecord], *, parked: bool) -> bool:
         """Whether these pods may simply be placed if all of them fit: no bound, promise or gang speaks against it.
 
-        `parked`: others wait already, for whom room might have to be kept. Where that cannot be told, a turn has to:
+        `parked`: others wait already, and may need room kept for them. Where that cannot be told, a turn has to:
         it finds the job that fails and sets it aside (docs/decisions/0201).
         """
         try:
@@ -115,7 +115,7 @@ class Promises:
         self._held[promise.job] = promise
 
     def withdraw(self, job: JobKey) -> None:
-        """The places are for anybody again."""
+        """The places are free for every job again."""
         self._held.pop(job, None)
 
     def waits(self, promise: Promise) -> bool:
@@ -124,7 +124,7 @@ class Promises:
         return job is not None and any(pod.key in promise.places for role in job.roles for pod in role.waiting)
 
     def look(self, nodes: NodeState, now: float) -> QueueTurn:
-        """Who would deserve and get what by sums alone; nothing is granted, no pod is evicted."""
+        """What each job would deserve and get by sums alone; nothing is granted, no pod is evicted."""
         with held():
             return self.faulty.guarded(lambda: self._look(nodes, now))
 

@@ -32,7 +32,7 @@ class RowCache:
 
     def _of_one_turn(self, job: LiveJob, made: Row) -> bool:
         """Whether the row depends on more than the job: rows of disruption budgets, and pods that are not evicted for
-        a time. (Whoever edits a budget makes new jobs, see `rules_changed`.)"""
+        a time. (An edit of a budget makes new jobs, see `rules_changed`.)"""
         covered = any(held.budget != UNSET for role in made.wanted.roles for held in role.held)
         return covered or any(pod.queue_fields.cools_until for role in job.roles for pod, _ in role.running)
 

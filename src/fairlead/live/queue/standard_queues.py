@@ -1,4 +1,4 @@
-"""The queues `root` and `default`, created where Queues are served and nobody made them (docs/decisions/0248)."""
+"""The queues `root` and `default`, created where Queues are served and these are missing (docs/decisions/0248)."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import KW_ONLY, field

@@ -56,9 +56,9 @@ class Sight:
     generation: Callable[[], int]
     """Grows with every change of what is shared."""
     look: Callable[[], QueueTurn]
-    """How everybody stands, without granting anything."""
+    """How every job stands, without granting anything."""
     would: Callable[[], QueueTurn]
-    """A turn with evictions that nobody acts on."""
+    """A turn with evictions that is not acted on."""
     gate: Callable[[], Asking]
     """PodGroups without pods."""
 
@@ -115,7 +115,7 @@ class StatusLoop:
             await self._write(self._turn)
 
     def _wake_after_cooldown(self) -> None:
-        """Look again at those who wait once a pod may be evicted that could not before: nothing else tells of that."""
+        """Look again at jobs that wait once a pod may be evicted that could not before: nothing else tells of that."""
         if self._cools_until is not None and self.wall() >= self._cools_until:
             self._cools_until = self._next_cool()
             self.nudge()
@@ -132,7 +132,7 @@ class StatusLoop:
         return min((until for until in ends if until > now), default=None)
 
     def _look(self) -> None:
-        """Ask how everybody stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
+        """Ask how every job stands, at a cost that is bounded; what changes meanwhile is seen at the next look."""
         start = self.monotonic()
         self._seen = self.sight.generation()
         self._turn, self._asking = self.sight.look(), self.sight.gate()

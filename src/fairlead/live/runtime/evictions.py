@@ -146,7 +146,7 @@ class Evictions:
         return Refusal.BUSY
 
     async def _read(self) -> Raw | None:
-        """The ConfigMap as it is at this moment; none means that nobody has spent or stopped anything."""
+        """The ConfigMap as it is at this moment; none means that nothing was spent or stopped."""
         try:
             return await self.client.get(CONFIG_MAPS.raw, self.switch, namespace=self.namespace)
         except ApiError as error:
@@ -170,7 +170,7 @@ class Evictions:
         return True
 
     def _recent(self, found: Raw | None) -> dict[str, Spending]:
-        """The spendings of the last minute by token; a line that cannot be read is nobody's."""
+        """The spendings of the last minute by token; a line that cannot be read is none."""
         now, lines = self.clock(), {}
         for line in ((found or {}).get("data") or {}).get(RECENT, "").splitlines():
             parts = line.split()

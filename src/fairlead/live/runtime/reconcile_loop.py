@@ -43,7 +43,7 @@ def follow_progress(reflectors: Iterable[Reflector[Any]], pulse: Pulse) -> None:
 
 
 class Rounds:
-    """Watches, and a round of work after each change they or anybody else tells of with `wake`.
+    """Watches, and a round of work after each change that is told of with `wake`.
 
     Changes within `gather` seconds make one round. An instance that does not lead follows the cluster all the same, so
     that it can take over with all it needs known. The loop says at the `pulse` that it goes on, also while it is idle.

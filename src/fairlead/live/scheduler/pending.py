@@ -125,7 +125,7 @@ class Pending:
     def wake(self, what: Wake, about: Key | Resident | None = None) -> bool:
         """Something happened; True where it concerns a parked group.
 
-        `about` is the one claim that changed, or the pod that was bound as others see it; None concerns everybody.
+        `about` is the one claim that changed, or the pod that was bound as others see it; None concerns all groups.
         """
         sleepers = self._asleep.get(what)
         if not sleepers:

@@ -23,7 +23,7 @@ from fairlead.settings import Configuration
 
 
 class QueueWiring:
-    """Hangs on to the turns of a scheduler. While `evictions.allowed` is not set, nobody is evicted, only told of."""
+    """Follows the turns of a scheduler. While `evictions.allowed` is not set, evictions are only told of."""
 
     def __init__(
         self,

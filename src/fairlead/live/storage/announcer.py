@@ -17,7 +17,7 @@ PATIENCE = 30.0
 
 @dataclass(slots=True, eq=False)
 class VolumeAnnouncer:
-    """`volume` finds one by its name. While this instance `acts`, nobody is told of a disk that it will write."""
+    """`volume` finds one by its name. While this instance `acts`, a disk that it will write is not announced."""
 
     notifier: VolumeNotifier
     volume: Callable[[str], LonghornVolume | None]

@@ -105,7 +105,7 @@ class StorageKeeper(ElectedComponent):
             client, LONGHORN_SETTINGS, self._on_setting, namespace=where, aside=watched
         )
         self._reflectors: tuple[Reflector[Any], ...] = (self._nodes, self._settings, self._volumes, self._replicas)
-        # A report is made by every instance, whoever leads.
+        # A report is made by every instance, whichever leads.
         super().__init__(instance, self.measures.registry, self._reflectors, gather=GATHER, leads=lambda: True)
         self._known = StorageCache(self._volumes.objects, self._settings.objects)
         self.writer = ReplicaWriter(instance, self._known, self.measures, self._written, fits=self._fits)
@@ -121,7 +121,7 @@ class StorageKeeper(ElectedComponent):
         return {"/report": lambda query: self.page()}
 
     def page(self) -> Callable[[], bytes]:
-        """The report with who made it; what is returned makes the JSON, in any thread."""
+        """The report with the instance that made it; what is returned makes the JSON, in any thread."""
         head, report = {"mode": self.options.mode, "leading": self._leads()}, self.report
         return lambda: msgspec.json.encode({**head, **(report.record() if report else {})})
 

@@ -58,7 +58,7 @@ class Outlook:
 def outlook(seen: Seen, rules: StorageRules, now: float) -> Outlook:
     """The objects as an outlook. `now` in seconds since 1970.
 
-    Replicas that exist come first; for replicas that a volume lacks but nobody has made yet, advice is given on top.
+    Replicas that exist come first; for those that a volume lacks and that are not made yet, advice is given on top.
     """
     stored = _stored(seen, rules, now)
     asked = [each for each in stored.volumes if each.replicas]

@@ -102,7 +102,7 @@ class ReplicaWriter:
         if read is None:
             read = self._reads[name] = asyncio.create_task(self._read(name, namespace))
             read.add_done_callback(lambda _: self._reads.pop(name))
-        # Whoever is cancelled must not take the others' read along.
+        # A placement that is cancelled must not take the others' read along.
         return await asyncio.shield(read)
 
     async def _read(self, name: str, namespace: str) -> LonghornNode | None:

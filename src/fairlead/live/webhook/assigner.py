@@ -1,7 +1,7 @@
 """Gated mode: one elected replica counts the pods that are stored, gives each its tier and lifts its gate.
 
 Pods are counted after they exist, so there are no reservations. That two replicas may believe to be elected for a
-moment does no harm: who takes a slot is written to the ledger by compare-and-swap before any pod is changed, and a
+moment does no harm: what takes a slot is written to the ledger by compare-and-swap before any pod is changed, and a
 pod whose gate is gone is not changed again.
 """
 

@@ -1,4 +1,4 @@
-"""Who runs where: every workload with its target and its pods, told apart by tier. Pure; the objects are given."""
+"""Where pods run: every workload with its target and its pods, told apart by tier. Pure; the objects are given."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping

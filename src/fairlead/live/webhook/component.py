@@ -190,7 +190,7 @@ class Webhook:
 
     @property
     def ready(self) -> bool:
-        """Caches are synced, the ledger's kind is served, and nobody asked it to stop."""
+        """Caches are synced, the ledger's kind is served, and it was not asked to stop."""
         synced = all(each.synced.is_set() for each in self._caches)
         known = self._tiers.ready or not self._detects
         return synced and known and self._ledgers.served and not self._server.draining

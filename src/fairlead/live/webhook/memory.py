@@ -90,7 +90,7 @@ class Memory:
         self._unanswered.pop(slot, None)
 
     def unanswered(self, slot: str) -> None:
-        """Nobody was told of this slot, nor ever will be: whether it was granted or not, no pod can carry it."""
+        """The API server was never told of this slot: whether it was granted or not, no pod can carry it."""
         self._unanswered[slot] = self._clock()
 
     def fresh(self, uid: str) -> bool:
@@ -126,7 +126,7 @@ class Memory:
             news.event.set()
 
     def forget(self) -> None:
-        """Drop what is older than anybody can ask for."""
+        """Drop what is too old to be asked for."""
         due = self._clock() - KEEP_SECONDS
         self._seen = {slot: gone for slot, gone in self._seen.items() if gone is None or gone > due}
         self._unanswered = {slot: at for slot, at in self._unanswered.items() if at > due}

@@ -8,7 +8,7 @@ from fairlead.kube.resources import MUTATING_WEBHOOKS, NAMESPACES
 
 
 async def served_namespaces(client: Client, configuration: str) -> frozenset[str]:
-    """Their names; none where the configuration does not exist, for then nobody is asked."""
+    """Their names; none where the configuration does not exist, for then the webhook is not asked."""
     try:
         found = await client.get(MUTATING_WEBHOOKS.of(WebhookConfiguration), configuration)
     except ApiError as error:

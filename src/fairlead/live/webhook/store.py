@@ -22,7 +22,7 @@ class Scope:
 
 
 class BeatenError(Exception):
-    """The write did not go through, or nobody knows: read again."""
+    """The write did not go through, or that is not known: read again."""
 
 
 class LedgerStore:

@@ -96,7 +96,7 @@ class Files:
 class SelfMade:
     """A pair that the replicas make themselves and share in a Secret; its authority goes into the configurations.
 
-    Each call takes at most one step, so that everybody trusts a new authority before anything is signed by it:
+    Each call takes at most one step, so that every API server trusts a new authority before anything is signed by it:
     first the configurations get the bundle of the Secret, then the Secret may change.
     """
 

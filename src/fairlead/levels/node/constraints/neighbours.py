@@ -1,4 +1,4 @@
-"""Who must be near whom, and who must stay apart: inter-replica affinity over topology domains."""
+"""Which replicas must be near which, and which must stay apart: inter-replica affinity over topology domains."""
 
 import numpy as np
 

@@ -1,4 +1,4 @@
-"""Many turns at once: how far every job surely gets before anybody can be refused by the whole.
+"""Many turns at once: how far every job surely gets before any can be refused by the whole.
 
 The states of namespaces are counted at some places of their order (`runs`), queues are put together from them up the
 tree (`curves`, `nest`), and of the states of the whole the last one is taken at which everything surely fits. Then the
@@ -62,7 +62,7 @@ class Leap:
         )
 
     def counts(self) -> dict[int, int]:
-        """Replicas more for each job, so many that nobody is refused on the way there; empty where that is none."""
+        """Replicas more for each job, so many that none is refused on the way there; empty where that is none."""
         before = np.inf
         for _ in range(_ROUNDS):
             runs = self.runs.only(self.live)

@@ -109,7 +109,7 @@ class AllocationView:
             common = next(row for row in mine if row in theirs)
             branch, other = mine[mine.index(common) - 1], theirs[theirs.index(common) - 1]
             keeps = self._after(change, self.queues[other], lambda job: other in _path(state, job))
-            # What there is enough of for everybody says nothing (docs/decisions/0246).
+            # A resource of which there is enough for all says nothing (docs/decisions/0246).
             counts = [r for r in state.world.contended[branch] if r in self.lacking] or self.lacking
             had = self.queues[branch]
             return any(self._short(keeps, other, r) < self._short(had, branch, r) for r in counts)

@@ -1,4 +1,4 @@
-"""Room for gangs that found none: whom to evict, if anybody. Inside the queue first, then from other queues.
+"""Room for gangs that found none: which replicas to evict, if any. Inside the queue first, then from other queues.
 
 A job that is not ready evicts only if it then starts. One that is may take, replica by replica, what others hold above
 their gangs (docs/decisions/0281). Candidates are those that every rule lets go; a job keeps its gang or is taken as a
@@ -70,7 +70,7 @@ class Preemption:
         self.elastic = elastic
         """Replicas that may still be evicted for others that are above a gang; None: as many as it takes."""
         self._vain: dict[Hashable, int] = {}
-        """For which kinds of jobs nobody made room, each with the job that was tried."""
+        """The kinds of jobs for which no room could be made, each with the job that was tried."""
         self.losers: set[int] = set()
         """Jobs that lost replicas."""
         self.untried: set[int] = set()
@@ -155,7 +155,7 @@ class Preemption:
         return where, used, step.size, tuple(step.use), tuple(step.need), kinds
 
     def _ever(self, job: int) -> bool:
-        """Whether evictions could help at all: every role of the next step might find a node if nobody were there."""
+        """Whether evictions could help at all: every role of the next step might find a node if all were empty."""
         step = self.state.members.step(job)
         if step is None or not isinstance(self.fits, Emptied):
             return True
@@ -223,7 +223,7 @@ class Preemption:
         return tuple(short or needed)
 
     def _standing(self, claim: Claim) -> AllocationView:
-        """What everybody holds in replicas of the claimant's priority and above."""
+        """What all jobs hold in replicas of the claimant's priority and above."""
         held: dict[int, list[int]] = {}
         requests = self.state.members.requests
         for group in self.groups:

@@ -234,7 +234,7 @@ def merged(bites: Sequence[Bite]) -> list[Bite]:
 
 
 NO_STANDING: Standing = (-(2**63),)
-"""The standing of a choice that evicts nobody who runs."""
+"""The standing of a choice that evicts no running replica."""
 
 
 def cost(chosen: Sequence[Bite]) -> tuple[Standing, int, int]:

@@ -1,4 +1,4 @@
-"""Who may be evicted for whom. Every rule votes how many replicas of each group it lets go, or does not vote at all.
+"""Which replicas may be evicted for which job. Every rule votes how many of each group it lets go, or does not vote.
 
 The least vote counts: the intersection. A rule without an opinion returns None, which is not a vote of zero.
 """
@@ -42,7 +42,7 @@ class VictimGroup:
 
 @dataclass(frozen=True, slots=True)
 class Claim:
-    """Who wants room: the job, its gang, and the resources that it cannot have without an eviction."""
+    """A job that wants room: its gang, and the resources that it cannot have without an eviction."""
 
     job: int
     queue: int
@@ -50,7 +50,7 @@ class Claim:
     step: GangStep
     lacking: tuple[int, ...]
     elastic: bool = False
-    """It has its gang, and takes from nobody's."""
+    """It has its gang, and takes from no other gang."""
 
 
 Vote = list[int] | None

@@ -1,6 +1,6 @@
-"""Why nobody makes room for a job of a queue that is short, although evictions are allowed.
+"""Why no replica makes room for a job of a queue that is short, although evictions are allowed.
 
-Asked in this order: the job itself evicts nobody, the search did not come so far, one rule alone forbids it, the rights
+Asked in this order: the job itself may not evict, the search did not come so far, one rule alone forbids it, the rights
 of the queues forbid it, it would not be fairer, the nodes; where several rules forbid it together, that.
 """
 
@@ -59,7 +59,7 @@ class WhyNoVictims:
         }
 
     def rule(self, job: int) -> str:
-        """Why nobody goes for the job, in words."""
+        """Why no replica is evicted for the job, in words."""
         if not self.all.state.world.jobs.preempts[job]:
             return NEVER
         if job in self.all.untried:
