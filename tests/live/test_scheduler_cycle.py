@@ -11,9 +11,11 @@ from fairlead.kube.client import Client
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.live.cluster.cache import ClusterView
+from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.turn_types import QueueTurn
+from fairlead.live.queue.promises import Promises
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler import cycle
 from fairlead.live.scheduler.component import Options, Scheduler
@@ -54,6 +56,22 @@ async def test_what_happens_during_a_cycle_counts(monkeypatch: pytest.MonkeyPatc
     await scheduler.cycle.run()
     assert list(scheduler.cache.assumed) == [first.key, last.key, old.key]
     assert scheduler.delivery.binder.waiting == 3
+
+
+async def test_pod_that_cannot_be_read_any_more_gets_nothing_of_its_job(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its annotation was edited while it waited; the queue level decides about the other pod of its controller."""
+    monkeypatch.setattr(Promises, "calm", lambda *_, **__: False)
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
+    scheduler.job_cache.served = lambda resource: False
+    offer = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "9", "pods": "9"}}}
+    scheduler.cache.on_node(Change("added", msgspec.convert(offer, Node)))
+    good, odd = pod("a", "good"), msgspec.structs.replace(pod("a", "odd"), key=PodKey(("shop", "a-1")))
+    for each in (good, odd):
+        scheduler.events.on_pod(Change("added", each))
+    scheduler.events.on_pod(Change("modified", msgspec.structs.replace(odd, broken="no such strategy"), odd))
+    await scheduler.cycle.run()
+    assert list(scheduler.cache.assumed) == [good.key]
 
 
 def bound_to_cores(name: str, cpu: str = "2", **more: Any) -> PodRecord:

@@ -199,8 +199,15 @@ class JobCache:
             self.see(event.pod, event.assumed)
 
     def see(self, pod: PodRecord, assumed: str) -> None:
-        """A pod as it is now, with the node it is about to be bound to."""
-        if pod.scheduler != self._name or pod.broken:
+        """A pod as it is now, with the node it is about to be bound to.
+
+        One that cannot be read any more asks for nothing; what it holds on a node it still holds.
+        """
+        if pod.scheduler != self._name:
+            return
+        if pod.broken:
+            if not pod.holds_room:
+                self.gone(pod.key)
             return
         key = self.job_of(pod)
         if self._at.get(pod.key, key) != key:
