@@ -2,7 +2,10 @@
 
 import json
 import re
+from collections import deque
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from click.testing import CliRunner
@@ -129,6 +132,19 @@ def job(name: str, running: int, gang: str = "") -> dict[str, object]:
     """A row of the view `workloads`."""
     counts = {"replicas": running, "running": running, "placed": 1, "waiting": 2}
     return {"workload": f"Pod/a/{name}", "title": f"a/{name}", "gang": gang, **counts}
+
+
+def test_history_may_grow_while_its_record_is_made() -> None:
+    """The record is made in a thread; a job comes just when the spans of another are copied."""
+    history = History()
+
+    class Busy(deque[list[Any]]):
+        def __iter__(self) -> Iterator[list[Any]]:
+            history._spans["Job/a/new"] = deque()
+            return super().__iter__()
+
+    history._spans |= {"Job/a/b": Busy([[1.0, 0, 0, 2]]), "Job/a/c": deque()}
+    assert history.record()["spans"] == {"Job/a/b": [[1.0, 0, 0, 2]], "Job/a/c": []}
 
 
 def test_history_follows_a_gang_as_one_job() -> None:

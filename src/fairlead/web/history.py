@@ -95,13 +95,16 @@ class History:
         return bool(gone)
 
     def record(self) -> dict[str, Any]:
-        """Samples, changes and evictions, oldest first, and the spans of each job."""
+        """Samples, changes and evictions, oldest first, and the spans of each job.
+
+        Made in a thread while the loop adds to them, so each is copied at once before it is gone through.
+        """
         return {
             "planned": True,
             "samples": list(self._samples),
             "changes": list(self._changes),
-            "spans": {key: list(spans) for key, spans in self._spans.items()},
-            "evictions": [dict(each) for each in self._evictions],
+            "spans": {key: list(spans) for key, spans in tuple(self._spans.items())},
+            "evictions": [dict(each) for each in tuple(self._evictions)],
         }
 
 
