@@ -53,7 +53,6 @@ class Delivery:
         self.volumes = VolumeBinder(
             client, cache.storage, cache.labels_of, on_ready, on_refused, pulse=pulse, patience=patience
         )
-        measures.waiting.labels("binding").set_function(lambda: len(cache.assumed))
         measures.waiting.labels("unanswered").set_function(lambda: len(self.resolver))
 
     @property

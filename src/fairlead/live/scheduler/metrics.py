@@ -19,7 +19,9 @@ class SchedulerMetrics(Measures):
         self.cycles = self.counter("fairlead_cycles", "Scheduling cycles completed.")
         self.seconds = self.histogram("fairlead_stage_seconds", "Seconds that a stage of a cycle took.", "stage")
         self.waiting = self.gauge(
-            "fairlead_pending_pods", "Pods without a confirmed node, by state (parked, awake, binding).", "state"
+            "fairlead_pending_pods",
+            "Pods without a confirmed node, by state (parked, awake, binding, unanswered).",
+            "state",
         )
         self.bound = self.counter("fairlead_bound_pods", "Pods bound to a node.")
         self.failed = self.counter("fairlead_failed_binds", "Binds that the API server refused.")
