@@ -60,6 +60,9 @@ def divide(
     fit: the finding says why, and `unplaced` how many are left. Without `partial`, what does not fit as a whole
     leaves things as they are (what the prior has on clusters that still pass).
     """
+    if not workload.replicas and clusters.bounded:
+        # A minimum is of a workload that runs; one that is scaled to none has none anywhere.
+        clusters = replace(clusters, minimum=np.zeros_like(clusters.minimum))
     ask = DivisionAsk(workload=workload, clusters=clusters, policy=policy, prior=prior)
     if policy.reschedule is Reschedule.KEEP:
         if (kept := standing(ask)) is not None:
