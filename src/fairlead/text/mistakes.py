@@ -66,14 +66,14 @@ def exact(path: str, error: Exception, value: Any, kind: Any) -> str:
     """The path with the keys that lead to the mistake, `cpu.7` for `cpu[...]`: each key of a mapping is tried alone."""
     if _SOME_KEY not in path:
         return path
-    told = _told(error)
+    mistake = _mistake(error)
     trail: list[Any] = []
     inner = value
     for field, number in _STEP.findall(path):
         step = field or (int(number) if number else None)
         if step is None:
             keys = inner if isinstance(inner, dict) else ()
-            step = next((key for key in keys if _fails(value, trail, key, kind, told)), None)
+            step = next((key for key in keys if _fails(value, trail, key, kind, mistake)), None)
         if step is None:
             return path
         inner = inner[step]
@@ -81,16 +81,16 @@ def exact(path: str, error: Exception, value: Any, kind: Any) -> str:
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in trail)
 
 
-def _fails(value: Any, trail: list[Any], key: str, kind: Any, told: tuple[str, str]) -> bool:
+def _fails(value: Any, trail: list[Any], key: str, kind: Any, mistake: tuple[str, str]) -> bool:
     """Whether the mistake is there with this member alone of the mapping at the end of the trail."""
     try:
         msgspec.convert(_alone(value, trail, key), kind)
     except UNREADABLE as error:
-        return _told(error) == told
+        return _mistake(error) == mistake
     return False
 
 
-def _told(error: Exception) -> tuple[str, str]:
+def _mistake(error: Exception) -> tuple[str, str]:
     """The mistake, wherever in a list it is."""
     message, path = words(error)
     return message, _NUMBER.sub("", path)
