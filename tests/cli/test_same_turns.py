@@ -172,3 +172,17 @@ def test_the_default_priority_class_is_that_of_pods_that_name_none(tmp_path: Pat
     assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}
     objects = [node("n1"), *classes, waiting("a"), waiting("b", priorityClassName="high"), priority_class("high", 9)]
     assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}
+
+
+def test_a_gang_starts_with_the_members_that_fit(tmp_path: Path) -> None:
+    """A master and a worker of two each, where the nodes of either take one."""
+    nodes = [node(name) for name in ("masters", "workers")]
+    pods = [
+        waiting(f"{name}-{row}", group="g", nodeSelector={"zone": name})
+        for name in ("masters", "workers")
+        for row in range(2)
+    ]
+    assert sum(planned([*nodes, group("g", minMember=2), *pods], tmp_path).values()) == 2
+    assert shared([*nodes, group("g", minMember=2), *pods], tmp_path) == {"ns/g": 2}
+    assert not planned([*nodes, group("g", minMember=3), *pods], tmp_path)
+    assert not shared([*nodes, group("g", minMember=3), *pods], tmp_path)

@@ -107,15 +107,36 @@ class Members:
         if only != UNSET:
             lack = min(self._least[job], self.replicas[only]) - self.held[only]
             return {only: lack} if lack > 0 else {}
-        roles = self._roles[job]
-        lacks = {role: max(0, self._minimums[role] - self.held[role]) for role in roles}
+        return self._lacks(job, self._pending(job))
+
+    def _lacks(self, job: int, most: Mapping[int, int]) -> dict[int, int]:
+        """What the gang lacks: role minimums, then no more of each role than this, in their order."""
+        lacks = {role: max(0, self._minimums[role] - self.held[role]) for role in most}
         more = self._least[job] - self.count(job) - sum(lacks.values())
-        for role in roles:
-            extra = min(more, self.replicas[role] - self.held[role] - lacks[role])
+        for role, count in most.items():
+            extra = min(more, count - lacks[role])
             if extra > 0:
                 lacks[role] += extra
                 more -= extra
         return {role: count for role, count in lacks.items() if count}
+
+    def _pending(self, job: int) -> dict[int, int]:
+        return {role: self.replicas[role] - self.held[role] for role in self._roles[job]}
+
+    def widest(self, job: int) -> dict[int, int]:
+        """Of each role as many replicas as the gang might start with; empty where it starts with all or with none."""
+        lacks, pending = self.missing(job), self._pending(job)
+        if self._only[job] != UNSET or lacks == {role: count for role, count in pending.items() if count}:
+            return {}
+        size = sum(lacks.values())
+        return {role: min(count, size) for role, count in pending.items() if count}
+
+    def other_step(self, job: int, room: Mapping[int, int]) -> GangStep | None:
+        """The gang with no more of each role than nodes take; None where that is no gang."""
+        lacks, size = self._lacks(job, room), sum(self.missing(job).values())
+        if sum(lacks.values()) < size or any(count > room.get(role, 0) for role, count in lacks.items()):
+            return None
+        return self._gang_step(job, lacks)
 
     def take(self, job: int, count: int) -> dict[int, int]:
         """Count so many replicas more as held: what the gang lacks first, then roles in order. Which ones."""
@@ -165,12 +186,15 @@ class Members:
         if not self.ready(job):
             lacks = self.missing(job)
             if not (closed and self._any_one(job, lacks)):
-                use = self.amounts(lacks)
-                return step_of(tuple(lacks.items()), use, self._need(job, use))
+                return self._gang_step(job, lacks)
         for role in self._roles[job]:
             if self.held[role] < self.replicas[role] and role not in closed:
                 return self._next(role)
         return None
+
+    def _gang_step(self, job: int, lacks: Mapping[int, int]) -> GangStep:
+        use = self.amounts(lacks)
+        return step_of(tuple(lacks.items()), use, self._need(job, use))
 
     def _next(self, role: int) -> GangStep:
         """One replica of a role."""

@@ -213,12 +213,25 @@ class Loop:
             if placeable >= step.size:
                 state.place(job, step, self.fits)
                 return True
+            other = self._otherwise(job, self.fits) if step.size > 1 else None
+            if other is not None:
+                state.place(job, other, self.fits)
+                return True
             self.blocked.setdefault(job, Block(step, None, placeable, not state.members.ready(job)))
             role, _ = step.roles[0]
             if step.size > 1 or role in self.closed:
                 return False
             self.closed.add(role)
         return False
+
+    def _otherwise(self, job: int, fits: Fits) -> GangStep | None:
+        """The gang with more of those roles that nodes do take (docs/decisions/0470)."""
+        members, ledger = self.state.members, self.state.ledger
+        widest = members.widest(job)
+        step = members.other_step(job, fits.room(widest)) if widest else None
+        if step is None or ledger.short(self.state.queue_of[job], step.asks) is not None:
+            return None
+        return step if sum(fits.room(dict(step.roles)).values()) == step.size else None
 
     def _refresh(self, queue: int, pair: int, granted: bool) -> None:
         """Put the pair and every queue above it back where they now belong, or out where nothing waits in them.
