@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from math import inf
+from types import MappingProxyType
 
 from fairlead.dataclass import dataclass
 from fairlead.engine.tier_parts import TierPart
@@ -30,9 +31,13 @@ class SiteJob:
 
 
 def site_state(
-    nodes: NodeState, jobs: Sequence[SiteJob], queues: Sequence[QueueEntry], weights: Mapping[str, int]
+    nodes: NodeState,
+    jobs: Sequence[SiteJob],
+    queues: Sequence[QueueEntry],
+    weights: Mapping[str, int],
+    kept: Amounts = MappingProxyType({}),
 ) -> QueueState:
-    """The tables: what the nodes offer, and the jobs.
+    """The tables: what open nodes offer together with what the jobs have `kept` on closed ones, and the jobs.
 
     Resources that no node has do not count here: the nodes refuse them. What has no time is younger than all that has.
     """
@@ -46,7 +51,7 @@ def site_state(
         queues=[_queue(declared[name], nodes.resources) for name in natural_sorted(declared)],
         weights=weights,
         past={},
-        whole=dict(zip(nodes.resources, whole, strict=True)),
+        whole={name: amount + kept.get(name, 0) for name, amount in zip(nodes.resources, whole, strict=True)},
     )
 
 

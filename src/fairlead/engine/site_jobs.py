@@ -22,7 +22,7 @@ from fairlead.levels.node.heights import use
 from fairlead.model.claims import ClaimDemand, SiteVolumes
 from fairlead.model.columns import ints
 from fairlead.model.nodestate import NodeState
-from fairlead.model.queuestate import QueueState, minimums
+from fairlead.model.queuestate import Amounts, QueueState, minimums
 from fairlead.model.snapshot import Site
 from fairlead.model.workload import GLOBAL_GREEDY
 
@@ -76,7 +76,18 @@ class SiteJobs:
 
     def tables(self) -> QueueState:
         """The tables of the queue level."""
-        return site_state(_shared(self._site), self._jobs, self._site.queues, self._site.weights)
+        site = self._site
+        return site_state(_shared(site), self._jobs, site.queues, site.weights, self._kept())
+
+    def _kept(self) -> Amounts:
+        """What replicas hold on nodes that take nothing new: it is shared too, for it is held against their jobs."""
+        closed, sums = self._site.nodes.unschedulable, Counter[str]()
+        roles = {role.part.workload.key: role.part.shape for role in self.roles} if closed.any() else {}
+        for key, shape in roles.items():
+            column = self._site.present.get(key)
+            count = 0 if column is None else int(column[closed].sum())
+            sums.update({name: amount * count for name, amount in shape.request})
+        return sums
 
     def fits(self) -> SiteFits:
         """A working copy of the nodes that is asked by roles."""
