@@ -87,6 +87,23 @@ def test_an_ascii_terminal_gets_ascii() -> None:
     assert (explained.returncode, explained.stdout.isascii(), b"->" in explained.stdout) == (0, True, True)
 
 
+@pytest.mark.parametrize(
+    ("encoding", "drawn"),
+    [
+        ("latin-1", "(# now, + new)"),
+        ("cp1252", "north-od-1 ×2"),
+        ("koi8-r", "north-od-1 x2"),
+        ("gbk", "(█ now, ▓ new)"),
+    ],
+)
+def test_a_terminal_of_another_encoding_gets_what_it_has(encoding: str, drawn: str) -> None:
+    """What the encoding lacks is drawn in ASCII, the rest as it is; nothing ends in a traceback."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    done = process("plan", "-f", "examples/shop", "-o", "table", env=environment)
+    assert (done.returncode, done.stderr) == (1, b"")
+    assert drawn in done.stdout.decode(encoding)
+
+
 def test_a_stream_without_an_encoding_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever calls the command line inside a program may give it a text in memory."""
     written = io.StringIO()

@@ -1,37 +1,39 @@
-"""Standard output on a terminal that knows ASCII only: what is drawn is drawn with the signs that it has."""
+"""Standard output on a terminal that is not Unicode: what it does not have is drawn with signs of ASCII."""
 
 import codecs
 import sys
 from typing import Any
 
-SIGNS = str.maketrans({
+SIGNS = {
     "█": "#", "▓": "+", "▒": "=", "░": "-", "·": ".", "×": "x", "→": "->", "–": "-", "—": "-", "…": "...", "∞": "inf",
     "≥": ">=", "≤": "<=", "−": "-", "’": "'", "└": "`", "├": "|", "─": "-", "│": "|", "━": "-",
-})  # fmt: skip
+}  # fmt: skip
 NAME = "fairlead_ascii"
+"""Of the way to draw, and of ASCII itself: click takes a stream of the name `ascii` for a mistake, and writes UTF-8."""
 
 
-class _Encoder(codecs.IncrementalEncoder):
-    def encode(self, text: str, final: bool = False) -> bytes:
-        return text.translate(SIGNS).encode("ascii", "replace")
+def _drawn(error: UnicodeError) -> tuple[str, int]:
+    if not isinstance(error, UnicodeEncodeError):
+        raise error
+    return "".join(SIGNS.get(each, "?") for each in error.object[error.start : error.end]), error.end
 
 
 def _search(name: str) -> codecs.CodecInfo | None:
     if name != NAME:
         return None
     plain = codecs.lookup("ascii")
-
-    def encode(text: str, errors: str = "strict") -> tuple[bytes, int]:
-        return _Encoder().encode(text), len(text)
-
-    return codecs.CodecInfo(name=NAME, encode=encode, decode=plain.decode, incrementalencoder=_Encoder)
+    return codecs.CodecInfo(
+        name=NAME, encode=plain.encode, decode=plain.decode, incrementalencoder=plain.incrementalencoder
+    )
 
 
 def draw_with_ascii() -> None:
-    """Give both standard streams an encoding that never fails, where theirs is ASCII."""
+    """Give the standard streams that are not Unicode a way to write whatever their encoding lacks."""
     codecs.register(_search)
+    codecs.register_error(NAME, _drawn)
     for stream in (sys.stdout, sys.stderr):
         written: Any = stream
         encoding = getattr(written, "encoding", None)
-        if encoding is not None and codecs.lookup(encoding).name == "ascii":
-            written.reconfigure(encoding=NAME)
+        if encoding is not None and "utf" not in encoding.lower():
+            plain = codecs.lookup(encoding).name == "ascii"
+            written.reconfigure(encoding=NAME if plain else encoding, errors=NAME)
