@@ -245,6 +245,9 @@ def test_one_replica_is_one(tmp_path: Path) -> None:
     assert "1 replica placed, 1 waits for the reasons above." in drawn
     assert "Cluster: 1 node\n" in drawn
     assert ": 1 replica, 0 running already" in run("explain", "-f", given, "one").stdout
+    drawn = run("plan", "-f", given, "-o", "table", "--drain", "a").stdout
+    assert "Cluster: now 1 node, use" in drawn
+    assert "0 moves; 1 waits now, 2 then." in drawn
 
 
 IDLE = {

@@ -48,7 +48,7 @@ def test_node_without_room_says_why() -> None:
     assert "a: none; no room: the node has not enough free memory for one replica (InsufficientMemory)." in found
     assert "b: none; no room: the node has a taint that the replica does not tolerate (TaintNotTolerated)." in found
     assert any(line.startswith("InsufficientCapacity: 1 of 1 replica does not fit") for line in found)
-    assert any("1 nodes take none" in line and "InsufficientMemory; a" in line for line in found)
+    assert any("1 node takes none" in line and "InsufficientMemory; a" in line for line in found)
 
 
 WHY = {

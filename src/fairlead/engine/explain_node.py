@@ -47,7 +47,8 @@ def _whole(decision: NodePlacement) -> Iterator[str]:
         yield f"{decision.finding.code}: {decision.finding.sentence}; {_CURES[decision.finding.reason.cure]}."
     for rejection in decision.trace.rejected:
         names = ", ".join(rejection.names) + (" …" if rejection.count > len(rejection.names) else "")
-        yield f"{rejection.count} nodes take none: {rejection.reason.sentence} ({rejection.reason.code}; {names})."
+        takers = "1 node takes" if rejection.count == 1 else f"{rejection.count} nodes take"
+        yield f"{takers} none: {rejection.reason.sentence} ({rejection.reason.code}; {names})."
     for note in decision.trace.notes:
         yield f"{note[0].upper()}{note[1:]}."
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 from rich.markup import escape
 from rich.table import Table
 
-from fairlead.pictures.counts import MOST_SPOTS, counts_text
+from fairlead.pictures.counts import MOST_SPOTS, counts_text, many
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -35,8 +35,8 @@ def draw_changes(
     for site in record["sites"]:
         screen.print(escape(site_text(site, before, after)))
     unplaced = record["unplaced"]
-    moves = "1 move" if record["moves"] == 1 else f"{record['moves']} moves"
-    screen.print(f"{moves}; {unplaced['before']} wait {before}, {unplaced['after']} {after}.")
+    waits = "1 waits" if unplaced["before"] == 1 else f"{unplaced['before']} wait"
+    screen.print(f"{many(record['moves'], 'move')}; {waits} {before}, {unplaced['after']} {after}.")
     for sentence in stopped:
         screen.print(sentence, markup=False)
 
@@ -53,8 +53,9 @@ def site_text(site: Mapping[str, Any], before: str, after: str) -> str:
     for word, when in ((before, "before"), (after, "after")):
         use, nodes, taking = site["use"][when], site["nodes"][when], site["openNodes"][when]
         if use is not None:
-            many = f"{nodes}" if taking == nodes else f"{taking} of {nodes}"
+            whole = many(nodes, "node")
+            there = whole if taking == nodes else f"{taking} of {whole}"
             even = site["evenness"][when]
             more = "" if even is None else f", evenness {even:.2f}"
-            parts.append(f"{word} {many} nodes, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %{more}")
+            parts.append(f"{word} {there}, use {use['lowest']}–{use['highest']} %, mean {use['mean']} %{more}")
     return f"{name}: " + "; ".join(parts)

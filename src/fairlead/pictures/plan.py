@@ -1,5 +1,6 @@
 """The plan as a person reads it: one short section a level, numbers first, reasons under what is unplaced."""
 
+from collections import Counter
 from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING
 
@@ -14,7 +15,7 @@ from fairlead.engine.tier_parts import tier_names
 from fairlead.kube.manifests.records import unreached
 from fairlead.model.amounts import bytes_text, quantities
 from fairlead.model.order import natural_key
-from fairlead.pictures.counts import MOST_SPOTS, counts_text, many
+from fairlead.pictures.counts import MOST_SPOTS, counts_text, many, names_text
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -120,15 +121,16 @@ def _site(screen: "Console", plan: SitePlan, listing: PlanListing) -> None:
         right=["replicas", "runs", "on demand", "waits", "priority"],
     )
     shown, left_out = _listed(plan, listing)
+    titles = Counter(path.workload.title for path in plan.paths)
     for path in shown:
-        table.add_row(*map(escape, _row(path, plan.site.nodes.names, listing)))
+        table.add_row(*map(escape, _row(path, _called(path, titles), plan.site.nodes.names, listing)))
     screen.print(table)
     if left_out:
         screen.print(f"[dim]… and {many(left_out, 'more workload')}; --rows 0 lists all[/dim]")
     _reasons(
         screen,
         (
-            (path.workload.title, finding.sentence)
+            (_called(path, titles), finding.sentence)
             for path in plan.paths
             for finding in (*path.split.warnings, *path.findings)
         ),
@@ -138,11 +140,17 @@ def _site(screen: "Console", plan: SitePlan, listing: PlanListing) -> None:
     _nodes(screen, plan, listing)
 
 
-def _row(path: Path, names: tuple[str, ...], listing: PlanListing) -> tuple[str, ...]:
+def _called(path: Path, titles: Mapping[str, int]) -> str:
+    """NAMESPACE/NAME, with the kind where several workloads of the site are called so."""
+    workload = path.workload
+    return workload.title if titles[workload.title] == 1 else f"{workload.kind.lower()}/{workload.title}"
+
+
+def _row(path: Path, called: str, names: tuple[str, ...], listing: PlanListing) -> tuple[str, ...]:
     target = path.split.target
     workload = path.workload
     return (
-        workload.title,
+        called,
         str(path.replicas),
         str(sum(each.part.running for each in path.parts)),
         "–" if target is None else str(target),
@@ -243,16 +251,7 @@ def _reasons(screen: "Console", found: Iterable[tuple[str, str]]) -> None:
 
 def _names(names: list[str]) -> str:
     more = f" and {len(names) - MOST_SPOTS} more" if len(names) > MOST_SPOTS else ""
-    return ", ".join(f"{stem}{','.join(ends)}" for stem, ends in _stems(names[:MOST_SPOTS]).items()) + more
-
-
-def _stems(names: Iterable[str]) -> dict[str, list[str]]:
-    """Names without their last number, each with the numbers: `od-1`, `od-2` share a stem."""
-    stems: dict[str, list[str]] = {}
-    for name in names:
-        stem = name.rstrip("0123456789")
-        stems.setdefault(stem, []).append(name[len(stem) :])
-    return stems
+    return names_text(names[:MOST_SPOTS]) + more
 
 
 def _summary(screen: "Console", plan: "Plan", found: "Catalogue") -> None:

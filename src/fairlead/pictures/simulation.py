@@ -7,6 +7,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from fairlead.engine.tier_parts import tier_names
+from fairlead.pictures.counts import many
 from fairlead.sim.durations import span_text
 
 if TYPE_CHECKING:
@@ -23,8 +24,8 @@ def draw(screen: "Console", timeline: "Timeline", runs: "Sequence[Run]") -> None
     """Print the comparison."""
     outages = sum(len(outage.rows) for outage in timeline.outages if outage.at_ms < timeline.until_ms)
     screen.print(
-        f"{timeline.name or 'Simulation'}: {span_text(timeline.until_ms)}, {len(timeline.nodes.names)} nodes, "
-        f"{len(timeline.arrivals)} arrivals, {outages} nodes lost on the way, seed {timeline.seed}",
+        f"{timeline.name or 'Simulation'}: {span_text(timeline.until_ms)}, {many(len(timeline.nodes.names), 'node')}, "
+        f"{many(len(timeline.arrivals), 'arrival')}, {many(outages, 'node')} lost on the way, seed {timeline.seed}",
         markup=False,
     )
     screen.print(timeline.tiers.sentence(tier_names(timeline.nodes, timeline.tiers)), markup=False)
