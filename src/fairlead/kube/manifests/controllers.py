@@ -13,6 +13,8 @@ from fairlead.kube.objects.pod import Pod, PodTemplate
 from fairlead.kube.objects.workloads import BatchJob, Deployment, LocalQueue, ReplicaSet, RoleController, StatefulSet
 
 Owners = dict[tuple[str, str], OwnerReference | None]
+REPLACED_AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Job"})
+"""Kinds whose pods have names of their own, so that nothing waits for the end of one that is being deleted."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -91,7 +93,7 @@ def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
     """For every controller that lacks pods one that waits, called as the controller is, and how many are lacking."""
     queues = local_queues(found)
     owned = pods_by_owner(found.at(Pod, cluster), replica_set_owners(found, cluster))
-    there = Counter({key: len(pods) for key, pods in owned.items()})
+    there = Counter({key: sum(1 for _ in counted(key, pods)) for key, pods in owned.items()})
     for each in controllers(found, cluster):
         wanted = 1 if each.replicas is None else each.replicas
         if wanted > there[each.key]:
@@ -138,6 +140,15 @@ def pods_by_owner(pods: Iterable[Pod], replica_sets: Owners) -> dict[str, list[P
             own = known[same] = owned[owner_key(pod, replica_sets)]
         own.append(pod)
     return owned
+
+
+def counted(key: str, pods: Iterable[Pod]) -> Iterator[Pod]:
+    """Those of the pods of a workload that its controller counts.
+
+    In place of a pod that is being deleted it makes another at once, unless that one gets the same name.
+    """
+    replaced = key.partition("/")[0] in REPLACED_AT_ONCE
+    return (pod for pod in pods if not (replaced and pod.metadata.deletion_timestamp is not None))
 
 
 def owner_key(pod: Pod, replica_sets: Owners) -> str:

@@ -21,7 +21,7 @@ from fairlead.kube.codec.queues import (
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.volcano_fields import REVOCABLE, unmet
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.controllers import controllers, local_queues
+from fairlead.kube.manifests.controllers import controllers, counted, local_queues
 from fairlead.kube.manifests.limits import LimitRanges
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodSpec, PodTemplate
@@ -88,7 +88,7 @@ class Reader:
         keys = {each.key for each in result.workloads}
         for key, pods in owned.items():
             if key in keys:
-                _count(result.running[key], pods, tiers)
+                _count(result.running[key], counted(key, pods), tiers)
             else:
                 self._add_loose(result, key, pods, tiers)
         return result
