@@ -16,9 +16,14 @@ def pod_lines(found: Catalogue, plan: Plan, name: str) -> tuple[tuple[str, ...],
         raise InputError(name, f"{what} among the manifests; expected NAMESPACE/NAME of one")
     pod = pods[0]
     key = owner_key(pod, replica_set_owners(found, cluster_of(pod)))
+    return (f"Pod {_title(pod)}: {_where(found, plan, pod)}", f"  {_whose(key)}."), key
+
+
+def _whose(key: str) -> str:
     kind, _, title = key.partition("/")
-    whose = "No controller owns it" if kind == "Pod" else f"It belongs to {kind} {title}"
-    return (f"Pod {_title(pod)}: {_where(found, plan, pod)}", f"  {whose}."), key
+    if kind == "Node":
+        return f"It is a static pod of node {title.partition('/')[2]}"
+    return "No controller owns it" if kind == "Pod" else f"It belongs to {kind} {title}"
 
 
 def _title(pod: Pod) -> str:
@@ -29,6 +34,8 @@ def _where(found: Catalogue, plan: Plan, pod: Pod) -> str:
     if pod.finished:
         return "it has ended, and takes no room."
     if pod.spec.node_name:
+        if not any(pod.spec.node_name in site.site.nodes.rows for site in plan.sites):
+            return f"it runs on {pod.spec.node_name}, which is not among the manifests; planned as if not running."
         leaving = " and is being deleted" if pod.metadata.deletion_timestamp is not None else ""
         return f"it runs on {pod.spec.node_name}{leaving}; a plan does not move it."
     if pod.spec.scheduling_gates:

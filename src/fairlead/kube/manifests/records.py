@@ -69,6 +69,8 @@ def explain_answer(found: Catalogue, decided: Plan, what: str, why_not: str = ""
     about_pod: tuple[str, ...] = ()
     if what.startswith("pod/"):
         about_pod, what = pod_lines(found, decided, what.removeprefix("pod/"))
+        if not any(path.workload.key == what for site in decided.sites for path in site.paths):
+            return about_pod  # a static pod, or a bare one that has ended, is no workload of the plan
     if why_not:
         return (*about_pod, *why_not_lines(decided, what, why_not))
     if what.startswith("node/"):
