@@ -245,7 +245,7 @@ def _upgrade(view: "Snapshot", now: "Plan", form: str) -> int:
     from fairlead.engine.budgets import disruptions, steps_record
     from fairlead.engine.plan import plan
 
-    steps = {zone: plan(whatif.lost(view, "zone", zone)).unplaced for zone in whatif.zones(view)}
+    steps = {zone: plan(whatif.away(view, zone)).unplaced for zone in whatif.zones(view)}
     stopped = {zone: disruptions(view, whatif.nodes_of(view, "zone", zone)) for zone in steps}
     worst = max(steps.values(), default=now.unplaced)
     if form in ("table", "wide"):

@@ -23,12 +23,13 @@ def changed(view: Snapshot, asked: Changes) -> Snapshot:
     """The snapshot with every change that was asked for; the same one where there is none."""
     if bool(asked.add_nodes) != bool(asked.like):
         raise InputError("--add-nodes", "goes together with --like, which names the node to copy")
+    there = view
+    if asked.add_nodes:  # before others go: they are like the node as it is, and stay where it does not
+        view = whatif.extended(view, asked.add_nodes, asked.like.removeprefix("node/"))
     for node in asked.drain:
         view = whatif.drained(view, node.removeprefix("node/"))
     for each in asked.lose:
-        view = whatif.lost(view, *_pair("--lose", each))
-    if asked.add_nodes:
-        view = whatif.extended(view, asked.add_nodes, asked.like.removeprefix("node/"))
+        view = whatif.lost(view, *_pair("--lose", each), among=there)
     for each in asked.scale:
         name, count = _pair("--scale", each)
         view = whatif.scaled(view, name, whole("--scale", count))

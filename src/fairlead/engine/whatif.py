@@ -1,6 +1,6 @@
 """What if: a snapshot changed as a person would change the cluster. The answer is the plan of the changed snapshot."""
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
@@ -14,6 +14,7 @@ from fairlead.model.errors import InputError
 from fairlead.model.nodestate import ABSENT, LabelColumn, NodeState
 from fairlead.model.order import natural_sorted
 from fairlead.model.population import Population
+from fairlead.model.selectors import CLOSING, Taint
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.tiers import ON_DEMAND, SPOT
 from fairlead.model.workload import Workload
@@ -34,10 +35,24 @@ def drained(snapshot: Snapshot, node: str) -> Snapshot:
     return _without_all(snapshot, masks, "--drain", f"there is no node {node!r}", fixed_stay=True)
 
 
-def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
-    """Every node with this value of the label is gone."""
-    if label == "tier":
-        return _lost_tier(snapshot, value)
+def lost(snapshot: Snapshot, label: str, value: str, among: Snapshot | None = None) -> Snapshot:
+    """Every node with this value of the label is gone: nothing is spread over what only it was in.
+
+    Where nodes were added since, these are the ones `among` which they are looked for.
+    """
+    there = among or snapshot
+    masks, missing = _of_tier(there, value) if label == "tier" else _labelled(there, label, value)
+    return _without_all(snapshot, masks, "--lose", missing, gone=True)
+
+
+def away(snapshot: Snapshot, zone: str) -> Snapshot:
+    """The nodes of the zone are empty and take nothing new, and will come back."""
+    masks, missing = _labelled(snapshot, "zone", zone)
+    return _without_all(snapshot, masks, "--upgrade", missing)
+
+
+def _labelled(snapshot: Snapshot, label: str, value: str) -> tuple[list[Bool], str]:
+    """By site the nodes with this value of the label, and what to say where there are none."""
     key = SHORT.get(label, label)
 
     def chosen(nodes: NodeState) -> Bool:
@@ -49,18 +64,17 @@ def lost(snapshot: Snapshot, label: str, value: str) -> Snapshot:
 
     there = sorted({each for site in snapshot.sites for each in _values(site.nodes, key)})
     known = f"expected one of {', '.join(there[:20])}" if there else f"no node has the label {key}"
-    return _emptied(snapshot, chosen, "--lose", f"there is no node with {key}={value}; {known}")
+    return [chosen(site.nodes) for site in snapshot.sites], f"there is no node with {key}={value}; {known}"
 
 
-def _lost_tier(snapshot: Snapshot, value: str) -> Snapshot:
-    """Every node of the tier is gone, by whatever label the site tells its tiers apart."""
+def _of_tier(snapshot: Snapshot, value: str) -> tuple[list[Bool], str]:
+    """By site the nodes of the tier, by whatever label the site tells its tiers apart."""
     if value not in (ON_DEMAND, SPOT):
         raise InputError("--lose", f"there is no tier {value!r}; expected {ON_DEMAND} or {SPOT}")
     chosen = on_demand_nodes if value == ON_DEMAND else spot_nodes
-    masks = [chosen(site.nodes, site.tiers) for site in snapshot.sites]
     keys = natural_sorted({key for site in snapshot.sites for key in site.tiers.keys})
     known = f"tiers are told apart by {', '.join(keys)}" if keys else "no node carries a label that tells tiers apart"
-    return _without_all(snapshot, masks, "--lose", f"there is no {value} node; {known}")
+    return [chosen(site.nodes, site.tiers) for site in snapshot.sites], f"there is no {value} node; {known}"
 
 
 def zones(snapshot: Snapshot) -> tuple[str, ...]:
@@ -81,7 +95,7 @@ def nodes_of(snapshot: Snapshot, label: str, value: str) -> frozenset[str]:
 
 
 def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
-    """`count` more nodes like the one named, empty."""
+    """`count` more nodes like the one named, empty and open."""
     if not 0 <= count <= MOST_ADDED:
         raise InputError("--add-nodes", f"{count} nodes; expected at most {MOST_ADDED}")
     found = False
@@ -145,24 +159,29 @@ def _values(nodes: NodeState, key: str) -> tuple[str, ...]:
     return () if column is None else column.values
 
 
-def _emptied(snapshot: Snapshot, chosen: Callable[[NodeState], Bool], option: str, missing: str) -> Snapshot:
-    return _without_all(snapshot, [chosen(site.nodes) for site in snapshot.sites], option, missing)
-
-
 def _without_all(
-    snapshot: Snapshot, masks: Sequence[Bool], option: str, missing: str, *, fixed_stay: bool = False
+    snapshot: Snapshot,
+    masks: Sequence[Bool],
+    option: str,
+    missing: str,
+    *,
+    fixed_stay: bool = False,
+    gone: bool = False,
 ) -> Snapshot:
     if not any(mask.any() for mask in masks):
         raise InputError(option, missing)
     sites = tuple(
-        _without(site, mask, fixed_stay) if mask.any() else site
+        _without(site, np.pad(mask, (0, len(site.nodes.names) - len(mask))), fixed_stay, gone) if mask.any() else site
         for site, mask in zip(snapshot.sites, masks, strict=True)
     )
     return replace(snapshot, sites=sites)
 
 
-def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
-    """The site with nothing on the chosen nodes, which take nothing new; where fixed ones stay, with these alone."""
+def _without(site: Site, mask: Bool, fixed_stay: bool, gone: bool) -> Site:
+    """The site with nothing on the chosen nodes, which take nothing new; where fixed ones stay, with these alone.
+
+    Nodes that are gone keep their rows, and of their labels those that tell tiers apart.
+    """
     nodes, population = site.nodes, site.population
     held = np.zeros_like(nodes.used) if site.fixed_used is None else site.fixed_used
     stays = ~mask[population.rows]
@@ -173,6 +192,7 @@ def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
         nodes=replace(
             nodes,
             used=ints(np.where(mask[:, None], held if fixed_stay else 0, nodes.used)),
+            labels=_labels_left(nodes.labels, mask, site.tiers.keys) if gone else nodes.labels,
             unschedulable=flags(nodes.unschedulable | mask),
         ),
         population=Population(
@@ -190,6 +210,18 @@ def _without(site: Site, mask: Bool, fixed_stay: bool) -> Site:
         fixed=int(stays[: site.fixed].sum()),
         fixed_used=ints(np.where(mask[:, None] & (not fixed_stay), 0, held)),
     )
+
+
+def _labels_left(labels: Mapping[str, LabelColumn], mask: Bool, kept: Iterable[str]) -> dict[str, LabelColumn]:
+    """The labels without those of the chosen nodes, but for some keys; values that no node has are left out."""
+    left = dict(labels)
+    for key in labels.keys() - set(kept):
+        codes, values = labels[key].codes, labels[key].values
+        used = np.unique(codes[~mask & (codes != ABSENT)])
+        column = np.full(len(codes), ABSENT, dtype=np.int32)
+        column[~mask] = np.where(codes[~mask] == ABSENT, ABSENT, np.searchsorted(used, codes[~mask]))
+        left[key] = LabelColumn(frozen(column), tuple(values[code] for code in used.tolist()))
+    return left
 
 
 def _unplaced(claims: WorkloadClaims, mask: Bool) -> WorkloadClaims:
@@ -226,8 +258,9 @@ def _with_nodes(site: Site, count: int, like: int) -> Site:
             allocatable=ints(nodes.allocatable[rows]),
             used=ints(used),
             labels={key: _label(key, column, rows, names) for key, column in nodes.labels.items()},
-            taint_profile=ints(nodes.taint_profile[rows]),
-            unschedulable=flags(nodes.unschedulable[rows]),
+            taint_profile=ints(np.where(fresh, len(nodes.taint_profiles), nodes.taint_profile[rows])),
+            taint_profiles=(*nodes.taint_profiles, _opened(nodes.taint_profiles[int(nodes.taint_profile[like])])),
+            unschedulable=flags(nodes.unschedulable[rows] & ~fresh),
             rows={**nodes.rows, **{name: len(nodes.names) + place for place, name in enumerate(names)}},
         ),
         present=longer(site.present),
@@ -239,6 +272,11 @@ def _with_nodes(site: Site, count: int, like: int) -> Site:
         ),
         fixed_used=None if site.fixed_used is None else ints(np.where(fresh[:, None], 0, site.fixed_used[rows])),
     )
+
+
+def _opened(taints: tuple[Taint, ...]) -> tuple[Taint, ...]:
+    """The taints of a new node: it is ready, and nobody has cordoned it."""
+    return tuple(each for each in taints if each.key not in CLOSING)
 
 
 def _like_of(attached: SiteVolumes, like: str, names: Sequence[str]) -> SiteVolumes:
