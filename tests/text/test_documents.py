@@ -91,7 +91,7 @@ CASES: dict[str, tuple[str | bytes, list[Any]]] = {
     ),
     "binary": (b"\x00\x01\x02", ["in: a NUL byte: this is a binary file; expected JSON or YAML"]),
     "not UTF-8": (b"a: \xff", ["in: byte 3 is not UTF-8 text; expected JSON or YAML"]),
-    "nothing": ("  \n", ["in: is empty; expected a problem in JSON or YAML"]),
+    "nothing": ("  \n", ["in: is empty; expected JSON or YAML"]),
     "nested too deeply": ("[" * 100_000, ["in: is not valid JSON: nested too deeply"]),
     "YAML brackets nested too deeply": (
         "a: " + "[" * 200_000,

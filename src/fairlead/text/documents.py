@@ -48,7 +48,7 @@ def documents(raw: bytes, source: str) -> Iterator[Document | InputError]:
     elif "\0" in text:
         yield InputError(source, "a NUL byte: this is a binary file; expected JSON or YAML")
     elif not text.strip():
-        yield InputError(source, "is empty; expected a problem in JSON or YAML")
+        yield InputError(source, "is empty; expected JSON or YAML")
     elif _is_json(text):
         yield from _json(text, source)
     else:

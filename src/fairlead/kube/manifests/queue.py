@@ -188,8 +188,8 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     """The cluster as the queue level sees it.
 
     A PodGroup is a job; a pod of ours without one is a job of its own; other running pods only take room. Without any
-    Queue there is one, `default`. `planned`: as in a plan, whatever waits is ours to place, and pods that a controller
-    has not created yet wait too.
+    Queue there is one, `default`. `planned`: as in a plan, whatever waits is ours to place, pods that a controller has
+    not created yet wait too, and `default` is there for those who name none whatever other queues there are.
     """
     reader = _Reader(found)
     grouped: dict[tuple[str, str], list[Pod]] = defaultdict(list)
@@ -212,7 +212,7 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     free, whole = _room(reader, other)
     state = queue_state(
         jobs=jobs,
-        queues=queue_rows(found.of(VolcanoQueue)) or [QueueEntry(name=DEFAULT)],
+        queues=_queues(found, jobs if planned else ()),
         weights=namespace_weights(found.of(ResourceQuota)),
         past={},
         whole=whole,
@@ -227,6 +227,12 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
         population=site_pods(reader.pods).population(reader.state, reader.namespaces),
         roles=tuple(reader.fits_role(job, role) for job in jobs for role in job.roles),
     )
+
+
+def _queues(found: Catalogue, planned: Sequence[QueuedJob]) -> list[QueueEntry]:
+    declared = queue_rows(found.of(VolcanoQueue))
+    named = {DEFAULT} & {job.queue for job in planned} - {queue.name for queue in declared}
+    return [*declared, QueueEntry(name=DEFAULT)] if named or not declared else declared
 
 
 def _minds_neighbours(shape: Shape) -> bool:
