@@ -141,3 +141,16 @@ def test_a_node_with_more_on_it_than_it_offers_takes_nothing_more(tmp_path: Path
     record = planned("-f", path)
     assert record["unplaced"] == 1
     assert record["sites"][0]["use"]["before"]["highest"] == 150.0
+
+
+def test_empty_files_of_a_directory_hold_nothing(tmp_path: Path) -> None:
+    """Charts leave them behind; one that is named itself is a mistake."""
+    saved(tmp_path / "node.json", NODE)
+    for name in ("empty.yaml", "none.json"):
+        (tmp_path / name).touch()
+    (tmp_path / "comment.yaml").write_text("# nothing\n---\n")
+    done = fairlead("plan", "-f", str(tmp_path))
+    assert (done.returncode, done.stderr) == (0, b"")
+    named = fairlead("plan", "-f", str(tmp_path / "empty.yaml"))
+    assert named.returncode == 2
+    assert b"empty.yaml: is empty; expected JSON or YAML" in named.stderr

@@ -131,7 +131,10 @@ def _typed_item(item: Any, parent: dict[str, Any]) -> Any:
 
 
 def _files(source: str, errors: list[InputError]) -> list[tuple[str, int]]:
-    """The files that a source stands for, with their sizes in bytes; 0 where that cannot be known."""
+    """The files that a source stands for, with their sizes in bytes; 0 where that cannot be known.
+
+    A file of a directory without a byte in it holds nothing, as one with comments alone does.
+    """
     if source == "-":
         return [(STDIN, 0)]
     path = Path(source)
@@ -145,4 +148,4 @@ def _files(source: str, errors: list[InputError]) -> list[tuple[str, int]]:
         return []
     if not files:
         errors.append(InputError(source, "has no .yaml, .yml or .json file"))
-    return sizes
+    return [(name, size) for name, size in sizes if size]
