@@ -250,6 +250,13 @@ def test_one_replica_is_one(tmp_path: Path) -> None:
     assert "0 moves; 1 waits now, 2 then." in drawn
 
 
+def test_a_page_that_is_not_built_is_told_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Not in the name of another command."""
+    monkeypatch.setattr("fairlead.web.assets.FOLDER", tmp_path)
+    given = saved(tmp_path / "a.json", node("a", "1"))
+    assert refused("plan", "-f", given, "--html", str(tmp_path / "x.html")).startswith("the page is not built; run")
+
+
 IDLE = {
     "suspended": ({"suspend": True, "parallelism": 3}, {}, "it is suspended."),
     "done": ({"completions": 2, "parallelism": 2}, {"succeeded": 2}, "all its 2 completions are done."),

@@ -15,7 +15,7 @@ def asset(name: str) -> str:
     try:
         return (FOLDER / name).read_text(encoding="utf-8")
     except FileNotFoundError:
-        raise InputError("fairlead ui", MISSING) from None
+        raise InputError("", MISSING) from None
 
 
 def index() -> str:
