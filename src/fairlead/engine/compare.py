@@ -17,19 +17,40 @@ def beside(now: Plan, then: Plan) -> dict[str, Any]:
 
 
 def compare(before: Record, after: Record) -> dict[str, Any]:
-    """The differences from one plan to another. Workloads that stay as they are are not listed."""
+    """The differences from one plan to another. Workloads that stay as they are are not listed.
+
+    `fleet` is there where replicas are divided over clusters in another way.
+    """
     first, second = _workloads(before), _workloads(after)
     rows = [
         _row(key, first.get(key), second.get(key))
         for key in sorted({*first, *second})
         if first.get(key) != second.get(key)
     ]
+    divided = _divided(before, after)
     return {
+        **({"fleet": divided} if divided else {}),
         "workloads": rows,
         "moves": sum(row["moves"] for row in rows),
         "unplaced": {"before": before["unplaced"], "after": after["unplaced"]},
         "sites": [_site(name, _sites(before).get(name), _sites(after).get(name)) for name in _names(before, after)],
     }
+
+
+def _divided(before: Record, after: Record) -> list[dict[str, Any]]:
+    """Workloads of which clusters get other numbers: these clusters, with the numbers."""
+    old, new = (
+        {(each["kind"], each["workload"]): each["placements"] for each in plan.get("fleet", ())}
+        for plan in (before, after)
+    )
+    rows = []
+    for kind, workload in sorted({*old, *new}):
+        first, second = old.get((kind, workload), {}), new.get((kind, workload), {})
+        changed = [name for name in sorted({*first, *second}) if first.get(name, 0) != second.get(name, 0)]
+        if changed:
+            clusters = {name: {"before": first.get(name, 0), "after": second.get(name, 0)} for name in changed}
+            rows.append({"kind": kind, "workload": workload, "clusters": clusters})
+    return rows
 
 
 def _names(before: Record, after: Record) -> list[str]:

@@ -30,15 +30,31 @@ def draw_changes(
             str(waits["before"] or ""),
             str(waits["after"] or ""),
         )
+    for line in fleet_lines(record):
+        screen.print(escape(line))
     if record["workloads"]:
         screen.print(table)
     for site in record["sites"]:
         screen.print(escape(site_text(site, before, after)))
-    unplaced = record["unplaced"]
-    waits = "1 waits" if unplaced["before"] == 1 else f"{unplaced['before']} wait"
-    screen.print(f"{many(record['moves'], 'move')}; {waits} {before}, {unplaced['after']} {after}.")
+    screen.print(sum_text(record, before, after))
     for sentence in stopped:
         screen.print(sentence, markup=False)
+
+
+def sum_text(record: Mapping[str, Any], before: str, after: str) -> str:
+    """How many moves there are, and how many replicas wait before and after."""
+    unplaced = record["unplaced"]
+    waits = "1 waits" if unplaced["before"] == 1 else f"{unplaced['before']} wait"
+    return f"{many(record['moves'], 'move')}; {waits} {before}, {unplaced['after']} {after}."
+
+
+def fleet_lines(record: Mapping[str, Any]) -> list[str]:
+    """Of each workload that is divided in another way the clusters that get more or fewer."""
+    return [
+        f"Fleet: {row['workload']}: "
+        + ", ".join(f"{name} {count['before']} → {count['after']}" for name, count in row["clusters"].items())
+        for row in record.get("fleet", ())
+    ]
 
 
 def spots_text(counts: Mapping[str, int]) -> str:

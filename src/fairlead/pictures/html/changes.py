@@ -3,8 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from fairlead.pictures.changes import site_text, spots_text
-from fairlead.pictures.counts import many
+from fairlead.pictures.changes import fleet_lines, site_text, spots_text, sum_text
 from fairlead.pictures.html.parts import Html, joined, paragraph, table
 
 
@@ -21,10 +20,10 @@ def picture(record: Mapping[str, Any], sentences: Sequence[str]) -> Html:
         )
         for row in record["workloads"]
     ]
-    unplaced = record["unplaced"]
     lines = (
+        *fleet_lines(record),
         *(site_text(site, "now", "then") for site in record["sites"]),
-        f"{many(record['moves'], 'move')}; {unplaced['before']} wait now, {unplaced['after']} then.",
+        sum_text(record, "now", "then"),
         *sentences,
     )
     heads = ("workload", "leaves", "comes to", "moves", "waits now", "then")
