@@ -11,6 +11,7 @@ import pytest
 from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
+from fairlead.engine.plan_settings import PlanSettings
 from fairlead.web import server
 from fairlead.web.guard import TOKEN_HEADER
 from fairlead.web.serve import LOOPBACK
@@ -191,6 +192,18 @@ async def test_streams_are_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch
         await line(first)
         async with client.get("/stream?view=map") as second:
             assert second.status == 503
+
+
+async def test_file_source_plans_by_its_settings(folder: Path) -> None:
+    """As `fairlead plan --config` does: here a workload is placed as nodes are used."""
+    shown: list[Look] = []
+
+    class Kept(ViewStage):
+        async def show(self, look: Look) -> None:
+            shown.append(look)
+
+    await FileSource([str(folder)], settings=PlanSettings(strategy="global-greedy")).show(Kept("test"))
+    assert {each.strategy for each in shown[-1].view.sites[0].workloads} == {"global-greedy"}
 
 
 async def test_file_source_shows_nodes_then_the_plan_and_follows_changes(folder: Path) -> None:

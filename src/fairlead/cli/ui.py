@@ -8,11 +8,13 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli.completing import completing, contexts, policies_option
+from fairlead.cli.configured import config_option, plan_settings
 from fairlead.cli.live import KUBECONFIG_OPTION
 from fairlead.cli.main import EXIT_OK
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
+    from fairlead.engine.plan_settings import PlanSettings
     from fairlead.web.replay import Replay
     from fairlead.web.serve import Address, Source
 
@@ -48,6 +50,7 @@ header X-Fairlead-Token.
 )
 @click.option("--scenario", default="", metavar="FILE", help="A simulation, with every moment of it.")
 @policies_option("With --scenario: a policy (repeatable).")
+@config_option
 @click.option(
     "--listen", default="127.0.0.1:8123", metavar="HOST:PORT", help="Port 0 takes a free one.", show_default=True
 )
@@ -61,6 +64,7 @@ def command(
     contexts: tuple[str, ...],
     scenario: str,
     policies: tuple[str, ...],
+    config: str | None,
     listen: str,
     token_file: str,
     opened: bool,
@@ -78,14 +82,14 @@ def command(
     if policies and not scenario:
         raise click.UsageError("'--policy' goes together with '--scenario'.")
     asset(SCRIPT)
-    where = address(listen, _token(token_file))
+    where, settings = address(listen, _token(token_file)), plan_settings(config)
     if scenario:
-        replay = _replay(scenario, policies)
+        replay = _replay(scenario, policies, config)
         source = _replayed(replay, scenario)
         return _run(source, where, opened, replay)
     if cluster:
-        return _run(_live(kubeconfig, contexts), where, opened)
-    return _run(_files((snapshot,) if snapshot else sources), where, opened)
+        return _run(_live(kubeconfig, contexts, settings), where, opened)
+    return _run(_files((snapshot,) if snapshot else sources, settings), where, opened)
 
 
 def _token(file: str) -> str:
@@ -112,13 +116,13 @@ def _run(source: "Source", where: "Address", opened: bool, replay: "Replay | Non
     return EXIT_OK
 
 
-def _files(sources: tuple[str, ...]) -> "Source":
+def _files(sources: tuple[str, ...], settings: "PlanSettings") -> "Source":
     from fairlead.web.source_files import FileSource
 
-    return FileSource(sources)
+    return FileSource(sources, settings=settings)
 
 
-def _live(kubeconfig: str, contexts: tuple[str, ...]) -> "Source":
+def _live(kubeconfig: str, contexts: tuple[str, ...], settings: "PlanSettings") -> "Source":
     from fairlead.kube.config import load
     from fairlead.web.source_live import Followed, LiveSource
 
@@ -126,7 +130,7 @@ def _live(kubeconfig: str, contexts: tuple[str, ...]) -> "Source":
     clusters = [
         Followed(name if len(names) > 1 else "", load(kubeconfig_path=kubeconfig, context=name)) for name in names
     ]
-    return LiveSource(clusters, title=", ".join(filter(None, contexts)) or "the cluster")
+    return LiveSource(clusters, title=", ".join(filter(None, contexts)) or "the cluster", settings=settings)
 
 
 def _replayed(replay: "Replay", scenario: str) -> "Source":
@@ -135,7 +139,7 @@ def _replayed(replay: "Replay", scenario: str) -> "Source":
     return ReplaySource(replay, scenario)
 
 
-def _replay(scenario: str, policies: tuple[str, ...]) -> "Replay":
+def _replay(scenario: str, policies: tuple[str, ...], config: str | None) -> "Replay":
     """The simulation under each policy, kept for replay."""
     from functools import partial
 
@@ -145,7 +149,7 @@ def _replay(scenario: str, policies: tuple[str, ...]) -> "Replay":
     from fairlead.sim.run import run
     from fairlead.web.replay import Replay
 
-    story = story_of(scenario, "", None, "")
+    story = story_of(scenario, "", None, "", config)
     runs, films = [], {}
     for policy in policies_of(policies):
         films[policy.name] = film = Film(story)

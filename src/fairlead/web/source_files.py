@@ -6,6 +6,7 @@ from pathlib import Path
 
 from fairlead.engine.collector import held
 from fairlead.engine.plan import plan
+from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.manifests.catalogue import Catalogue
 from fairlead.kube.manifests.load import SUFFIXES
 from fairlead.kube.manifests.view import viewed
@@ -23,13 +24,18 @@ class FileSource:
 
     live = True
 
-    def __init__(self, sources: Sequence[str], sleep: Callable[[float], Awaitable[None]] = asyncio.sleep) -> None:
+    def __init__(
+        self,
+        sources: Sequence[str],
+        sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        settings: PlanSettings = DEFAULT_SETTINGS,
+    ) -> None:
         for each in sources:
             if not Path(each).exists():
                 raise InputError(each, "no such file or directory")
         self.title = ", ".join(sources)
         self._sources = tuple(sources)
-        self._sleep = sleep
+        self._sleep, self._settings = sleep, settings
 
     async def run(self, stage: ViewStage) -> None:
         """Show the files, and again whenever they change."""
@@ -55,7 +61,7 @@ class FileSource:
     def _read(self) -> tuple[Catalogue, Snapshot]:
         """The files; millions of new objects without a cycle among them are no work for the collector."""
         with held():
-            return viewed(self._sources)
+            return viewed(self._sources, settings=self._settings)
 
     def _stamp(self) -> tuple[tuple[str, int, int], ...]:
         """Every file with its time and size."""

@@ -7,6 +7,7 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.engine.plan import plan
+from fairlead.engine.plan_settings import DEFAULT_SETTINGS, PlanSettings
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.config import Connection
@@ -52,8 +53,10 @@ class LiveSource:
         *,
         client: Callable[[Connection], Client] = connect,
         sleep: Callable[[float], Awaitable[None]] = asyncio.sleep,
+        settings: PlanSettings = DEFAULT_SETTINGS,
     ) -> None:
         self.title = title
+        self._settings = settings
         self._clusters = tuple(clusters)
         self._client = client
         self._sleep = sleep
@@ -165,7 +168,7 @@ class LiveSource:
         found = Catalogue()
         for each in self._reflectors:
             found.objects[each.resource.shape] += each.objects.values()
-        view = await asyncio.to_thread(snapshot, found)
+        view = await asyncio.to_thread(snapshot, found, self._settings)
         return Look(title=self.title, found=found, view=view, trouble=self._trouble())
 
 
