@@ -1,7 +1,12 @@
 """HorizontalPodAutoscaler: what if it goes to its maximum?"""
 
+import json
 from pathlib import Path
 
+import yaml
+from click.testing import CliRunner
+
+from fairlead.cli.main import cli
 from tests.adapters.cluster import answer, made, template
 
 
@@ -16,3 +21,22 @@ def test_scale_hpa_max_asks_for_the_maximum(tmp_path: Path) -> None:
     assert record["unplaced"] == {"before": 0, "after": 4}
     small = answer(tmp_path, web, scaler, cpus=4, more=["--scale-hpa", "min"])
     assert small["plan"]["sites"][0]["workloads"][0]["replicas"] == 1
+
+
+def test_an_autoscaler_of_something_else_stops_nothing(tmp_path: Path) -> None:
+    """One of a Rollout, which no plan knows, or of a Deployment that is gone, is told and left out."""
+    web = made("apps/v1", "Deployment", {"replicas": 1, "template": template()}, "web")
+    scalers = [
+        made("autoscaling/v2", "HorizontalPodAutoscaler", {"scaleTargetRef": target, "maxReplicas": 3}, name)
+        for name, target in {
+            "web": {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+            "api": {"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "name": "api"},
+        }.items()
+    ]
+    file = tmp_path / "all.yaml"
+    file.write_text(yaml.safe_dump_all([web, *scalers]))
+    done = CliRunner().invoke(cli, ["plan", "-f", str(file), "--scale-hpa", "max", "-o", "json"], standalone_mode=False)
+    assert json.loads(done.stdout)["plan"]["sites"][0]["workloads"][0]["replicas"] == 3
+    namespace = web["metadata"].get("namespace", "default")
+    told = f"HorizontalPodAutoscaler {namespace}/api: there is no Rollout {namespace}/api to scale; it is left out"
+    assert done.stderr == f"fairlead: {told}\n"

@@ -123,6 +123,7 @@ def command(
     from fairlead.engine.changes import Changes
     from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
+    from fairlead.engine.whatif import workload_keys
     from fairlead.kube.adapters.autoscaler import autoscaled
     from fairlead.kube.manifests.records import stopped_by, unreached
 
@@ -133,15 +134,18 @@ def command(
     follows_cluster(watch, cluster or bool(members))
 
     def once() -> int:
-        asked = wanted
+        asked, astray = wanted, list[str]()
         live = collected(kubeconfig, context, host=cluster, members=members) if cluster or members else []
         with progress() as on_progress:
             found, view = read(sources, strict=strict, live=live, settings=settings, on_progress=on_progress)
             if scale_hpa:
-                asked = replace(asked, scale=(*scale, *autoscaled(found, scale_hpa)))
+                at_bound, astray = autoscaled(found, scale_hpa, workload_keys(view))
+                asked = replace(asked, scale=(*scale, *at_bound))
             changed = apply(view, asked)
             decided = plan(view, on_progress=on_progress)
             then = plan(changed, on_progress=on_progress, after=decided) if changed is not view else decided
+        for words in astray:
+            click.echo(f"fairlead: {words}", err=True)
         if html:
             from fairlead.web.saved import plan_file
 

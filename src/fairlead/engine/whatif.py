@@ -110,6 +110,12 @@ def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
     return replace(snapshot, sites=tuple(sites))
 
 
+def workload_keys(snapshot: Snapshot) -> frozenset[str]:
+    """Every workload that may be scaled: KIND/NAMESPACE/NAME."""
+    own = {workload.key for site in snapshot.sites for workload in site.workloads}
+    return frozenset(own | {workload.key for workload, _ in snapshot.divided})
+
+
 def scaled(snapshot: Snapshot, name: str, replicas: int) -> Snapshot:
     """The workload (as a person calls it) asks for so many replicas."""
     if replicas < 0:
