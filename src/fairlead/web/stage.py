@@ -50,8 +50,8 @@ class ViewStage:
         self._news = asyncio.Condition()
 
     async def show(self, look: Look) -> None:
-        """From now on this is what there is."""
-        if look.decided is not None:
+        """From now on this is what there is. A plan that is shown already is no news to the history."""
+        if look.decided is not None and look.decided is not self.look.decided:
             records = [await asyncio.to_thread(VIEWS[view], look) for view in ("overview", "workloads", "queues")]
             self.history.add(self._clock(), records[0], records[1]["workloads"], records[2]["sites"])
         async with self._news:
