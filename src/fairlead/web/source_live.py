@@ -1,7 +1,6 @@
 """Live clusters as a source: lists and watches of what a plan reads, planned again when something has changed."""
 
 import asyncio
-import logging
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import replace
 from typing import Any
@@ -20,10 +19,8 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.resources import ALL, NODES, PODS, REPLICA_SETS, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.kube.wire.http import connect
-from fairlead.model.errors import InputError
-from fairlead.model.faults import place_of
 from fairlead.web.evictions import SeenEviction, eviction_of, mark_of
-from fairlead.web.stage import ViewStage
+from fairlead.web.stage import ViewStage, failure_of
 from fairlead.web.views import Look
 
 PAUSE_S = 0.5
@@ -35,7 +32,6 @@ AGAIN_S = 30.0
 
 MOST_TROUBLES = 2
 
-log = logging.getLogger(__name__)
 
 READ = tuple(each for each in ALL if KINDS.get((each.group, each.kind)) is each.shape)
 
@@ -151,9 +147,7 @@ class LiveSource:
             self._failure = ""
             await stage.show(replace(look, trouble=self._trouble()))
         except Exception as error:
-            why = str(error) if isinstance(error, InputError) else f"a defect of Fairlead: {place_of(error)}"
-            log.warning("no new plan: %s", why, exc_info=not isinstance(error, InputError))
-            self._failure = f"no new plan: {why}"
+            self._failure = f"no new plan: {failure_of(error)}"
             await stage.show(replace(stage.look, trouble=self._trouble()))
 
     async def _settled(self, stage: ViewStage, reflectors: Sequence[Reflector[Any]]) -> None:

@@ -1,6 +1,7 @@
 """What the page shows now, and what changed since: one look at a time, its records made when they are asked for."""
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,10 +9,13 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
+from fairlead.model.faults import place_of
 from fairlead.web.evictions import SeenEviction
 from fairlead.web.history import History
 from fairlead.web.patch import Patch, difference
 from fairlead.web.views import VIEWS, Look, Record
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -31,6 +35,14 @@ class News:
     revision: int
     record: Record | None = None
     patch: Patch | None = None
+
+
+def failure_of(error: Exception) -> str:
+    """What to say where a plan could not be made; the traceback of a defect goes to the log."""
+    if isinstance(error, InputError):
+        return str(error)
+    log.warning("no new plan", exc_info=error)
+    return f"a defect of Fairlead: {place_of(error)}"
 
 
 class ViewStage:
