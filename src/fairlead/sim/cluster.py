@@ -52,6 +52,9 @@ class SimCluster:
         self.replicas = 0
         self.replicas_on_demand = 0
         self.whole: Int = nodes.allocatable[~nodes.unschedulable].sum(axis=0)
+        self._fixed = np.zeros_like(nodes.used) if story.fixed_used is None else story.fixed_used
+        self.shared: Int = self._offered(np.flatnonzero(~nodes.unschedulable))
+        """What queues share: the whole without what belongs to its node."""
         self.used: list[int] = nodes.used[~nodes.unschedulable].sum(axis=0).tolist()
         self._here: list[set[int]] = [set() for _ in nodes.names]
         self._number = 0
@@ -117,6 +120,7 @@ class SimCluster:
             self._reduce(batch, np.where(gone, 0, batch.counts))
         self.nodes.close(rows, True)
         self.whole = self.whole - self.state.allocatable[rows].sum(axis=0)
+        self.shared = self.shared - self._offered(rows)
         add(self.used, enumerate(self.state.used[rows].sum(axis=0).tolist()), -1)
         return lost
 
@@ -125,7 +129,12 @@ class SimCluster:
         rows = rows[self.state.unschedulable[rows]]
         self.nodes.close(rows, False)
         self.whole = self.whole + self.state.allocatable[rows].sum(axis=0)
+        self.shared = self.shared + self._offered(rows)
         add(self.used, enumerate(self.state.used[rows].sum(axis=0).tolist()))
+
+    def _offered(self, rows: Int) -> Int:
+        offered: Int = np.maximum(self.state.allocatable[rows] - self._fixed[rows], 0).sum(axis=0)
+        return offered
 
     def _reduce(self, batch: Batch, left: Int) -> None:
         gone = batch.counts - left

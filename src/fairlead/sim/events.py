@@ -5,9 +5,11 @@ from dataclasses import field
 
 from fairlead.dataclass import dataclass
 from fairlead.model.claims import SiteVolumes, WorkloadClaims
+from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
+from fairlead.model.quotas import NamespaceQuota
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
 
@@ -54,12 +56,18 @@ class Timeline:
     cycle_ms: int
     nodes: NodeState
     population: Population = Population()
+    fixed: int = 0
+    """The first so many replicas of the population belong to their node."""
+    fixed_used: Int | None = None
+    """What these use of each node, which is not shared; None is nothing."""
     queues: tuple[QueueEntry, ...] = ()
     weights: dict[str, int] = field(default_factory=dict)
     arrivals: tuple[Arrival, ...] = ()
     scales: tuple[Scale, ...] = ()
     outages: tuple[Outage, ...] = ()
     tiers: Tiers = Tiers()
+    quotas: tuple[NamespaceQuota, ...] = ()
+    """What the jobs of a namespace may hold together."""
     claims: Mapping[str, WorkloadClaims] = field(default_factory=dict)
     """By workload key, what volume claims demand of the nodes."""
     attached: SiteVolumes = SiteVolumes()
