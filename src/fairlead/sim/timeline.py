@@ -167,7 +167,11 @@ def _queues(written: Scenario, site: Site | None) -> tuple[QueueEntry, ...]:
         )
         for row, each in enumerate(written.queues)
     )
-    named = {queue.name for queue in own}
+    named: set[str] = set()
+    for row, queue in enumerate(own):
+        if queue.name in named:
+            raise InputError(f"$.queues[{row}].name", f"{queue.name!r} is there twice; expected distinct names")
+        named.add(queue.name)
     return (*own, *(queue for queue in (site.queues if site else ()) if queue.name not in named))
 
 
@@ -210,7 +214,10 @@ def _events(
         named = [name for name in ("interrupt", "fail", "scale", "finish") if getattr(event, name) is not None]
         if len(named) != 1:
             raise InputError(path, "expected exactly one of interrupt, fail, scale and finish")
-        title = event.scale or event.finish
+        title = event.scale if event.finish is None else event.finish
+        for name, of in (("replicas", ("scale",)), ("back", ("fail", "interrupt"))):
+            if getattr(event, name) is not None and named[0] not in of:
+                raise InputError(f"{path}.{name}", f"says nothing of {named[0]}; expected with {' or '.join(of)} only")
         if title is not None:
             if title not in known:
                 raise InputError(
@@ -220,7 +227,7 @@ def _events(
                 raise InputError(f"{path}.replicas", "is missing; expected how many there are to be")
             scales.append(Scale(at_ms=at, title=title, replicas=event.replicas or 0))
             continue
-        select = event.fail or event.interrupt
+        select = event.fail if event.interrupt is None else event.interrupt
         assert select is not None  # exactly one is told
         if event.interrupt is not None and not (select.tier or select.nodes or select.labels):
             select = SelectIn(tier="spot", share=select.share)
