@@ -194,6 +194,13 @@ def test_quota_that_is_given_back_is_taken_by_others() -> None:
     assert running(loop) == {"first": 0, "second": 0, "third": 1}
 
 
+def test_cordoned_node_stays_cordoned_when_an_outage_of_it_ends() -> None:
+    """It failed and is back, and takes nothing new all the same."""
+    site = site_of(node("n1"), node("n2", unschedulable=True), workload("Deployment", "web", 8))
+    events = [{"at": "1m", "fail": {"nodes": ["n2"]}, "back": "1m"}]
+    assert simulated(loop_of(site, 600_000, events=events)) == planned(site) == {"web": Counter(n1=4)}
+
+
 def test_a_moment_of_a_replay_is_planned_within_the_same_bounds() -> None:
     """What waits for the quota in the simulation waits for it in the plan of the moment."""
     site = site_of(node("n1"), node("n2"), quota(pods="4"), workload("DaemonSet", "logs"), workload("Job", "j", 5))

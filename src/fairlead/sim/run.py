@@ -159,7 +159,7 @@ class _Loop:
         elif kind == DOWN:
             self._down(now, what)
         elif kind == UP:
-            self.cluster.restore(what)
+            self.cluster.restore(what, now)
             self._freed += 1
         elif kind == ARRIVE:
             self._arrive(now, what)
@@ -246,7 +246,7 @@ class _Loop:
                 del self.jobs[job.key]
 
     def _down(self, now: int, outage: Outage) -> None:
-        for batch, count in self.cluster.lose(ints(outage.rows)):
+        for batch, count in self.cluster.lose(ints(outage.rows), outage.back_ms):
             self._lost(now, self.jobs[batch.job], batch, count)
         if outage.back_ms is not None:
             self._push(outage.back_ms, UP, ints(outage.rows))
