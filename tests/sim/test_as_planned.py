@@ -169,6 +169,23 @@ def test_gang_that_a_quota_cuts_short_starts_nothing() -> None:
     assert running(loop) == {"train": 0}
 
 
+def test_gang_waits_for_the_resources_that_its_group_asks_for() -> None:
+    """Four of six cores are there, and one replica would do: the group wants six cores all the same."""
+    gang = workload("Job", "train", 6, annotations={"scheduling.k8s.io/group-name": "train"})
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a"},
+        "spec": {"minMember": 1, "minResources": {"cpu": "6"}},
+    }
+    small, large = (site_of(node("n1", cpu), group, gang) for cpu in (4, 6))
+    group["spec"]["minResources"] = {"example.com/none": "1"}
+    unknown = site_of(node("n1", 6), group, gang)
+    assert running(loop_of(unknown)) == {"train": planned(unknown)["train"].total()} == {"train": 0}
+    assert (running(loop_of(small)), running(loop_of(large))) == ({"train": 0}, {"train": 6})
+    assert simulated(loop_of(small)) == planned(small)
+
+
 def test_what_is_held_back_never_starts() -> None:
     """A scheduling gate holds."""
     site = site_of(node("n1"), workload("Deployment", "gated", 2, schedulingGates=[{"name": "g"}]))

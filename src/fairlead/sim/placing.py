@@ -91,7 +91,7 @@ class SimPlacing:
         They come in order of age. It is the composition's second step; the first would grant everything.
         """
         asked = [(job, self._roles(job)) for job in jobs]
-        if any(job.bounded for job in jobs):
+        if any(job.bounded or job.workload.min_resources for job in jobs):
             return None
         if len(asked) > 1:
             asked.sort(key=self._turn)
