@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import pytest
 import yaml
 from click.testing import CliRunner
 
@@ -40,3 +41,44 @@ def test_an_autoscaler_of_something_else_stops_nothing(tmp_path: Path) -> None:
     namespace = web["metadata"].get("namespace", "default")
     told = f"HorizontalPodAutoscaler {namespace}/api: there is no Rollout {namespace}/api to scale; it is left out"
     assert done.stderr == f"fairlead: {told}\n"
+
+
+@pytest.mark.parametrize(
+    ("written", "planned"), [(None, 3), (1, 3), (4, 4), (9, 5), (0, 0)], ids=["none", "low", "within", "high", "zero"]
+)
+def test_a_plan_has_what_the_autoscaler_keeps_whatever_it_measures(
+    tmp_path: Path, written: int | None, planned: int
+) -> None:
+    """Between its bounds; a workload that is scaled to none is left alone. `share` counts the same."""
+    replicas = {} if written is None else {"replicas": written}
+    web = made("apps/v1", "Deployment", {**replicas, "template": template()}, "web")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"scaleTargetRef": target, "minReplicas": 3, "maxReplicas": 5}
+    scaler = made("autoscaling/v2", "HorizontalPodAutoscaler", spec, "web")
+    record = answer(tmp_path, web, scaler, cpus=16)
+    assert record["sites"][0]["workloads"][0]["replicas"] == planned
+    shared = answer(tmp_path, web, scaler, cpus=16, command="share")
+    assert sum(shared["placements"].values()) == planned
+
+
+def test_an_autoscaler_of_a_template_that_a_fleet_divides_is_not_counted(tmp_path: Path) -> None:
+    """Its bounds are those of each cluster's part; the plan says that it did not count."""
+    web = made("apps/v1", "Deployment", {"replicas": 1, "template": template()}, "web")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    scaler = made(
+        "autoscaling/v2",
+        "HorizontalPodAutoscaler",
+        {"scaleTargetRef": target, "minReplicas": 3, "maxReplicas": 5},
+        "web",
+    )
+    member = {"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster", "metadata": {"name": "m1"}, "spec": {}}
+    selectors = [{"apiVersion": "apps/v1", "kind": "Deployment"}]
+    policy = made(
+        "policy.karmada.io/v1alpha1",
+        "PropagationPolicy",
+        {"resourceSelectors": selectors, "placement": {"replicaScheduling": {"replicaSchedulingType": "Divided"}}},
+        "all",
+    )
+    record = answer(tmp_path, web, scaler, member, policy)
+    assert record["fleet"][0]["placements"] == {"m1": 1}
+    assert record["notCounted"] == {"HorizontalPodAutoscaler of a fleet's template": 1}

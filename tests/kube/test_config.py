@@ -2,6 +2,7 @@
 
 import asyncio
 import base64
+import os
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,7 @@ from fairlead.kube.credentials import Credential, ExecPlugin, Fixed, FromFiles, 
 from fairlead.kube.kubeconfig import Found
 from fairlead.model.errors import InputError
 from tests.kube.authority import Authority
+from tests.kube.things import until
 
 AUTHORITY = Authority()
 V1 = "client.authentication.k8s.io/v1"
@@ -339,6 +341,21 @@ async def test_plugin_that_is_missing_or_hangs(tmp_path: Path, monkeypatch: pyte
     hanging = ExecPlugin(place="here", api_version=V1, command=script(tmp_path / "hang", "exec sleep 60"))
     with pytest.raises(InputError, match="did not answer in"):
         await FromPlugin(hanging).current()
+
+
+async def test_plugin_ends_with_the_request_it_is_run_for(tmp_path: Path) -> None:
+    """A request that is cancelled, or that runs into a bound of its own, leaves no process behind."""
+    file = tmp_path / "pid"
+    slow = ExecPlugin(
+        place="here", api_version=V1, command=script(tmp_path / "slow", f"echo $$ > {file}; exec sleep 60")
+    )
+    asking = asyncio.create_task(FromPlugin(slow).current())
+    await until(lambda: file.exists() and file.read_text().endswith("\n"))
+    asking.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await asking
+    with pytest.raises(ProcessLookupError):
+        os.kill(int(file.read_text()), 0)
 
 
 async def test_credentials_do_not_show_in_their_text() -> None:

@@ -162,6 +162,21 @@ async def test_rotated_token_is_read_again_after_a_refusal(tmp_path: Path) -> No
     assert seen == ["Bearer old", "Bearer old", "Bearer new"]
 
 
+async def test_second_try_after_a_refusal_has_only_the_time_that_is_left() -> None:
+    """A server that takes its time to refuse is not waited for twice as long."""
+
+    async def handler(request: web.Request) -> web.Response:
+        await asyncio.sleep(0.3)
+        return web.Response(status=401)
+
+    clock = asyncio.get_running_loop().time
+    async with transport(handler) as wire:
+        begun = clock()
+        with pytest.raises(UnreachableError, match="no answer in time"):
+            await wire.request("GET", "/version", within=0.5)
+        assert clock() - begun < 0.6
+
+
 async def test_credential_lost_later_is_a_failure_like_any_other(tmp_path: Path) -> None:
     """At the start a missing token is bad input; later it must not end the tasks that follow the server."""
     file = tmp_path / "token"

@@ -9,7 +9,7 @@ import pytest
 from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
-from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS
+from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS, PODS
 from fairlead.live.cluster.turn_types import EvictionOrder, Promise, QueueTurn
 from fairlead.live.queue import evictor
 from fairlead.live.queue.evictor import BARRED, SPARED, Evictor
@@ -334,5 +334,48 @@ def test_a_server_that_cannot_be_asked_costs_the_job_a_rest() -> None:
         await asyncio.sleep(60)
         assert len(scene.there) == 6
         assert scene.holds.by_job == {}
+
+    play(story)
+
+
+def test_an_eviction_that_fails_takes_back_the_mark_of_its_pod() -> None:
+    """One of a batch cannot be asked for, another is refused: both stay unmarked, and only what is refused is free."""
+
+    async def story(scene: Scene) -> None:
+        scene.put("high-2", app="b")
+
+        def broken() -> None:
+            scene.api.fail(500, method="POST", path="low-1/eviction", times=9)
+            scene.api.fail(429, method="POST", path="low-2/eviction", times=9)
+
+        scene.api.before(broken, method="PATCH", path="low-0/status")
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "high", "low-2": "high"}))
+        await asyncio.sleep(30)
+        assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1", "high-2"]
+        conditions = [scene.stored(name)["status"]["conditions"][0] for name in ("low-1", "low-2")]
+        assert [each["status"] for each in conditions] == ["False", "False"]
+        assert conditions[0]["message"] == "the eviction failed"
+        assert [line.split()[1] for line in scene.spent()] == ["2"]
+        assert scene.holds.withdrawn == ["high"]
+        assert scene.evictor.barred == {"high"}
+        assert scene.stored("high-0")["status"].get("nominatedNodeName") is None
+
+    play(story)
+
+
+def test_a_pod_that_goes_although_its_eviction_failed_stays_marked() -> None:
+    """The answer was lost: the pod is on its way out."""
+
+    async def story(scene: Scene) -> None:
+        made = scene.stored("low-0")
+        scene.api.put(PODS, made | {"metadata": made["metadata"] | {"finalizers": ["example.com/slow"]}})
+        scene.api.before(
+            lambda: scene.api.cut(method="POST", path="low-0/eviction", after=True), method="PATCH", path="low-0/status"
+        )
+        scene.took_turn(scene.turn({"low-0": "high"}))
+        await asyncio.sleep(30)
+        assert scene.stored("low-0")["metadata"]["deletionTimestamp"]
+        assert scene.stored("low-0")["status"]["conditions"][0]["status"] == "True"
+        assert scene.holds.withdrawn == ["high"]
 
     play(story)

@@ -503,3 +503,32 @@ def test_object_without_replicas_goes_to_every_chosen_cluster() -> None:
         await stage.stop()
 
     play(act)
+
+
+def test_write_that_is_answered_after_the_deletion_leaves_nothing_behind() -> None:
+    """A binding of the same name that came meanwhile has its turn at once."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        api.put(RESOURCE_BINDINGS, binding("again"))
+        stage = Stage(api)
+        write = stage.fleet.writer._write
+
+        async def slowly(*given: Any) -> Any:
+            newest = await write(*given)
+            await asyncio.sleep(5)
+            return newest
+
+        stage.fleet.writer._write = slowly  # type: ignore[method-assign]
+        await asyncio.sleep(2)
+        for name in ("web", "again"):
+            assert stage.counts(name)
+            api.remove(RESOURCE_BINDINGS, name, namespace="shop")
+        api.put(RESOURCE_BINDINGS, binding("again", 5))
+        await asyncio.sleep(4)
+        assert not stage.fleet._own
+        await stage.quiet()
+        assert sum(stage.counts("again").values()) == 5
+        await stage.stop()
+
+    play(act)

@@ -260,6 +260,25 @@ def test_connection_is_encrypted_and_shows_a_certificate(tmp_path: Path) -> None
     asyncio.run(act())
 
 
+def test_connections_to_clusters_that_are_gone_end() -> None:
+    """The others are kept; a cluster that comes back is asked at once, whatever its estimator did before."""
+
+    async def act() -> None:
+        async with serving(lambda message: said(of(message), m1=1, m2=2)) as server:
+            estimators = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}"))
+            web = binding("web", BY_ROOM, 5)
+            assert await estimators.ask(web, ["m1", "m2", "m3"]) == {"m1": 1, "m2": 2}
+            await estimators.about([], ["m2", "m3"])
+            assert set(estimators._channels) == {"m2", "m3"}
+            await estimators.about([], ["m1", "m2"])
+            assert (set(estimators._channels), estimators._rests) == ({"m2"}, {})
+            assert await estimators.ask(web, ["m1", "m2"]) == {"m1": 1, "m2": 2}
+            assert server.connections == 4
+            estimators.close()
+
+    asyncio.run(act())
+
+
 def test_files_that_cannot_be_read_are_named_with_their_setting(tmp_path: Path) -> None:
     """Missing, and no certificate at all."""
     authority = Authority()

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fairlead.kube.codec.decided import APPLIED
-from fairlead.kube.resources import RESOURCE_BINDINGS
+from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
 from fairlead.live.fleet.shadow import moves
 from tests.fake import FakeApi
 from tests.live.test_fleet import Stage, binding, play
@@ -147,6 +147,30 @@ def test_shadow_reports_another_choice_for_what_goes_whole_to_clusters() -> None
         answered(stage, "settings", m1=0, m2=0, m3=0, m4=0)
         await stage.quiet()
         assert differences(stage)["differences"] == []
+        await stage.stop()
+
+    play(act)
+
+
+def test_shadow_keeps_no_versions_while_clusters_are_not_served() -> None:
+    """They may be away for long; afterwards it goes on with the newest."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web", 8, schedulerName="default-scheduler"))
+        stage = Stage(api, shadow=True)
+        await stage.quiet()
+        api.stop_serving(CLUSTERS)
+        await stage.quiet()
+        for replicas in (9, 10, 11):
+            stage.change("web", replicas=replicas)
+            await stage.quiet()
+        assert not stage.fleet._seen
+        api.serve(CLUSTERS)
+        await stage.quiet()
+        answered(stage, "web", m1=5, m2=2, m3=2, m4=2)
+        await stage.quiet()
+        (found,) = differences(stage)["differences"]
+        assert found["replicas"] == 11
         await stage.stop()
 
     play(act)

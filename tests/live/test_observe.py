@@ -13,6 +13,8 @@ from tools.observe.panels import COLUMNS, render
 from tools.observe.rules import anchor
 
 from fairlead.kube.client import Client
+from fairlead.kube.events import Rate, Recorder
+from fairlead.kube.resources import PODS
 from fairlead.levels.node.constraints.reasons import CLAIM_MISSING, NO_ROOM, NOT_NEAR
 from fairlead.levels.queue.reasons import NODES_FULL
 from fairlead.live.fleet.component import Fleet, FleetOptions
@@ -147,3 +149,15 @@ async def test_waits_and_watches_are_told_at_a_scrape() -> None:
     )
     assert registry.get_sample_value("fairlead_watch_current", {"resource": "nodes"}) == 0
     assert registry.get_sample_value("fairlead_watched_objects", {"resource": "nodes"}) == 0
+
+
+async def test_events_that_were_not_kept_are_told_at_a_scrape() -> None:
+    """A recorder with room for one is told three things while the server is away; a component without one says zero."""
+    client = Client(FakeApi())
+    recorder = Recorder(client, component="fairlead", instance="x", rate=Rate(kept=1))
+    made = Scheduler(Instance(client, recorder=recorder), Options())
+    for name in ("a", "b", "c"):
+        recorder.record(PODS.refer(name, namespace="shop", uid=name), reason="R", action="A", note="n")
+    assert made.measures.registry.get_sample_value("fairlead_dropped_events_total") == 2
+    silent = Scheduler(Instance(client), Options())
+    assert silent.measures.registry.get_sample_value("fairlead_dropped_events_total") == 0

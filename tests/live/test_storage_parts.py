@@ -139,6 +139,25 @@ def test_node_read_again_is_believed_until_the_watch_is_newer() -> None:
     assert not found.on_node(Change("deleted", at(9)))
 
 
+def test_node_that_is_deleted_while_it_is_read_does_not_come_back() -> None:
+    """Neither to a place that is empty, nor to that of the node made anew; one made anew may be read first."""
+
+    def at(version: int, uid: str) -> LonghornNode:
+        meta = {"name": "n1", "uid": uid, "resourceVersion": str(version)}
+        return msgspec.convert({**node("n1", d=100), "metadata": meta}, LonghornNode)
+
+    found = known()
+    found.on_node(Change("added", at(5, "old")))
+    found.on_node(Change("deleted", at(7, "old")))
+    found.read_again("n1", at(6, "old"))
+    assert found.nodes == {}
+    assert found.on_node(Change("added", at(9, "new")))
+    found.read_again("n1", at(6, "old"))
+    assert found.nodes["n1"].metadata.uid == "new"
+    found.read_again("n1", at(12, "newer"))
+    assert found.nodes["n1"].metadata.uid == "newer"
+
+
 def test_patch_is_the_same_however_often_it_is_made_and_keeps_a_folder() -> None:
     """The folder follows from the uid; one that Longhorn gave stays."""
     assert patch_of(placement(WAITING)) == patch_of(placement(WAITING))

@@ -56,6 +56,13 @@ BAD_SCENARIOS: dict[str, tuple[dict[str, Any], str]] = {
     "unknown node": ({"events": [{"at": 5, "fail": {"nodes": ["x"]}}]}, r"\$\.events\[0\]\.nodes"),
     "no spot node": ({"events": [{"at": 5, "interrupt": {}}]}, "no node matches"),
     "unknown label": ({"events": [{"at": 5, "fail": {"labels": {"zone": "a"}}}]}, "no node matches"),
+    "scale of nothing": ({"events": [{"at": 5, "scale": "", "replicas": 1}]}, r"\$\.events\[0\]\.scale"),
+    "return of a workload": (
+        {"events": [{"at": 5, "scale": "default/a", "replicas": 1, "back": "1m"}]},
+        r"\$\.events\[0\]\.back",
+    ),
+    "replicas of a node": ({"events": [{"at": 5, "fail": {}, "replicas": 1}]}, r"\$\.events\[0\]\.replicas"),
+    "same queue twice": ({"queues": [{"name": "q"}, {"name": "q", "weight": 3}]}, r"\$\.queues\[1\]\.name"),
     "bad share": ({"events": [{"at": 5, "fail": {"share": "half"}}]}, r"\$\.events\[0\]\.share"),
     "lists of different length": (
         {"generate": [{"name": "g", "arrivals": 3, "cpu": ["1", "2"], "memory": ["1Gi"]}]},

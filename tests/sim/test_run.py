@@ -25,6 +25,11 @@ def held(loop: _Loop) -> list[int]:
     return cores
 
 
+def cores(loop: _Loop) -> int:
+    """Cores of the nodes that are there."""
+    return int(loop.cluster.whole[loop.cluster.state.resources.index("cpu")]) // 1000
+
+
 def test_replicas_that_fit_start_at_once_and_run_to_their_end() -> None:
     """Eight cores of sixteen for half the hour: a quarter of the whole."""
     record = done(workloads=[workload("a", 8, duration="30m")]).record
@@ -79,11 +84,23 @@ def test_lost_node_moves_its_replicas_and_comes_back_empty() -> None:
 
 
 def test_node_that_fails_twice_at_once_loses_its_replicas_once() -> None:
-    """Outages overlap: the first return brings the node back, the second changes nothing."""
-    down = {"at": "10m", "fail": {"nodes": ["n-1"]}, "back": "10m"}
-    loop = loop_of(workloads=[workload("a", 4)], events=[down, {**down, "back": "20m"}])
+    """Outages overlap: the node is back when the longer one ends, and only then."""
+    down = {"at": "10m", "fail": {"nodes": ["n-1"]}, "back": "20m"}
+    fields = {"workloads": [workload("a", 4)], "events": [down, {**down, "back": "10m"}]}
+    loop = loop_of(**fields)
     assert loop.finish()["evictions"] == 1
-    assert int(loop.cluster.whole[loop.cluster.state.resources.index("cpu")]) == 16000
+    assert cores(loop) == 16
+    assert cores(loop_of(until="25m", **fields)) == 12
+    assert [label for _, label in loop.story.labels()] == ["1 node goes", "1 node goes", "1 node is back"]
+    assert [at for at, _ in loop.story.labels()] == [600_000, 600_000, 1_800_000]
+
+
+def test_node_that_is_lost_for_good_does_not_come_back_with_an_earlier_outage() -> None:
+    """It fails for a while, and in that while for ever."""
+    fails = {"fail": {"nodes": ["n-1"]}}
+    loop = loop_of(workloads=[workload("a", 4)], events=[{"at": "10m", "back": "10m", **fails}, {"at": "15m", **fails}])
+    assert cores(loop) == 12
+    assert [label for _, label in loop.story.labels()] == ["1 node goes", "1 node goes"]
 
 
 def test_replica_lost_with_its_node_begins_again() -> None:

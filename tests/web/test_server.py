@@ -206,6 +206,24 @@ async def test_file_source_plans_by_its_settings(folder: Path) -> None:
     assert {each.strategy for each in shown[-1].view.sites[0].workloads} == {"global-greedy"}
 
 
+async def test_defect_of_planning_files_is_told_and_does_not_end_the_page(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The next state of the files is planned again."""
+
+    def defective(*given: object) -> None:
+        raise ZeroDivisionError("too thin")
+
+    stage, source = ViewStage("test"), FileSource([str(folder)])
+    with monkeypatch.context() as patch:
+        patch.setattr("fairlead.web.source_files.plan", defective)
+        await source.show(stage)
+    assert stage.look.trouble.startswith("a defect of Fairlead: ZeroDivisionError at test_server.py:")
+    await source.show(stage)
+    assert not stage.look.trouble
+    assert stage.look.decided is not None
+
+
 async def test_file_source_shows_nodes_then_the_plan_and_follows_changes(folder: Path) -> None:
     """A file that is written again is read again; one that breaks is told."""
     shown: list[Look] = []

@@ -1,6 +1,7 @@
 """Live clusters and simulations as sources."""
 
 import asyncio
+import re
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from typing import Any
@@ -14,6 +15,7 @@ from fairlead.model.errors import InputError
 from fairlead.sim.film import FRAMES, Film
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.run import run
+from fairlead.web import source_live
 from fairlead.web.replay import Replay
 from fairlead.web.source_live import READ, Followed, LiveSource
 from fairlead.web.source_replay import ReplaySource
@@ -164,6 +166,51 @@ async def test_kind_that_may_not_be_read_is_told_and_left_out() -> None:
     async with following(("one", api)) as stage:
         look = await stage.until(lambda look: waiting(look) == 2)
         assert "volumes" in look.trouble
+
+
+@pytest.mark.parametrize("broken", ["snapshot", "plan"])
+async def test_defect_keeps_the_last_plan_and_ends_with_the_next_change(
+    broken: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page says what failed beside the last plan; a change is planned again."""
+    api, sound = town("n1"), getattr(source_live, broken)
+
+    def defective(*given: Any) -> Any:
+        raise ZeroDivisionError("too thin")
+
+    async with following(("one", api)) as stage:
+        before = await stage.until(lambda look: waiting(look) == 2)
+        monkeypatch.setattr(source_live, broken, defective)
+        api.put(NODES, {"metadata": {"name": "n2"}, "status": {"allocatable": ALLOCATABLE}})
+        told = await stage.until(lambda look: bool(look.trouble))
+        assert told.decided is before.decided
+        assert re.fullmatch(
+            r"no new plan: a defect of Fairlead: ZeroDivisionError at test_sources.py:\d+: too thin", told.trouble
+        )
+        assert VIEWS["overview"](told)["trouble"] == told.trouble
+        assert len(stage.history.record()["samples"]) == 1
+        monkeypatch.setattr(source_live, broken, sound)
+        api.put(NODES, {"metadata": {"name": "n3"}, "status": {"allocatable": ALLOCATABLE}})
+        assert not (await stage.until(lambda look: waiting(look) == 0)).trouble
+
+
+@pytest.mark.parametrize("broken", ["snapshot", "plan"])
+async def test_defect_of_the_first_plan_is_told_and_tried_again(broken: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing changes, yet after a pause it is tried again."""
+    sound, tries = getattr(source_live, broken), []
+
+    def defective(*given: Any) -> Any:
+        tries.append(given)
+        if len(tries) < 3:
+            raise InputError("nodes/n1", "is too thin")
+        return sound(*given)
+
+    monkeypatch.setattr(source_live, broken, defective)
+    monkeypatch.setattr(source_live, "AGAIN_S", 0.05)
+    async with following(("one", town("n1"))) as stage:
+        told = await stage.until(lambda look: bool(look.trouble))
+        assert (told.trouble, told.decided) == ("no new plan: nodes/n1: is too thin", None)
+        assert not (await stage.until(lambda look: waiting(look) == 2)).trouble
 
 
 def test_rights_of_the_component_are_to_read_what_a_plan_reads() -> None:

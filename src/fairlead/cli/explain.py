@@ -5,8 +5,8 @@ import asyncio
 import click
 
 from fairlead.cli.completing import completing, explained, nodes
-from fairlead.cli.configured import config_option, plan_settings
-from fairlead.cli.live import cluster_options, collected, member_option
+from fairlead.cli.configured import plan_settings
+from fairlead.cli.live import collected, source_options
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import FORMATS, OutputForm, write_record
 from fairlead.cli.selection import namespace_options, one_namespace
@@ -29,18 +29,7 @@ Examples:
 """,
 )
 @click.argument("words", nargs=-1, required=True, metavar="WHAT", shell_complete=completing(explained))
-@click.option(
-    "-f",
-    "--file",
-    "sources",
-    multiple=True,
-    metavar="PATH",
-    help="A manifest, a directory, or - (repeatable).",
-)
-@click.option("--cluster", is_flag=True, help="Explain the live cluster; a pod as the live scheduler sees it.")
-@cluster_options
-@member_option
-@config_option
+@source_options("Explain the live cluster; a pod as the live scheduler sees it.")
 @namespace_options
 @watch_option
 @click.option(

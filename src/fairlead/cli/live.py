@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from fairlead.cli.completing import completing, contexts
+from fairlead.cli.configured import config_option
 
 if TYPE_CHECKING:
     from fairlead.kube.manifests.manifest import Manifest
@@ -80,6 +81,26 @@ member_option = click.option(
     metavar="NAME=FILE[@CONTEXT]",
     help="Read this member cluster of the fleet too, by its kubeconfig (repeatable).",
 )
+
+
+def source_options(cluster: str) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Where a plan comes from, and with which configuration; `cluster` is the help of `--cluster`."""
+    options = (
+        click.option(
+            "-f", "--file", "sources", multiple=True, metavar="PATH", help="A manifest, a directory, or - (repeatable)."
+        ),
+        click.option("--cluster", is_flag=True, help=cluster),
+        cluster_options,
+        member_option,
+        config_option,
+    )
+
+    def decorated(command: Callable[..., Any]) -> Callable[..., Any]:
+        for option in reversed(options):
+            command = option(command)
+        return command
+
+    return decorated
 
 
 def collected(kubeconfig: str, context: str, *, host: bool = True, members: tuple[str, ...] = ()) -> "list[Manifest]":

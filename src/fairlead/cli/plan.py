@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 import click
 
 from fairlead.cli.completing import completing, nodes
-from fairlead.cli.configured import config_option, plan_settings
+from fairlead.cli.configured import plan_settings
 from fairlead.cli.given import exit_code
-from fairlead.cli.live import cluster_options, collected, member_option
+from fairlead.cli.live import collected, source_options
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED, held
 from fairlead.cli.output import chosen, console, output_option, write_file, write_record, yaml_text
 from fairlead.cli.progress import progress
@@ -46,13 +46,7 @@ Examples:
   kubectl get nodes,pods,deployments -A -o yaml | fairlead plan -f -
 """,
 )
-@click.option(
-    "-f", "--file", "sources", multiple=True, metavar="PATH", help="A manifest, a directory, or - (repeatable)."
-)
-@click.option("--cluster", is_flag=True, help="Plan the live cluster, with whatever -f adds.")
-@cluster_options
-@member_option
-@config_option
+@source_options("Plan the live cluster, with whatever -f adds.")
 @click.option(
     "--drain",
     multiple=True,

@@ -7,10 +7,11 @@ from fairlead.engine import reasons
 from fairlead.engine.tier_parts import TierSplit
 from fairlead.model.reasons import Finding, because
 from fairlead.model.snapshot import Site
+from fairlead.model.workload import Workload
 
 
 @dataclass(slots=True)
-class _Left:
+class QuotaLeft:
     """What is left of one quota."""
 
     name: str
@@ -30,7 +31,14 @@ def admitted(
     site: Site, splits: Sequence[TierSplit], turns: Iterable[int]
 ) -> tuple[list[list[int]], dict[int, Finding]]:
     """How many replicas of each part may be created, in the order of turns, and why not more of those cut short."""
-    quotas = _quotas(site)
+    everybody = (*site.workloads, *(each.workload for each in site.daemons))
+    return within(quotas_left(site, everybody), splits, turns)
+
+
+def within(
+    quotas: Mapping[str, Sequence[QuotaLeft]], splits: Sequence[TierSplit], turns: Iterable[int]
+) -> tuple[list[list[int]], dict[int, Finding]]:
+    """As `admitted`, within the quotas of each namespace, from which what is admitted is taken."""
     limits = [[part.need for part in split.parts] for split in splits]
     refusals: dict[int, Finding] = {}
     for row in turns:
@@ -52,14 +60,24 @@ def admitted(
     return limits, refusals
 
 
-def _quotas(site: Site) -> dict[str, list[_Left]]:
-    """The quotas of each namespace without what runs there."""
-    found: dict[str, list[_Left]] = {}
+def quota_turns(splits: Sequence[TierSplit]) -> list[int]:
+    """The order in which quotas are used up: higher priority first, then what must be on demand, then larger gangs."""
+
+    def turn(row: int) -> tuple[int, bool, int]:
+        workload = splits[row].parts[0].workload
+        return -workload.priority, not splits[row].target, -workload.least_together
+
+    return sorted(range(len(splits)), key=turn)
+
+
+def quotas_left(site: Site, running: Iterable[Workload]) -> dict[str, list[QuotaLeft]]:
+    """The quotas of each namespace without what runs of these workloads."""
+    found: dict[str, list[QuotaLeft]] = {}
     for quota in site.quotas:
-        found.setdefault(quota.namespace, []).append(_Left(quota.name, dict(quota.hard)))
+        found.setdefault(quota.namespace, []).append(QuotaLeft(quota.name, dict(quota.hard)))
     if not found:
         return found
-    for workload in (*site.workloads, *(each.workload for each in site.daemons)):
+    for workload in running:
         column = site.present.get(workload.key)
         if column is None:
             continue

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 
 from fairlead.engine import invariants
-from fairlead.engine.admission import admitted
+from fairlead.engine.admission import admitted, quota_turns
 from fairlead.engine.daemons import settled
 from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.outcomes import outcomes
@@ -34,7 +34,7 @@ def plan_site(
     # 1. tier: which replicas must be on demand
     splits = [_split(site, workload, replicas) for workload, replicas in ordered]
     # 2. quotas: how many may be created
-    limits, cut_short = admitted(site, splits, _turns(splits))
+    limits, cut_short = admitted(site, splits, quota_turns(splits))
     # 3. queue and node: how many of each may start, and where they go
     jobs = SiteJobs(site, splits, limits, gangs)
     fits = jobs.fits()
@@ -68,13 +68,3 @@ def _split(site: Site, workload: Workload, replicas: int) -> TierSplit:
         for column in (site.present.get(workload.key), site.required.get(workload.key))
     )
     return parts(workload, replicas, there, required, site.tiers)
-
-
-def _turns(splits: Sequence[TierSplit]) -> list[int]:
-    """The order in which quotas are used up: higher priority first, then what must be on demand, then larger gangs."""
-
-    def turn(row: int) -> tuple[int, bool, int]:
-        workload = splits[row].parts[0].workload
-        return -workload.priority, not splits[row].target, -workload.least_together
-
-    return sorted(range(len(splits)), key=turn)

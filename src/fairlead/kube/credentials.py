@@ -4,6 +4,7 @@ import asyncio
 import os
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import field
 from datetime import datetime
 from pathlib import Path
@@ -173,11 +174,15 @@ async def run_plugin(plugin: ExecPlugin) -> PluginStatus:
     try:
         out, err = await asyncio.wait_for(child.communicate(), PLUGIN_SECONDS)
     except TimeoutError as error:
-        child.kill()
-        await child.wait()
         raise InputError(
             plugin.place, f"the credential plugin {name!r} did not answer in {PLUGIN_SECONDS:.0f} s"
         ) from error
+    finally:
+        # It runs on where it took too long, or where nobody waits for its answer any more.
+        if child.returncode is None:
+            with suppress(ProcessLookupError):
+                child.kill()
+            await child.wait()
     if child.returncode != 0:
         raise InputError(plugin.place, f"the credential plugin {name!r} failed with {child.returncode}: {_tail(err)}")
     return _status(plugin, out)

@@ -15,7 +15,7 @@ from fairlead.engine.working_volumes import WorkingVolumes
 from fairlead.model.columns import Int
 from fairlead.model.shape import Shape
 from fairlead.sim.claims import SimClaims
-from fairlead.sim.events import Timeline
+from fairlead.sim.events import NEVER, Timeline
 
 
 def add(total: list[int], amounts: Iterable[tuple[int, int]], times: int = 1) -> None:
@@ -52,6 +52,11 @@ class SimCluster:
         self.replicas = 0
         self.replicas_on_demand = 0
         self.whole: Int = nodes.allocatable[~nodes.unschedulable].sum(axis=0)
+        self._away = np.where(nodes.unschedulable, NEVER, 0)
+        """Until when each node is away, in milliseconds."""
+        self._fixed = np.zeros_like(nodes.used) if story.fixed_used is None else story.fixed_used
+        self.shared: Int = self._offered(np.flatnonzero(~nodes.unschedulable))
+        """What queues share: the whole without what belongs to its node."""
         self.used: list[int] = nodes.used[~nodes.unschedulable].sum(axis=0).tolist()
         self._here: list[set[int]] = [set() for _ in nodes.names]
         self._number = 0
@@ -106,8 +111,9 @@ class SimCluster:
         self._count(batch, np.where(there, batch.counts - gone, batch.counts))
         return gone
 
-    def lose(self, rows: Int) -> list[tuple[Batch, int]]:
+    def lose(self, rows: Int, back_ms: int | None) -> list[tuple[Batch, int]]:
         """The nodes go: every batch that had replicas there, with how many it lost, oldest batch first."""
+        self._away[rows] = np.maximum(self._away[rows], NEVER if back_ms is None else back_ms)
         rows = rows[~self.state.unschedulable[rows]]
         lost = []
         for number in sorted(set().union(*(self._here[row] for row in rows.tolist()))):
@@ -117,15 +123,21 @@ class SimCluster:
             self._reduce(batch, np.where(gone, 0, batch.counts))
         self.nodes.close(rows, True)
         self.whole = self.whole - self.state.allocatable[rows].sum(axis=0)
+        self.shared = self.shared - self._offered(rows)
         add(self.used, enumerate(self.state.used[rows].sum(axis=0).tolist()), -1)
         return lost
 
-    def restore(self, rows: Int) -> None:
-        """The nodes are back, empty but for what was never ours."""
-        rows = rows[self.state.unschedulable[rows]]
+    def restore(self, rows: Int, now: int) -> None:
+        """The nodes are back, empty but for what was never ours; not those that are away for longer."""
+        rows = rows[self.state.unschedulable[rows] & (self._away[rows] <= now)]
         self.nodes.close(rows, False)
         self.whole = self.whole + self.state.allocatable[rows].sum(axis=0)
+        self.shared = self.shared + self._offered(rows)
         add(self.used, enumerate(self.state.used[rows].sum(axis=0).tolist()))
+
+    def _offered(self, rows: Int) -> Int:
+        offered: Int = np.maximum(self.state.allocatable[rows] - self._fixed[rows], 0).sum(axis=0)
+        return offered
 
     def _reduce(self, batch: Batch, left: Int) -> None:
         gone = batch.counts - left

@@ -3,13 +3,20 @@
 from collections.abc import Mapping
 from dataclasses import field
 
+import numpy as np
+
 from fairlead.dataclass import dataclass
 from fairlead.model.claims import SiteVolumes, WorkloadClaims
+from fairlead.model.columns import Int
 from fairlead.model.nodestate import NodeState
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
+from fairlead.model.quotas import NamespaceQuota
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import Workload
+
+NEVER = 2**62
+"""The moment at which a node comes back that does not."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,7 +44,10 @@ class Scale:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outage:
-    """Nodes (rows) go away with what runs on them; they come back empty at `back_ms`, never where it is None."""
+    """Nodes (rows) go away with what runs on them; they come back empty at `back_ms`, never where it is None.
+
+    A node that several outages keep away is back when the last of them ends; one that was cordoned stays so.
+    """
 
     at_ms: int
     rows: tuple[int, ...]
@@ -54,12 +64,18 @@ class Timeline:
     cycle_ms: int
     nodes: NodeState
     population: Population = Population()
+    fixed: int = 0
+    """The first so many replicas of the population belong to their node."""
+    fixed_used: Int | None = None
+    """What these use of each node, which is not shared; None is nothing."""
     queues: tuple[QueueEntry, ...] = ()
     weights: dict[str, int] = field(default_factory=dict)
     arrivals: tuple[Arrival, ...] = ()
     scales: tuple[Scale, ...] = ()
     outages: tuple[Outage, ...] = ()
     tiers: Tiers = Tiers()
+    quotas: tuple[NamespaceQuota, ...] = ()
+    """What the jobs of a namespace may hold together."""
     claims: Mapping[str, WorkloadClaims] = field(default_factory=dict)
     """By workload key, what volume claims demand of the nodes."""
     attached: SiteVolumes = SiteVolumes()
@@ -67,10 +83,18 @@ class Timeline:
     def labels(self) -> list[tuple[int, str]]:
         """What happens from outside, apart from arrivals, in a few words, by time."""
         found: list[tuple[int, str]] = []
-        for outage in self.outages:
-            one = len(outage.rows) == 1
-            found.append((outage.at_ms, "1 node goes" if one else f"{len(outage.rows)} nodes go"))
-            if outage.back_ms is not None:
-                found.append((outage.back_ms, "1 node is back" if one else f"{len(outage.rows)} nodes are back"))
+        away = dict.fromkeys(np.flatnonzero(self.nodes.unschedulable).tolist(), NEVER)
+        ends = [(each.back_ms, True, row) for row, each in enumerate(self.outages) if each.back_ms is not None]
+        for at_ms, over, row in sorted([*((each.at_ms, False, row) for row, each in enumerate(self.outages)), *ends]):
+            outage = self.outages[row]
+            if not over:
+                back_ms = NEVER if outage.back_ms is None else outage.back_ms
+                away |= {node: max(away.get(node, 0), back_ms) for node in outage.rows}
+                count = len(outage.rows)
+                found.append((at_ms, "1 node goes" if count == 1 else f"{count} nodes go"))
+            elif back := [node for node in outage.rows if away.get(node, NEVER) <= at_ms]:
+                for node in back:
+                    del away[node]
+                found.append((at_ms, "1 node is back" if len(back) == 1 else f"{len(back)} nodes are back"))
         found += [(scale.at_ms, f"{scale.title} has {scale.replicas} replicas") for scale in self.scales]
         return sorted(each for each in found if each[0] < self.until_ms)

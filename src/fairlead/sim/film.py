@@ -127,6 +127,9 @@ class Film:
             queues=story.queues,
             weights=story.weights,
             tiers=story.tiers,
+            quotas=story.quotas,
+            fixed=story.fixed,
+            fixed_used=story.fixed_used,
         )
         return Snapshot(sites=(site,))
 

@@ -45,6 +45,8 @@ class SimJob:
         """Whether its replicas are told apart by their volume claims."""
         self.needs = None if self.workload.tiered or claimed else needs_like(self.workload.shape)
         """What decides whether a node takes it, where that is one thing for all its replicas."""
+        self.limits: dict[str, int] | None = None
+        """How many replicas more of each tier may be created; None where nothing bounds them."""
         self._age = self.workload.created, natural_key(self.workload.key)
         self._tiers = tiers
         self._since: list[list[int]] = []
@@ -70,6 +72,19 @@ class SimJob:
         return -self.workload.priority, self.since, self._age
 
     def split(self) -> TierSplit:
+        """What is lacking and may be created, by tier."""
+        found, limits = self.wanted(), self.limits
+        if limits is None:
+            return found
+        bounded = (replace(part, need=min(part.need, limits.get(part.tier, 0))) for part in found.parts)
+        return replace(found, parts=tuple(bounded))
+
+    @property
+    def bounded(self) -> bool:
+        """Whether fewer may be created than are lacking."""
+        return self.limits is not None and sum(self.limits.values()) < self.lacking
+
+    def wanted(self) -> TierSplit:
         """What is lacking, by tier."""
         return parts(self.workload, self.asked, self.running, self.required, self._tiers)
 

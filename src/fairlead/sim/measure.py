@@ -138,7 +138,7 @@ class SimMeasures:
         """What each queue and namespace has and deserves; one that comes later has had and deserved nothing before."""
         names, shares = self.series.resources, self.series.shares
         before = len(self.series.time_s) - 1
-        standing = {(each.kind, each.name): each for each in turns.standing(cluster.whole)}
+        standing = {(each.kind, each.name): each for each in turns.standing(cluster.shared)}
         for key in standing:
             if key not in shares and len(shares) < MOST_SHARES:
                 shares[key] = Shares({name: [0.0] * before for name in names}, {name: [0.0] * before for name in names})

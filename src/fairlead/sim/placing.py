@@ -68,7 +68,7 @@ class SimPlacing:
         jobs = [(job, self._roles(job)) for job in (*waiting, *running)]
         roles = [role for _, own in jobs for role in own]
         table = running_table(jobs) if self._policy.preempt else None
-        state = self._turns.state(jobs, self._cluster.whole)
+        state = self._turns.state(jobs, self._cluster.shared)
         fits = self._fits(roles, len(state.jobs.role_names), [job for job, _ in jobs])
         shared = share_and_place(state, fits, running=table, policy=self._policy, now=now_ms // 1000, tried=self._tried)
         self._tried = shared.cursor
@@ -86,11 +86,13 @@ class SimPlacing:
         return evictions, list(self._settled(roles, shared.spots))
 
     def straight(self, jobs: Sequence[SimJob]) -> list[SimStart] | None:
-        """Start these jobs, for all of which there is room in sum; None where nodes do not take all of them.
+        """Start these jobs, for all of which there is room in sum; None where nodes or quotas do not take all of them.
 
         They come in order of age. It is the composition's second step; the first would grant everything.
         """
         asked = [(job, self._roles(job)) for job in jobs]
+        if any(job.bounded or job.workload.min_resources for job in jobs):
+            return None
         if len(asked) > 1:
             asked.sort(key=self._turn)
         roles = [role for _, own in asked for role in own]
@@ -129,7 +131,7 @@ class SimPlacing:
 
     def _turn(self, asked: tuple[SimJob, Sequence[SimRole]]) -> PlacingTurn:
         job, roles = asked
-        size = float((job.vector / np.maximum(self._cluster.whole, 1)).max(initial=0.0))
+        size = float((job.vector / np.maximum(self._cluster.shared, 1)).max(initial=0.0))
         return placing_turn(job.workload.priority, [role.part.shape for role in roles if role.part.need], size)
 
     def alone(self, job: SimJob) -> list[SimStart]:

@@ -21,6 +21,7 @@ from fairlead.sim.jobs import SimJob
 from fairlead.sim.measure import Series, SimMeasures
 from fairlead.sim.placing import SimEviction, SimPlacing, SimStart
 from fairlead.sim.policy import SimPolicy
+from fairlead.sim.quotas import SimQuotas
 from fairlead.sim.turns import SimTurns
 from fairlead.sim.waiting import Waiting
 
@@ -73,6 +74,7 @@ class _Loop:
         self.cluster = SimCluster(story, neighbourly=neighbourly)
         namespaces = {shape.namespace for shape in shapes}
         self.turns = SimTurns(story.nodes, story.queues, story.weights, namespaces)
+        self.quotas = SimQuotas(story, self.turns)
         self.placing = SimPlacing(self.cluster, self.turns, policy)
         self.measures = SimMeasures(story.until_ms, shared=film is not None)
         self.jobs: dict[str, SimJob] = {}
@@ -157,7 +159,7 @@ class _Loop:
         elif kind == DOWN:
             self._down(now, what)
         elif kind == UP:
-            self.cluster.restore(what)
+            self.cluster.restore(what, now)
             self._freed += 1
         elif kind == ARRIVE:
             self._arrive(now, what)
@@ -200,6 +202,7 @@ class _Loop:
         """First those that wait are given up, then the youngest that run, those that need not be on demand first."""
         gone = min(less, job.lacking)
         job.give_up(gone)
+        self._freed += self.quotas.matter and gone > 0
         self.waiting.lack(job, -gone)
         job.asked -= less
         self.turns.ask(job, -less)
@@ -243,7 +246,7 @@ class _Loop:
                 del self.jobs[job.key]
 
     def _down(self, now: int, outage: Outage) -> None:
-        for batch, count in self.cluster.lose(ints(outage.rows)):
+        for batch, count in self.cluster.lose(ints(outage.rows), outage.back_ms):
             self._lost(now, self.jobs[batch.job], batch, count)
         if outage.back_ms is not None:
             self._push(outage.back_ms, UP, ints(outage.rows))
@@ -264,7 +267,9 @@ class _Loop:
         Where there is enough for all the newcomers go at once. Where there is not, or where nodes refused
         something before, a pass over all takes place at most once in a cycle, and only after something changed.
         """
-        if self.fresh and not self.policy.contested and self.turns.enough(self.cluster.whole):
+        if self.quotas.matter and (self.fresh or self._freed > self._tried):
+            self.quotas.bound(self.waiting)
+        if self.fresh and not self.policy.contested and self.turns.enough(self.cluster.shared):
             self._at_once(now, sorted(self.fresh.values(), key=lambda job: job.turn))
         if not self.waiting or not (self.fresh or self._freed > self._tried):
             return
@@ -346,6 +351,8 @@ class _Loop:
         count = batch.size
         job.batches[batch.number] = batch
         job.holds(batch, count, 1)
+        if job.limits is not None:
+            job.limits[batch.part.tier] -= count
         self.turns.hold(job, count)
         self.waiting.lack(job, -count)
         self._note(job)

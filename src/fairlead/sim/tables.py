@@ -72,6 +72,8 @@ class _Row(NamedTuple):
     least: int = 1
     since: int = UNSET
     preempts: bool = False
+    together: Mapping[str, int] = {}
+    """What has to be free for the gang to start."""
     startable: bool = True
 
 
@@ -103,6 +105,10 @@ class SimTables:
                 least=job.least,
                 since=job.since // 1000,
                 preempts=not job.claimed,
+                together=dict(job.workload.min_resources),
+                startable=all(
+                    name in self._base.jobs.resources for name, amount in job.workload.min_resources if amount
+                ),
             )
             for job, roles in jobs
         ]
@@ -121,6 +127,9 @@ class SimTables:
         if self._pods is not None:
             np.maximum(request[:, self._pods], 1, out=request[:, self._pods])
         never = np.array([not row.startable for row in rows], dtype=np.int64)
+        resources = self._base.jobs.resources
+        least = np.array([[row.together.get(name, 0) for name in resources] for row in rows], dtype=np.int64)
+        least = least.reshape(len(rows), len(resources))
         queues = tuple(row.pair[0] or DEFAULT for row in rows)
         return JobTable(
             names=tuple(row.name for row in rows),
@@ -131,7 +140,7 @@ class SimTables:
             priority=_column([row.priority for row in rows]),
             age=np.arange(len(rows)),
             min_member=_column([row.least for row in rows]),
-            min_resources=never[:, None] * (whole + 1),
+            min_resources=np.maximum(least, never[:, None] * (whole + 1)),
             preempts=np.array([row.preempts for row in rows], dtype=np.bool_),
             since=_column([row.since for row in rows]),
             role_start=np.cumsum([0, *(len(row.roles) for row in rows)]),

@@ -5,16 +5,18 @@ from dataclasses import replace
 
 import numpy as np
 
+from fairlead.engine.admission import quotas_left
 from fairlead.engine.daemons import settled
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.amounts import amount, amounts
 from fairlead.model.claims import SiteVolumes, WorkloadClaims
-from fairlead.model.columns import Int
+from fairlead.model.columns import Int, flags, ints
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeRecord, NodeState, node_state
 from fairlead.model.population import Population
 from fairlead.model.queuestate import QueueEntry
+from fairlead.model.quotas import NamespaceQuota
 from fairlead.model.selectors import integer
 from fairlead.model.snapshot import Site
 from fairlead.model.tiers import CAPACITY, ON_DEMAND, SPOT, Tiers
@@ -41,7 +43,10 @@ def story(
     """
     seed = written.seed if seed is None else seed
     until = milliseconds(written.until, "$.until") if until_ms is None else until_ms
-    nodes = _nodes(written, site)
+    # What runs on every node takes its room before anything arrives.
+    then = settled(site)[0] if site is not None else None
+    nodes = _nodes(written, then)
+    population, fixed = _residents(site, then) if site is not None and then is not None else (Population(), 0)
     tiers = site.tiers if site is not None and len(site.nodes.names) else choice.tiers(nodes.labels.keys())
     arrivals = [
         *(_standing(site) if site else ()),
@@ -66,13 +71,16 @@ def story(
         until_ms=until,
         cycle_ms=max(milliseconds(written.cycle, "$.cycle"), 1),
         nodes=nodes,
-        population=Population(namespaces=site.population.namespaces) if site else Population(),
+        population=population,
+        fixed=fixed,
+        fixed_used=then.fixed_used if then is not None else None,
         queues=_queues(written, site),
         weights={**(site.weights if site else {}), **written.namespaces},
         arrivals=tuple(arrivals),
         scales=tuple(scales),
         outages=tuple(outages),
         tiers=tiers,
+        quotas=tuple(_quotas(site)) if site else (),
         claims={key: _waiting(claims) for key, claims in site.claims.items()} if site else {},
         attached=_others(site) if site else SiteVolumes(),
     )
@@ -93,7 +101,7 @@ def _nodes(written: Scenario, site: Site | None) -> NodeState:
     if site is not None and written.nodes:
         raise InputError("$.nodes", "the manifests have nodes already; expected one or the other")
     if site is not None and len(site.nodes.names):
-        return _emptied(settled(site)[0])
+        return _emptied(site)
     records = [record for row, each in enumerate(written.nodes) for record in _records(each, f"$.nodes[{row}]")]
     if not records:
         raise InputError("$.nodes", "there is no node; expected at least one")
@@ -115,6 +123,25 @@ def _emptied(site: Site) -> NodeState:
             if column is not None:
                 used[:, column] -= there * amount_each
     return replace(nodes, used=np.maximum(used, 0))
+
+
+def _residents(site: Site, then: Site) -> tuple[Population, int]:
+    """Who is there before anything arrives, `then` with the daemons: first so many that belong to their node, then
+    those that are leaving. Replicas of the site's own workloads arrive anew."""
+    before, now = site.population, then.population
+    own = np.ones(len(now.rows), dtype=np.bool_)
+    own[: site.fixed] = own[len(before.rows) :] = False
+    rows = np.concatenate([np.flatnonzero(~own), np.flatnonzero(own & now.leaving)])
+    found = replace(now, codes=ints(now.codes[rows]), rows=ints(now.rows[rows]), leaving=flags(now.leaving[rows]))
+    return found, int((~own).sum())
+
+
+def _quotas(site: Site) -> Iterator[NamespaceQuota]:
+    """The quotas without what daemons take of them: all else arrives anew."""
+    left = quotas_left(site, [each.workload for each in site.daemons])
+    for namespace, quotas in left.items():
+        for each in quotas:
+            yield NamespaceQuota(name=each.name, namespace=namespace, hard=each.amounts)
 
 
 def _records(written: NodesIn, path: str) -> Iterator[NodeRecord]:
@@ -140,7 +167,11 @@ def _queues(written: Scenario, site: Site | None) -> tuple[QueueEntry, ...]:
         )
         for row, each in enumerate(written.queues)
     )
-    named = {queue.name for queue in own}
+    named: set[str] = set()
+    for row, queue in enumerate(own):
+        if queue.name in named:
+            raise InputError(f"$.queues[{row}].name", f"{queue.name!r} is there twice; expected distinct names")
+        named.add(queue.name)
     return (*own, *(queue for queue in (site.queues if site else ()) if queue.name not in named))
 
 
@@ -183,7 +214,10 @@ def _events(
         named = [name for name in ("interrupt", "fail", "scale", "finish") if getattr(event, name) is not None]
         if len(named) != 1:
             raise InputError(path, "expected exactly one of interrupt, fail, scale and finish")
-        title = event.scale or event.finish
+        title = event.scale if event.finish is None else event.finish
+        for name, of in (("replicas", ("scale",)), ("back", ("fail", "interrupt"))):
+            if getattr(event, name) is not None and named[0] not in of:
+                raise InputError(f"{path}.{name}", f"says nothing of {named[0]}; expected with {' or '.join(of)} only")
         if title is not None:
             if title not in known:
                 raise InputError(
@@ -193,7 +227,7 @@ def _events(
                 raise InputError(f"{path}.replicas", "is missing; expected how many there are to be")
             scales.append(Scale(at_ms=at, title=title, replicas=event.replicas or 0))
             continue
-        select = event.fail or event.interrupt
+        select = event.fail if event.interrupt is None else event.interrupt
         assert select is not None  # exactly one is told
         if event.interrupt is not None and not (select.tier or select.nodes or select.labels):
             select = SelectIn(tier="spot", share=select.share)

@@ -12,7 +12,7 @@ from fairlead.kube.manifests.load import SUFFIXES
 from fairlead.kube.manifests.view import viewed
 from fairlead.model.errors import InputError
 from fairlead.model.snapshot import Snapshot
-from fairlead.web.stage import ViewStage
+from fairlead.web.stage import ViewStage, failure_of
 from fairlead.web.views import Look
 
 PAUSE_S = 1.0
@@ -55,8 +55,9 @@ class FileSource:
             await stage.show(look)
             decided = await asyncio.to_thread(plan, view)
             await stage.show(Look(title=self.title, found=found, view=view, decided=decided))
-        except InputError as error:
-            await stage.show(Look(title=self.title, trouble=str(error)))
+        except Exception as error:
+            # A defect ends with this state of the files: the next one is planned again.
+            await stage.show(Look(title=self.title, trouble=failure_of(error)))
 
     def _read(self) -> tuple[Catalogue, Snapshot]:
         """The files; millions of new objects without a cycle among them are no work for the collector."""

@@ -20,15 +20,18 @@ from fairlead.kube.resources import ALL, NODES, PODS, REPLICA_SETS, Resource
 from fairlead.kube.watch import Reflector
 from fairlead.kube.wire.http import connect
 from fairlead.web.evictions import SeenEviction, eviction_of, mark_of
-from fairlead.web.stage import ViewStage
+from fairlead.web.stage import ViewStage, failure_of
 from fairlead.web.views import Look
 
 PAUSE_S = 0.5
 """Changes that come together are planned together."""
 REST = 2.0
 """After a plan that took long the next one waits for this many times as long, so that most of a core stays free."""
+AGAIN_S = 30.0
+"""After a plan that could not be made it is tried again without a change too."""
 
 MOST_TROUBLES = 2
+
 
 READ = tuple(each for each in ALL if KINDS.get((each.group, each.kind)) is each.shape)
 
@@ -42,7 +45,10 @@ class Followed:
 
 
 class LiveSource:
-    """Follows every kind that a plan reads, in each cluster. Nodes are shown as soon as they are listed."""
+    """Follows every kind that a plan reads, in each cluster. Nodes are shown as soon as they are listed.
+
+    A defect of planning ends that round: the last plan stays, and the page says why there is no newer one.
+    """
 
     live = True
 
@@ -63,6 +69,8 @@ class LiveSource:
         self._changed = asyncio.Event()
         self._reflectors: list[Reflector[Any]] = []
         self._clusters_of: dict[Reflector[Any], str] = {}
+        self._failure = ""
+        """Why the last look could not be made or planned."""
 
     async def run(self, stage: ViewStage) -> None:
         """Follow until cancelled."""
@@ -121,18 +129,26 @@ class LiveSource:
 
     async def _show(self, stage: ViewStage) -> None:
         await self._settled(stage, [each for each in self._reflectors if each.resource is NODES])
-        await stage.show(await self._look())
+        await self._round(stage, self._look)
         await self._settled(stage, self._reflectors)
         loop = asyncio.get_running_loop()
         while True:
             self._changed.clear()
             began = loop.time()
-            look = await self._look()
-            decided = await asyncio.to_thread(plan, look.view)
-            await stage.show(replace(look, decided=decided))
+            await self._round(stage, self._planned)
             pause = PAUSE_S + REST * (loop.time() - began)
-            await self._news(stage)
+            await self._news(stage, AGAIN_S if self._failure else None)
             await self._sleep(pause)
+
+    async def _round(self, stage: ViewStage, make: Callable[[], Awaitable[Look]]) -> None:
+        """Show what is made; where that fails, what was shown before with the reason."""
+        try:
+            look = await make()
+            self._failure = ""
+            await stage.show(replace(look, trouble=self._trouble()))
+        except Exception as error:
+            self._failure = f"no new plan: {failure_of(error)}"
+            await stage.show(replace(stage.look, trouble=self._trouble()))
 
     async def _settled(self, stage: ViewStage, reflectors: Sequence[Reflector[Any]]) -> None:
         """Wait until each is listed or refused; what stands in the way meanwhile is shown."""
@@ -141,10 +157,11 @@ class LiveSource:
                 await stage.show(replace(stage.look, trouble=self._trouble()))
             await self._sleep(PAUSE_S / 10)
 
-    async def _news(self, stage: ViewStage) -> None:
-        """Wait for a change, of the cluster or of the connection to it."""
-        shown = stage.look.trouble
-        while not self._changed.is_set() and self._trouble() == shown:
+    async def _news(self, stage: ViewStage, within: float | None) -> None:
+        """Wait for a change, of the cluster or of the connection to it; so many seconds at most."""
+        shown, loop = stage.look.trouble, asyncio.get_running_loop()
+        until = None if within is None else loop.time() + within
+        while not self._changed.is_set() and self._trouble() == shown and (until is None or loop.time() < until):
             try:
                 async with asyncio.timeout(PAUSE_S):
                     await self._changed.wait()
@@ -152,7 +169,7 @@ class LiveSource:
                 pass
 
     def _trouble(self) -> str:
-        """What stands in the way, kind by kind; of several clusters in which one."""
+        """What stands in the way: of planning, then kind by kind; of several clusters in which one."""
         found = sorted(
             {
                 f"{cluster}{': ' if cluster else ''}{each.resource.label}: {each.trouble}"
@@ -161,7 +178,7 @@ class LiveSource:
             }
         )
         more = f" (and {len(found) - MOST_TROUBLES} more kinds)" if len(found) > MOST_TROUBLES else ""
-        return "; ".join(found[:MOST_TROUBLES]) + more
+        return "; ".join(filter(None, (self._failure, *found[:MOST_TROUBLES]))) + more
 
     async def _look(self) -> Look:
         """What is known now; the lists are copied on the loop, where they change."""
@@ -169,7 +186,12 @@ class LiveSource:
         for each in self._reflectors:
             found.objects[each.resource.shape] += each.objects.values()
         view = await asyncio.to_thread(snapshot, found, self._settings)
-        return Look(title=self.title, found=found, view=view, trouble=self._trouble())
+        return Look(title=self.title, found=found, view=view)
+
+    async def _planned(self) -> Look:
+        """What is known now, with its plan."""
+        look = await self._look()
+        return replace(look, decided=await asyncio.to_thread(plan, look.view))
 
 
 def _refused(reflector: Reflector[Any]) -> bool:

@@ -1,6 +1,7 @@
 """What the page shows now, and what changed since: one look at a time, its records made when they are asked for."""
 
 import asyncio
+import logging
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -8,10 +9,13 @@ from typing import Any
 
 from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
+from fairlead.model.faults import place_of
 from fairlead.web.evictions import SeenEviction
 from fairlead.web.history import History
 from fairlead.web.patch import Patch, difference
 from fairlead.web.views import VIEWS, Look, Record
+
+log = logging.getLogger(__name__)
 
 
 @dataclass(slots=True)
@@ -33,6 +37,14 @@ class News:
     patch: Patch | None = None
 
 
+def failure_of(error: Exception) -> str:
+    """What to say where a plan could not be made; the traceback of a defect goes to the log."""
+    if isinstance(error, InputError):
+        return str(error)
+    log.warning("no new plan", exc_info=error)
+    return f"a defect of Fairlead: {place_of(error)}"
+
+
 class ViewStage:
     """One source as the page sees it. Memory: a record and a patch a view, and a bounded history.
 
@@ -50,8 +62,8 @@ class ViewStage:
         self._news = asyncio.Condition()
 
     async def show(self, look: Look) -> None:
-        """From now on this is what there is."""
-        if look.decided is not None:
+        """From now on this is what there is. A plan that is shown already is no news to the history."""
+        if look.decided is not None and look.decided is not self.look.decided:
             records = [await asyncio.to_thread(VIEWS[view], look) for view in ("overview", "workloads", "queues")]
             self.history.add(self._clock(), records[0], records[1]["workloads"], records[2]["sites"])
         async with self._news:

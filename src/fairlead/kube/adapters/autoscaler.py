@@ -1,11 +1,13 @@
-"""HorizontalPodAutoscaler: the bounds between which it moves its target, for a what-if."""
+"""HorizontalPodAutoscaler: the bounds between which it keeps its target."""
 
-from collections.abc import Container
+from collections.abc import Container, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from fairlead.kube.objects.workloads import HorizontalPodAutoscaler
 
 T = TypeVar("T")
+Bounds = dict[str, tuple[int, int]]
+"""The least and the most replicas of each workload that is scaled, by its key KIND/NAMESPACE/NAME."""
 
 
 class _Objects(Protocol):
@@ -18,15 +20,36 @@ def autoscaled(found: _Objects, bound: str, workloads: Container[str]) -> tuple[
     An autoscaler whose target is none of the workloads (their keys) scales nothing: what to say of it comes second.
     """
     asked, astray = [], []
-    for each in found.of(HorizontalPodAutoscaler):
-        spec, target = each.spec, each.spec.scale_target_ref
-        lowest = 1 if spec.min_replicas is None else spec.min_replicas
-        wanted = spec.max_replicas if bound == "max" else lowest
-        namespace = each.metadata.namespace or "default"
-        key = f"{target.kind}/{namespace}/{target.name}"
+    for each, key, bounds in _targets(found.of(HorizontalPodAutoscaler)):
         if key in workloads:
-            asked.append(f"{key}={wanted}")
+            asked.append(f"{key}={bounds[bound == 'max']}")
         else:
-            title = f"HorizontalPodAutoscaler {namespace}/{each.metadata.name}"
-            astray.append(f"{title}: there is no {target.kind} {namespace}/{target.name} to scale; it is left out")
+            kind, _, target = key.partition("/")
+            title = f"HorizontalPodAutoscaler {each.metadata.namespace or 'default'}/{each.metadata.name}"
+            astray.append(f"{title}: there is no {kind} {target} to scale; it is left out")
     return asked, astray
+
+
+def bounds_of(scalers: Iterable[HorizontalPodAutoscaler]) -> Bounds:
+    """By target; of several autoscalers of one target the first."""
+    bounds: Bounds = {}
+    for _, key, own in _targets(scalers):
+        bounds.setdefault(key, own)
+    return bounds
+
+
+def within(bounds: Bounds, key: str, replicas: int | None) -> int | None:
+    """The number that the autoscaler keeps at least or at most, whatever it measures; one of 0 replicas stays so."""
+    least, most = bounds.get(key, (None, None))
+    if least is None or most is None or replicas == 0:
+        return replicas
+    return max(least, min(most, 1 if replicas is None else replicas))
+
+
+def _targets(
+    scalers: Iterable[HorizontalPodAutoscaler],
+) -> Iterator[tuple[HorizontalPodAutoscaler, str, tuple[int, int]]]:
+    for each in scalers:
+        spec, target = each.spec, each.spec.scale_target_ref
+        least = 1 if spec.min_replicas is None else spec.min_replicas
+        yield each, f"{target.kind}/{each.metadata.namespace or 'default'}/{target.name}", (least, spec.max_replicas)

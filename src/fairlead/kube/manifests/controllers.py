@@ -2,15 +2,26 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import msgspec
 
 from fairlead.dataclass import dataclass
+from fairlead.kube.adapters.autoscaler import bounds_of, within
 from fairlead.kube.codec.queues import LOCAL_QUEUE, QUEUES
 from fairlead.kube.manifests.catalogue import Catalogue
+from fairlead.kube.objects.karmada import KarmadaCluster
 from fairlead.kube.objects.meta import ObjectMeta, OwnerReference
 from fairlead.kube.objects.pod import Pod, PodTemplate
-from fairlead.kube.objects.workloads import BatchJob, Deployment, LocalQueue, ReplicaSet, RoleController, StatefulSet
+from fairlead.kube.objects.workloads import (
+    BatchJob,
+    Deployment,
+    HorizontalPodAutoscaler,
+    LocalQueue,
+    ReplicaSet,
+    RoleController,
+    StatefulSet,
+)
 
 Owners = dict[tuple[str, str], OwnerReference | None]
 REPLACED_AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Job"})
@@ -36,7 +47,22 @@ class Controller:
 
 
 def controllers(found: Catalogue, cluster: str) -> Iterator[Controller]:
-    """Those of one cluster; a ReplicaSet of a Deployment is the Deployment's own matter."""
+    """Those of one cluster, with no fewer and no more replicas than their autoscalers keep.
+
+    A fleet's own templates are as written: where they are divided, each cluster's autoscaler is of its part alone.
+    """
+    scalers = found.at(HorizontalPodAutoscaler, cluster)
+    if not cluster and bool(scalers) and bool(found.of(KarmadaCluster)):
+        found.not_counted["HorizontalPodAutoscaler of a fleet's template"] = len(scalers)
+        scalers = []
+    bounds = bounds_of(scalers)
+    for each in _as_written(found, cluster):
+        replicas = within(bounds, each.key, each.replicas)
+        yield each if replicas == each.replicas else replace(each, replicas=replicas)
+
+
+def _as_written(found: Catalogue, cluster: str) -> Iterator[Controller]:
+    """A ReplicaSet of a Deployment is the Deployment's own matter."""
     for each in found.at(Deployment, cluster):
         yield Controller(
             kind="Deployment", meta=each.metadata, replicas=each.spec.replicas, template=each.spec.template

@@ -25,16 +25,19 @@ from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
 from fairlead.levels.tier.presets import TierChoice
+from fairlead.model.budgets import Budget
 from fairlead.model.columns import Int, frozen, ints
 from fairlead.model.division import DivisionAsk
 from fairlead.model.errors import InputError
 from fairlead.model.nodestate import NodeState, node_state
-from fairlead.model.order import natural_sorted
+from fairlead.model.order import natural_key, natural_sorted
 from fairlead.model.progress import OnProgress, no_progress
+from fairlead.model.quotas import NamespaceQuota
 from fairlead.model.snapshot import Site, Snapshot
 from fairlead.model.workload import Workload
 
 T = TypeVar("T")
+Bound = TypeVar("Bound", Budget, NamespaceQuota)
 R = TypeVar("R")
 
 
@@ -84,7 +87,7 @@ def _site(
     pods = _readable(found, name, on_progress)
     used = pods.used()
     records = _sound(found, found.at(Node, name), lambda node: node_record(node, used.get(node.metadata.name, {})))
-    nodes = node_state(records)
+    nodes = node_state(sorted(records, key=lambda record: natural_key(record.name)))
     _name_lost(found, name, pods.lost(nodes))
     # Pods of a divided workload run here too; the workload itself is counted by the fleet.
     tiers = choice.tiers(nodes.labels.keys() if nodes.names else None)
@@ -115,8 +118,8 @@ def _site(
         volumes=stored.volumes,
         storage=stored.policy,
         tiers=tiers,
-        quotas=sound_quotas(found, _here(found, ResourceQuota, name)),
-        budgets=tuple(budgets(_here(found, PodDisruptionBudget, name), found.errors)),
+        quotas=_by_name(sound_quotas(found, _here(found, ResourceQuota, name))),
+        budgets=_by_name(budgets(_here(found, PodDisruptionBudget, name), found.errors)),
         claims=claims,
         attached=volumes,
         daemons=everywhere,
@@ -137,6 +140,11 @@ def _used(nodes: NodeState, used: Mapping[str, Mapping[str, int]]) -> Int:
 def _here(found: Catalogue, kind: type[T], name: str) -> list[T]:
     """The objects of one cluster and those that name none, which are in all of them."""
     return [each for each in found.of(kind) if cluster_of(each) in ("", name)]
+
+
+def _by_name(bounds: Iterable[Bound]) -> tuple[Bound, ...]:
+    """In an order that does not depend on that of the objects."""
+    return tuple(sorted(bounds, key=lambda bound: natural_key(f"{bound.namespace}/{bound.name}")))
 
 
 def _per_node(nodes: NodeState, names: Iterable[str]) -> Int:

@@ -1,5 +1,6 @@
 """The real transport, over TLS: many requests in flight, and one connection for each watch."""
 
+import asyncio
 from collections.abc import AsyncGenerator
 from functools import lru_cache
 from types import MappingProxyType
@@ -26,7 +27,8 @@ _AGENT = f"fairlead/{__version__}"
 class HttpTransport:
     """Requests to one API server. Make it inside a running loop; close it there.
 
-    A server that answers 401 is asked once more with a fresh credential, so that a rotated token is not noticed.
+    A server that answers 401 is asked once more with a fresh credential, so that a rotated token is not noticed; both
+    times count together.
     A credential that cannot be had is bad input at first; once it has worked, it is a failure like any other.
     """
 
@@ -58,11 +60,14 @@ class HttpTransport:
         if self._wire.closed:
             raise UnreachableError(what, "the transport is closed", sent=False)
         target, bound = _target(path, query), A_DAY if within is None else within
+        clock = asyncio.get_running_loop().time
+        until = clock() + bound
         try:
             answer = await self._wire.send(method, target, await self._headers(what, headers, body), body, bound)
             if answer.status == 401:
                 self._connection.credentials.refused()
-                answer = await self._wire.send(method, target, await self._headers(what, headers, body), body, bound)
+                fresh = await self._headers(what, headers, body)
+                answer = await self._wire.send(method, target, fresh, body, until - clock())
             return answer
         except InputError:
             raise

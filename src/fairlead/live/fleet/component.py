@@ -177,6 +177,7 @@ class Fleet(ElectedComponent):
         """Decide every changed binding that is not being written right now."""
         if not self._clusters.served:
             # Nothing is known of any cluster: that is no reason to take anything away (docs/decisions/0215).
+            self._seen.clear()
             return
         await self._compare()
         due = sorted(self._turns.ready(), key=self._turn)
@@ -272,14 +273,14 @@ class Fleet(ElectedComponent):
         key = verdict.key
         self._spans.written(verdict.binding.metadata.uid, "" if newest is not None else str(error or "given up"))
         if newest is not None:
-            self._own[key] = (newest, self._now() + HELD)
             self._say(verdict)
+        gone = not self._there(verdict.binding) or (isinstance(error, ApiError) and error.not_found)
+        if newest is not None or gone:
+            if newest is not None and not gone:
+                self._own[key] = (newest, self._now() + HELD)
             # What was seen while it was being written has had no turn yet.
             if self._turns.written(key):
                 self._rounds.wake()
-            return
-        if isinstance(error, ApiError) and error.not_found:
-            self._turns.written(key)
             return
         if error is None or isinstance(error, NotLeadingError):
             self._turns.given_up(key)
@@ -305,7 +306,7 @@ class Fleet(ElectedComponent):
         return self._bindings[0 if key[0] else 1].objects.get(key)
 
     def _there(self, binding: ResourceBinding) -> bool:
-        """Whether the binding was not deleted while estimators were asked about it."""
+        """Whether the binding was not deleted since it was read: while estimators were asked, or it was written."""
         found = self._latest(_key(binding))
         return found is not None and found.metadata.uid == binding.metadata.uid
 

@@ -7,7 +7,7 @@ not answer in time is left out, as Karmada does.
 
 import asyncio
 import ssl
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 
 import structlog
 
@@ -68,7 +68,11 @@ class Estimators:
                 return None
 
     async def about(self, verdicts: Sequence[BindingVerdict], clusters: Sequence[str]) -> list[Mapping[str, int]]:
-        """What they say of each binding that is about to change and that room has a say in; nothing of the others."""
+        """What they say of each binding that is about to change and that room has a say in; nothing of the others.
+
+        `clusters` are all that there are: the connections to others end.
+        """
+        self._leave({*clusters})
 
         async def answers(verdict: BindingVerdict) -> Mapping[str, int]:
             asks = verdict.by_room and not verdict.kept
@@ -83,10 +87,17 @@ class Estimators:
             self._channels[cluster] = Channel(host, int(port), self._tls), asyncio.Lock()
         return self._channels[cluster]
 
+    def _leave(self, there: Set[str]) -> None:
+        """End the connections to clusters that are not there any more."""
+        for cluster in self._channels.keys() - there:
+            channel, _ = self._channels.pop(cluster)
+            channel.close()
+            for key in [key for key in self._rests if key[0] == cluster]:
+                del self._rests[key]
+
     def close(self) -> None:
         """End all connections."""
-        for channel, _ in self._channels.values():
-            channel.close()
+        self._leave(frozenset())
 
 
 def _tls(options: EstimatorSettings) -> ssl.SSLContext | None:

@@ -212,23 +212,33 @@ class Evictor:
         while left:
             now, left = left[:AT_ONCE], left[AT_ONCE:]
             answers = await asyncio.gather(*(self._evict(case, wanted) for wanted in now))
+            failed = [each for each in answers if isinstance(each, KubeError)]
             refused = [
-                (wanted, why) for wanted, why in zip(now, answers, strict=True) if why and why is not Refusal.GONE
+                (wanted, why)
+                for wanted, why in zip(now, answers, strict=True)
+                if isinstance(why, Refusal) and why is not Refusal.GONE
             ]
-            vain = answers.count(Refusal.GONE) + (len(refused) + len(left) if refused else 0)
-            if vain:
-                await self.evictions.give_back(spent, vain)
             for wanted, why in refused:
                 await self.pod_status.pardon(wanted.pod)
                 self._refused(case, wanted, why)
+            # Whether one that failed was carried out is not known, so that it stays paid.
+            vain = answers.count(Refusal.GONE) + len(refused) + (len(left) if refused or failed else 0)
+            if vain:
+                await self.evictions.give_back(spent, vain)
+            if failed:
+                raise failed[0]
             if refused:
                 return False
         return True
 
-    async def _evict(self, case: Case, wanted: EvictionOrder) -> Refusal | None:
+    async def _evict(self, case: Case, wanted: EvictionOrder) -> Refusal | KubeError | None:
         meta = wanted.pod.metadata
         await self.pod_status.condemn(wanted.pod, case.job)
-        refusal = await self.evictions.carry_out(meta.namespace, meta.name, meta.uid)
+        try:
+            refusal = await self.evictions.carry_out(meta.namespace, meta.name, meta.uid)
+        except KubeError as error:
+            await self.pod_status.pardon_if_it_stays(wanted.pod)
+            return error
         if refusal is None:
             self._evicted(wanted, case.gain)
         return refusal

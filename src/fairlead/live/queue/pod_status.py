@@ -11,6 +11,7 @@ from fairlead.kube import timestamps
 from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.events import Recorder
+from fairlead.kube.objects.meta import Bare
 from fairlead.kube.resources import PODS
 from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.records import PodRecord, reference
@@ -71,6 +72,17 @@ class PodStatusWriter:
     async def pardon(self, pod: PodRecord) -> None:
         """The eviction was refused after the mark was written."""
         await self._condition(pod, "False", "the eviction was refused")
+
+    async def pardon_if_it_stays(self, pod: PodRecord) -> None:
+        """The eviction failed after the mark was written, yet the server may have carried it out."""
+        meta = pod.metadata
+        try:
+            found = await self.client.get(PODS.of(Bare), meta.name, namespace=meta.namespace)
+        except KubeError as error:
+            log.info("the mark is not taken back", pod="/".join(pod.key), why=error)
+            return
+        if found.metadata.uid == meta.uid and found.metadata.deletion_timestamp is None:
+            await self._condition(pod, "False", "the eviction failed")
 
     def evicted(self, wanted: EvictionOrder) -> None:
         """Tell the pod that it is on its way out."""

@@ -7,8 +7,8 @@ from fairlead.live.cluster.turn_types import LiveJob
 from fairlead.live.queue.tables import Budgets, Row, row_of
 from fairlead.model.jobs import UNSET
 
-SPARE = 2
-"""Rows are kept until there are so many times as many as jobs."""
+SPARE = 8
+"""Rows are kept until there are so many times as many as jobs; a job has up to four, by its two flags."""
 
 
 class RowCache:
@@ -38,5 +38,5 @@ class RowCache:
 
     def keep(self, there: Collection[JobKey]) -> None:
         """Forget the rows of jobs that are not there any more, now and then."""
-        if len(self._rows) > SPARE * 4 * (len(there) + 1):
+        if len(self._rows) > SPARE * (len(there) + 1):
             self._rows = {key: row for key, row in self._rows.items() if key[0] in there}

@@ -13,6 +13,7 @@ from fairlead.kube.events import Recorder
 from fairlead.kube.lease import own_identity
 from fairlead.kube.watch import Reflector
 from fairlead.kube.wire.http import connect
+from fairlead.live.runtime.event_metrics import EventCollector
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page, pages_server
 from fairlead.live.runtime.process import Leadership, Process, serve
@@ -68,6 +69,7 @@ class ElectedComponent:
         self.registry = registry
         self.pulse = instance.pulse
         WatchCollector(registry, reflectors)
+        EventCollector(registry, instance.recorder)
         self._rounds = Rounds(
             reflectors,
             vital=vital,

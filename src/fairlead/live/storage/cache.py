@@ -137,10 +137,16 @@ class StorageCache:
             self._put(newest)
 
     def read_again(self, name: str, node: LonghornNode | None) -> None:
-        """A node as the server has it at this moment; None: it is gone."""
+        """A node as the server had it when it was asked; None: it is gone.
+
+        One that is not known was deleted while it was read, or is told by the watch in a moment.
+        """
+        there = self.nodes.get(name)
+        if there is None:
+            return
         if node is None:
-            self.nodes.pop(name, None)
-        elif name not in self.nodes or _newer(node, self.nodes[name]):
+            del self.nodes[name]
+        elif _later(node, there):
             self.nodes[name] = node
         else:
             return
@@ -237,7 +243,14 @@ def _as_written(assumed: LonghornReplica, seen: LonghornReplica) -> bool:
 
 def _newer(one: LonghornNode | LonghornReplica, other: LonghornNode | LonghornReplica) -> bool:
     """Whether the first is a later version, or another object under the same name."""
+    if one.metadata.uid != other.metadata.uid:
+        return one.metadata.resource_version != other.metadata.resource_version
+    return _later(one, other)
+
+
+def _later(one: LonghornNode | LonghornReplica, other: LonghornNode | LonghornReplica) -> bool:
+    """Whether the first was stored after the other; where versions are no numbers, whether they differ."""
     mine, theirs = one.metadata.resource_version, other.metadata.resource_version
-    if one.metadata.uid != other.metadata.uid or not (mine.isdigit() and theirs.isdigit()):
+    if not (mine.isdigit() and theirs.isdigit()):
         return mine != theirs
     return int(mine) > int(theirs)

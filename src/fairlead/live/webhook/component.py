@@ -31,6 +31,7 @@ from fairlead.kube.watch import Reflector
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
 from fairlead.live.runtime.aside import Aside
+from fairlead.live.runtime.event_metrics import EventCollector
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.process import Leadership, Process, serve
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
@@ -161,6 +162,7 @@ class Webhook:
         self.measures.leading.set_function(lambda: float(leads()))
         self.measures.certificate_end.set_function(lambda: self._certificate.end)
         WatchCollector(self.measures.registry, self._caches)
+        EventCollector(self.measures.registry, self._recorder)
 
     async def run(self) -> None:
         """Serve until a signal says stop; then go on for the time of the drain, with `Connection: close`."""
