@@ -9,6 +9,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairlead.cli.tiers import report
+from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
 from fairlead.kube.events import Recorder
 from fairlead.kube.resources import (
@@ -65,6 +66,9 @@ CANDIDATES: dict[str, tuple[WorkloadTiers, bool, str | None]] = {
     "not asked for": (_standing(_member("a"), target=None), True, None),
     "above, and it may go back": (_standing(_member("a", **ON), _member("b", **ON), target=1), True, "b"),
     "above, and it may not": (_standing(_member("a", **ON), _member("b", **ON), target=1), False, None),
+    "its own rules keep it on spot nodes": (_standing(_member("a", **ON), _member("b", pinned=True)), False, None),
+    "another is free to go": (_standing(_member("a", pinned=True), _member("b", place="other")), False, "b"),
+    "its own rules keep it on on-demand nodes": (_standing(_member("a", **ON, pinned=True), target=0), True, None),
     "an early ordinal lacks the rule": (
         _standing(_member("db-0", index=0), _member("db-1", index=1, **ON), kind="StatefulSet"),
         False,
@@ -287,6 +291,35 @@ def test_repair_that_does_not_help_is_not_repeated() -> None:
             await asyncio.sleep(seconds)
             await repair.round()
             assert len(town.names()) == left
+
+    _in_town(play)
+
+
+def test_pods_that_are_pinned_to_spot_nodes_are_not_evicted() -> None:
+    """Admission would leave the replacement alone for the same rules, and the next one after it."""
+
+    async def play(town: Town) -> None:
+        for name in ("b", "c"):
+            made = stored_pod("rs-1", "none")
+            made["metadata"] |= {"name": name, "uid": f"uid-{name}"}
+            made["spec"] |= {"nodeName": "spot-a", "nodeSelector": {"node.kubernetes.io/capacity": "spot"}}
+            town.api.put(PODS, made)
+        await town.repair(town.evictions()).round()
+        assert town.names() == ["a", "b", "c"]
+
+    _in_town(play)
+
+
+def test_pods_that_are_pinned_to_on_demand_nodes_do_not_move_back() -> None:
+    """A pod is above the minimum by the user's rules; only those that hold a slot of ours may go back to spot."""
+
+    async def play(town: Town) -> None:
+        for name, labels in (("a", {MARKER: "on-demand"}), ("b", {})):
+            made = stored_pod("rs-1", "on-demand")
+            made["metadata"] |= {"name": name, "uid": f"uid-{name}", "labels": labels}
+            town.api.put(PODS, made)
+        standings = census(await read_objects(Client(town.api)), Tiers())
+        assert [each.pinned for each in standings[0].members] == [False, True, False]
 
     _in_town(play)
 

@@ -42,12 +42,23 @@ def pin_of(spec: PodSpec, tiers: Tiers) -> TierPin:
     """
     if spec.node_name:
         return TierPin.NAMED
-    excluded = _ways(spec, tiers.on_demand, lambda allowed, wanted: (allowed & wanted).empty)
+    excluded = _excluded(spec, tiers)
     if not excluded:
         return TierPin.NONE
-    if all(any(way) for way in excluded):
+    if all(excluded):
         return TierPin.ELSEWHERE
     return TierPin.ON_DEMAND if requires_on_demand(spec, tiers) else TierPin.NONE
+
+
+def excludes_on_demand(spec: PodSpec, tiers: Tiers) -> bool:
+    """Whether the pod's rules allow no on-demand node, wherever it runs now."""
+    excluded = _excluded(spec, tiers)
+    return bool(excluded) and all(excluded)
+
+
+def _excluded(spec: PodSpec, tiers: Tiers) -> list[bool]:
+    """For each way to satisfy the pod's rules, whether it leads to no on-demand node."""
+    return [any(way) for way in _ways(spec, tiers.on_demand, lambda allowed, wanted: (allowed & wanted).empty)]
 
 
 def requires_on_demand(spec: PodSpec, tiers: Tiers) -> bool:

@@ -7,12 +7,12 @@ from functools import partial
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.admission.admit import owner_of
-from fairlead.kube.admission.rules import exempt, requires_on_demand
+from fairlead.kube.admission.rules import MARKER, excludes_on_demand, exempt, requires_on_demand
 from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.tier import TieredController
 from fairlead.levels.tier.presets import TierChoice
-from fairlead.levels.tier.split import ordinal, policy_of, target_of
+from fairlead.levels.tier.split import TierVerdict, ordinal, policy_of, target_of
 from fairlead.model.order import natural_key
 from fairlead.model.owners import Exempt, Owner, OwnerKind
 from fairlead.model.selectors import integer
@@ -26,7 +26,8 @@ OnRead = Callable[[OwnerKind, TieredController, Exception | None], None]
 class Member:
     """One active pod of a workload. `required` tells that its rules allow on-demand nodes only.
 
-    `index` is its place in a StatefulSet; `current` is False for pods of an older ReplicaSet.
+    `index` is its place in a StatefulSet; `current` is False for pods of an older ReplicaSet. `pinned`: its own rules
+    settle the tier, so another pod in its place would be of the same.
     """
 
     name: str
@@ -36,6 +37,7 @@ class Member:
     created: str
     index: int | None = None
     current: bool = True
+    pinned: bool = False
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -174,10 +176,13 @@ def _member(
     pod: Pod, places: Mapping[str, str], tiers: Tiers, *, index: int | None = None, current: bool = True
 ) -> Member:
     node = pod.spec.node_name
+    required = requires_on_demand(pod.spec, tiers)
+    by_us = pod.metadata.labels.get(MARKER) == TierVerdict.ON_DEMAND
     return Member(
         name=pod.metadata.name,
         uid=pod.metadata.uid,
-        required=requires_on_demand(pod.spec, tiers),
+        required=required,
+        pinned=not by_us if required else excludes_on_demand(pod.spec, tiers),
         place=places.get(node, "other") if node else "pending",
         created=pod.metadata.creation_timestamp or "",
         index=index,

@@ -42,14 +42,16 @@ log = structlog.get_logger("repair")
 def candidate(standing: WorkloadTiers, *, back: bool) -> Member | None:
     """The pod whose replacement would bring the workload nearer to its minimum; None where there is none.
 
-    Pods on spot nodes go before others, younger before older, so that the least is lost.
+    Pods on spot nodes go before others, younger before older, so that the least is lost. One whose own rules settle the
+    tier stays: its replacement would have the same rules.
     """
     if standing.target is None or not standing.settled:
         return None
-    below = [member for member in standing.members if _belongs(standing, member) and not member.required]
+    free = [member for member in standing.members if not member.pinned]
+    below = [member for member in free if _belongs(standing, member) and not member.required]
     if below and standing.held < standing.target:
         return max(below, key=_least_lost)
-    above = [member for member in standing.members if member.required and not _must(standing, member)]
+    above = [member for member in free if member.required and not _must(standing, member)]
     if back and above and (standing.kind is OwnerKind.STATEFUL_SET or standing.held > standing.target):
         return max(above, key=_least_lost)
     return None
