@@ -6,6 +6,8 @@ from collections.abc import Mapping
 import pytest
 
 from fairlead.live.runtime.get_server import MOST_HEAD, Reply, get_server
+from fairlead.live.runtime.listening import ListenError
+from fairlead.model.errors import InputError
 
 
 async def echo(query: Mapping[str, str]) -> Reply:
@@ -69,3 +71,25 @@ async def test_an_address_without_a_host_is_the_default_one() -> None:
         assert port > 0
     async with get_server("[::1]:0", {"/echo": echo}, "127.0.0.1") as port:
         assert port > 0
+
+
+@pytest.mark.parametrize(
+    "listen", ["nonsense", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", ":²"]
+)
+async def test_what_is_no_address_is_named(listen: str) -> None:
+    """One sentence for whoever wrote it, in place of a traceback."""
+    with pytest.raises(InputError, match="is no address to listen at; expected HOST:PORT") as refused:
+        async with get_server(listen, {"/echo": echo}, "127.0.0.1"):
+            pass
+    assert str(refused.value).startswith(listen)
+
+
+async def test_an_address_that_cannot_be_had_is_named_with_the_cause() -> None:
+    """Another process has it, or no such host is known."""
+    async with get_server("127.0.0.1:0", {"/echo": echo}, "127.0.0.1") as port:
+        with pytest.raises(ListenError, match=f"^cannot listen at 127.0.0.1:{port}: address already in use$"):
+            async with get_server(f"127.0.0.1:{port}", {"/echo": echo}, "127.0.0.1"):
+                pass
+    with pytest.raises(ListenError, match=r"^cannot listen at no\.such\.host\.invalid:0: "):
+        async with get_server("no.such.host.invalid:0", {"/echo": echo}, "127.0.0.1"):
+            pass

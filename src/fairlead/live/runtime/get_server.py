@@ -12,6 +12,8 @@ from http import HTTPStatus
 from typing import NamedTuple
 from urllib.parse import parse_qsl, urlsplit
 
+from fairlead.live.runtime.listening import binding, host_and_port
+
 MOST_HEAD = 2**14
 """Bytes of a request; far above what a probe sends."""
 SECONDS = 10.0
@@ -34,11 +36,11 @@ Handler = Callable[[Mapping[str, str]], Awaitable[Reply]]
 async def get_server(listen: str, pages: Mapping[str, Handler], host: str) -> AsyncIterator[int]:
     """Serve the pages by path while the block runs; gives the port. `host` is for an address that names none.
 
-    Raises OSError where the address cannot be had.
+    Raises ListenError where the address cannot be had.
     """
-    named, _, port = listen.rpartition(":")
-    address = named.strip("[]") or host
-    server = await asyncio.start_server(partial(_serve, pages), address, int(port), limit=MOST_HEAD)
+    address, port = host_and_port(listen, host)
+    with binding(listen):
+        server = await asyncio.start_server(partial(_serve, pages), address, port, limit=MOST_HEAD)
     try:
         yield int(server.sockets[0].getsockname()[1])
     finally:

@@ -7,6 +7,7 @@ from contextlib import AsyncExitStack, asynccontextmanager
 import structlog
 
 from fairlead.live.runtime.get_server import Handler, Reply, get_server
+from fairlead.live.runtime.listening import ListenError
 
 log = structlog.get_logger("runtime")
 
@@ -22,7 +23,7 @@ async def pages_server(listen: str, pages: Mapping[str, Page]) -> AsyncIterator[
         try:
             port = await stack.enter_async_context(get_server(listen, handlers, "127.0.0.1"))
             log.info("pages", listen=listen)
-        except OSError as error:
+        except ListenError as error:
             log.error("no pages are served", listen=listen, why=error)
         yield port
 

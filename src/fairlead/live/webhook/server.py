@@ -16,6 +16,7 @@ import structlog
 from aiohttp import web
 
 from fairlead.kube.admission.review import Review, decode
+from fairlead.live.runtime.listening import binding, host_and_port
 from fairlead.live.webhook.metrics import WebhookMetrics
 from fairlead.live.webhook.spans import Answer, continued, spanned
 from fairlead.model.errors import FairleadError, InputError
@@ -66,11 +67,11 @@ class AdmissionServer:
     @asynccontextmanager
     async def listening(self, listen: str, context: SSLContext | None) -> AsyncIterator[int]:
         """Serve while the block runs; gives the port. Requests under way are finished at its end."""
+        host, port = host_and_port(listen, "0.0.0.0")
         runner = web.AppRunner(self.app(), access_log=None, handle_signals=False, shutdown_timeout=self._budget)
         await runner.setup()
-        named, _, port = listen.rpartition(":")
-        host = named.strip("[]") or "0.0.0.0"
-        await web.TCPSite(runner, host, int(port), ssl_context=context, backlog=1024).start()
+        with binding(listen):
+            await web.TCPSite(runner, host, port, ssl_context=context, backlog=1024).start()
         try:
             yield int(runner.addresses[0][1])
         finally:
