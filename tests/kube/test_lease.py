@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.kube.client import Client
+from fairlead.kube.errors import UnreachableError
 from fairlead.kube.lease import Elector, Terms, own_identity, steady_clock
 from fairlead.kube.resources import LEASES
 from fairlead.kube.transport import Response
@@ -180,6 +181,21 @@ async def test_leader_cut_off_steps_down_before_another_can_lead() -> None:
         a.wire.cut = False
         await asyncio.sleep(60)
         assert (a.leading, b.leading) == (False, True)
+
+
+def test_server_that_does_not_answer_is_logged_as_one_that_is_away(caplog: pytest.LogCaptureFixture) -> None:
+    """The log tells of an unreachable server once a minute; a lease that goes unanswered is no other matter."""
+
+    async def main() -> None:
+        async with candidates("a") as (_, (a,)):
+            a.wire.cut = True
+            await asyncio.sleep(20)
+
+    virtual.run(main())
+    (first, *_) = caplog.records
+    assert first.getMessage() == "lease scheduler: no answer in time"
+    assert isinstance(first.args, tuple)
+    assert isinstance(first.args[0], UnreachableError)
 
 
 @on_virtual_clock

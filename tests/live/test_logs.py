@@ -94,6 +94,28 @@ def test_unreachable_server_is_one_line_a_minute() -> None:
     assert (told[2]["left_out"], told[2]["why"]) == (5, str(GONE))
 
 
+def test_refused_credentials_are_one_line_a_minute() -> None:
+    """An expired token fails every watch and the lease alike; a server that is away meanwhile is told all the same."""
+    now = 100.0
+    stream = io.StringIO()
+    start_log("json", "info", stream)
+    (handler,) = logging.getLogger().handlers
+    handler.filters = [SeldomUnreachable(lambda: now)]
+    watch = logging.getLogger("fairlead.kube.watch")
+    for kind in ("nodes", "pods", "queues"):
+        watch.warning("%s: %s; again in %.1f s", kind, ApiError(401, "Unauthorized", "Unauthorized"), 0.2)
+    watch.warning("%s: %s", "nodes", GONE)
+    watch.warning("%s: %s", "nodes", ApiError(403, "Forbidden", "another right for each kind"))
+    now += 60
+    watch.warning("%s: %s", "pods", ApiError(401, "Unauthorized", "Unauthorized"))
+    assert [json.loads(line)["event"] for line in stream.getvalue().splitlines()] == [
+        "nodes: 401 Unauthorized: Unauthorized; again in 0.2 s",
+        "nodes: GET /api/v1/nodes: connection refused",
+        "nodes: 403 Forbidden: another right for each kind",
+        "pods: 401 Unauthorized: Unauthorized (2 lines like this were left out)",
+    ]
+
+
 @pytest.mark.parametrize("component", [scheduler, webhook, fleet, storage], ids=lambda each: each.__name__)
 def test_every_component_takes_the_options(component: object) -> None:
     """The same two on all four."""

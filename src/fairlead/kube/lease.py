@@ -25,7 +25,7 @@ from dataclasses import KW_ONLY, field
 from fairlead.dataclass import dataclass
 from fairlead.kube import timestamps
 from fairlead.kube.client import Client
-from fairlead.kube.errors import ApiError, KubeError
+from fairlead.kube.errors import ApiError, KubeError, UnreachableError
 from fairlead.kube.fence import Fence
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LEASES
@@ -137,7 +137,7 @@ class Elector:
             async with asyncio.timeout(self._bound()):
                 await self._try()
         except TimeoutError:
-            log.warning("lease %s: no answer in time", self.name)
+            log.warning("%s", UnreachableError(f"lease {self.name}", "no answer in time"))
         except KubeError as error:
             log.warning("lease %s: %s", self.name, error)
         if self._until is not None and not self.leading:

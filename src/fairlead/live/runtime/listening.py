@@ -27,6 +27,6 @@ def binding(listen: str) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        known = error.errno is not None and error.errno > 0
-        why = os.strerror(error.errno) if known else error.strerror or str(error)
+        number = error.errno or 0
+        why = os.strerror(number) if number > 0 else error.strerror or str(error)
         raise ListenError(f"cannot listen at {listen}: {why.lower()}") from error

@@ -1,7 +1,8 @@
 """The log of a component: one stream, standard error, in one form, whoever writes to it.
 
-A server that cannot be reached makes every watch, lease and round fail again and again. At most one line a minute tells
-of it, with the number of those that were left out; at the level `debug` all of them are there.
+A server that cannot be reached, or that refuses our credentials, makes every watch, lease and round fail again and
+again. At most one line a minute tells of either, with the number of those that were left out; at the level `debug` all
+of them are there.
 """
 
 import logging
@@ -13,10 +14,12 @@ from typing import Any, TextIO
 import structlog
 from structlog.typing import EventDict, Processor, WrappedLogger
 
-from fairlead.kube.errors import UnreachableError
+from fairlead.dataclass import dataclass
+from fairlead.kube.errors import ApiError, UnreachableError
 
 SECONDS = 60.0
-"""Between two lines about a server that cannot be reached."""
+"""Between two lines about a server that cannot be reached, or that does not know us."""
+UNAUTHORIZED = 401
 LIBRARIES = ("aiohttp", "asyncio", "urllib3")
 """Loggers of others, which tell of themselves from warnings on."""
 
@@ -56,26 +59,45 @@ def _words(logger: WrappedLogger, method: str, event: EventDict) -> EventDict:
     return {key: str(value) if isinstance(value, Exception) else value for key, value in event.items()}
 
 
+@dataclass(slots=True)
+class _Muted:
+    """Until when no further line of a kind is wanted, and how many were left out since the last one."""
+
+    until: float = 0.0
+    left_out: int = 0
+
+
 class SeldomUnreachable(logging.Filter):
-    """Lets one line about an unreachable server pass in so many seconds, with how many did not."""
+    """Lets one line about a server that is away pass in so many seconds, and one about a server that does not know us,
+    each with how many did not.
+    """
 
     def __init__(self, clock: Callable[[], float]) -> None:
         super().__init__()
         self._clock = clock
-        self._until = 0.0
-        self._left_out = 0
+        self._muted = {kind: _Muted() for kind in (_away, _unauthorized)}
 
     def filter(self, record: logging.LogRecord) -> bool:
-        if not any(isinstance(each, UnreachableError) for each in _values(record)):
+        values = list(_values(record))
+        muted = next((muted for kind, muted in self._muted.items() if any(map(kind, values))), None)
+        if muted is None:
             return True
         now = self._clock()
-        if now < self._until:
-            self._left_out += 1
+        if now < muted.until:
+            muted.left_out += 1
             return False
-        if self._left_out:
-            _add(record, self._left_out)
-        self._until, self._left_out = now + SECONDS, 0
+        if muted.left_out:
+            _add(record, muted.left_out)
+        muted.until, muted.left_out = now + SECONDS, 0
         return True
+
+
+def _away(value: object) -> bool:
+    return isinstance(value, UnreachableError)
+
+
+def _unauthorized(value: object) -> bool:
+    return isinstance(value, ApiError) and value.status == UNAUTHORIZED
 
 
 def _values(record: logging.LogRecord) -> Iterable[object]:
