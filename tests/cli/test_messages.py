@@ -48,6 +48,14 @@ def test_a_problem_of_nothing_is_bad_input(verb: str, text: str) -> None:
     assert "holds nothing but comments" in refused(verb, "-f", "-", given=text)
 
 
+@pytest.mark.parametrize(
+    ("name", "says"), [("", "is empty"), ("Batch_1", "'Batch_1', by which no lease"), ("-", "'-'")]
+)
+def test_a_scheduler_that_cannot_be_elected_does_not_start(name: str, says: str) -> None:
+    """Its lease would be refused for good, with a warning every other second."""
+    assert says in refused("scheduler", "--name", name)
+
+
 def test_a_full_disk_is_told_in_one_line() -> None:
     """Output that cannot be written: exit code 2 and no traceback, at the end of the process neither."""
     if not Path("/dev/full").exists():

@@ -18,6 +18,8 @@ FILLED_IN = {
 }
 """Settings that the chart decides: where things are, and what else it has a value for."""
 
+LEASE_NAME = r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*$"
+"""The scheduler's lease is called by its name."""
 BOOLEAN: Schema = {"type": "boolean"}
 TEXT: Schema = {"type": "string"}
 TEXTS: Schema = {"type": "array", "items": TEXT}
@@ -145,7 +147,7 @@ def _scheduler() -> Schema:
     return _closed(
         **_component(),
         **_writing(),
-        name={"type": "string", "minLength": 1},
+        name={"type": "string", "pattern": LEASE_NAME},
         selfCheckSeconds={"type": "number", "minimum": 0},
         flowControl=_closed(enabled=BOOLEAN),
     )
