@@ -78,7 +78,11 @@ def test_pods_that_are_there_are_not_counted_again(tmp_path: Path) -> None:
     for each in pods:
         each["metadata"]["ownerReferences"] = [owner]
     enough = answer("share", "-f", saved(tmp_path / "a.json", node("a", "3"), job, *pods))
-    assert (enough["unplaced"], enough["jobs"]["lab/sum"]["admitted"]) == (0, 1)
+    assert (enough["unplaced"], enough["jobs"]["lab/sum"]["running"], enough["jobs"]["lab/sum"]["admitted"]) == (
+        0,
+        1,
+        3,
+    )
     assert answer("share", "-f", saved(tmp_path / "b.json", node("a", "2"), job, *pods))["unplaced"] == 1
 
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from fairlead.cli.share_manifests import problem_of, solve
 from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.manifest import Manifest
 from fairlead.kube.manifests.queue import queue_of
@@ -227,3 +228,45 @@ def test_a_pod_that_names_a_queue_is_a_job_whatever_its_scheduler() -> None:
     """A queue's name is enough, without a group and with any scheduler."""
     tables = state(node("n1"), pod("asked", meta={"annotations": {"volcano.sh/queue-name": "default"}}), pod("other"))
     assert tables.jobs.names == ("ns/asked",)
+
+
+def test_pods_of_one_controller_are_one_job_as_on_a_cluster() -> None:
+    """Else ten waiting pods would be ten jobs beside one of another controller, and get ten shares."""
+
+    def owned(name: str, by: str, **more: Any) -> dict[str, Any]:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": by, "uid": by, "controller": True}
+        return pod(name, schedulerName="fairlead", meta={"ownerReferences": [owner], **more.pop("meta", {})}, **more)
+
+    asks = {"annotations": {"volcano.sh/queue-name": "default"}}
+    tables = state(
+        node("n1"),
+        group("bare", minMember=2),
+        *(owned(f"web-{row}", "web", nodeName="n1" if row < 1 else "") for row in range(3)),
+        owned("db-0", "db"),
+        owned("db-1", "db", meta=asks),
+        owned("held", "db", schedulingGates=[{"name": "wait"}]),
+        pod("bare", schedulerName="fairlead"),
+        pod("g-1", group="bare"),
+    )
+    assert tables.jobs.names == (
+        "ns/bare", "ns/web", "ReplicaSet/ns/db", "ReplicaSet/ns/db@default", "Pod/ns/bare",
+    )  # fmt: skip
+    assert tables.jobs.role_replicas.tolist() == [1, 3, 1, 1, 1]
+
+
+def test_controllers_get_equal_shares_of_a_namespace() -> None:
+    """As the live scheduler has it: the older of two does not take everything because its pods are older."""
+    pods = [
+        pod(
+            f"{by}-{row}",
+            schedulerName="fairlead",
+            meta={
+                "creationTimestamp": f"2026-01-01T00:0{minute}:00Z",
+                "ownerReferences": [{"kind": "ReplicaSet", "name": by, "uid": by, "controller": True}],
+            },
+        )
+        for minute, by in enumerate(("old", "new"))
+        for row in range(4)
+    ]
+    decision = solve(problem_of(catalogue([Manifest("here", each) for each in (node("n1"), *pods)]), "here"))
+    assert {job.name: job.admitted for job in decision.jobs} == {"ns/old": 2, "ns/new": 2}

@@ -200,13 +200,13 @@ def with_jobs(decision: "Sharing", shown: "Callable[[JobRow], bool]") -> "Sharin
 
 def jobs_with(found: "Catalogue", holds: "Callable[[Mapping[str, str]], bool]") -> frozenset[str]:
     """The names of jobs some pod of which, or whose group, has such labels."""
-    from fairlead.kube.manifests.queue import job_of
+    from fairlead.kube.manifests.queue import groups_of, job_of, owners_of, short_name
     from fairlead.kube.objects.pod import Pod
-    from fairlead.kube.objects.volcano import PodGroup
 
-    groups = {f"{each.metadata.namespace}/{each.metadata.name}": each for each in found.of(PodGroup)}
-    pods = {job_of(pod, groups) for pod in found.of(Pod) if holds(pod.metadata.labels)}
-    return frozenset(pods | {name for name, group in groups.items() if holds(group.metadata.labels)})
+    groups, owners = groups_of(found), owners_of(found)
+    pods = {job_of(pod, groups, owners) for pod in found.of(Pod) if holds(pod.metadata.labels)}
+    short = {name for key in pods if (name := short_name(key)) not in groups}
+    return frozenset(pods | short | {name for name, group in groups.items() if holds(group.metadata.labels)})
 
 
 def _table(view: QueueView, *, wide: bool = False) -> None:

@@ -1,6 +1,6 @@
 """Volcano's Queues and PodGroups with their Pods, quotas, budgets and nodes as the tables of the queue level."""
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
 from math import inf
 
@@ -24,7 +24,7 @@ from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.codec.shapes import selector, shape
 from fairlead.kube.codec.volcano_fields import may_wait, unmet
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
-from fairlead.kube.manifests.controllers import missing_pods
+from fairlead.kube.manifests.controllers import Owners, missing_pods, owner_key, replica_set_owners
 from fairlead.kube.manifests.site_pods import site_pods
 from fairlead.kube.manifests.volume_claims import NOTHING
 from fairlead.kube.manifests.waiting_claims import WaitingClaims
@@ -187,28 +187,34 @@ class QueueManifests:
 def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     """The cluster as the queue level sees it.
 
-    A PodGroup is a job; a pod of ours without one is a job of its own; other running pods only take room. Without any
-    Queue there is one, `default`. `planned`: as in a plan, whatever waits is ours to place, pods that a controller has
-    not created yet wait too, and `default` is there for those who name none whatever other queues there are.
+    A PodGroup is a job; pods of ours without one are a job by their controller, as in the live scheduler, and a bare
+    pod is one of its own; other running pods only take room. Without any Queue there is one, `default`.
+    `planned`: as in a plan, whatever waits is ours to place, pods that a controller has not created yet wait too, and
+    `default` is there for those who name none whatever other queues there are.
     """
     reader = _Reader(found)
-    grouped: dict[tuple[str, str], list[Pod]] = defaultdict(list)
-    single: list[tuple[Pod, int]] = []
+    grouped: dict[str, list[Pod]] = defaultdict(list)
+    alone: dict[str, list[Pod]] = defaultdict(list)
     other: list[Pod] = []
-    groups = {(each.metadata.namespace, each.metadata.name): each for each in found.of(PodGroup)}
+    groups = groups_of(found)
+    owners = owners_of(found)
     coming = [] if not planned else [each for name in _clusters(found) for each in missing_pods(found, name)]
     for pod, count in (*((pod, 1) for pod in reader.pods), *coming):
-        key = (pod.metadata.namespace, _group_of(pod))
-        if key in groups:
-            grouped[key] += [pod] * count
+        job = job_of(pod, groups, owners)
+        if job in groups:
+            grouped[job] += [pod] * count
         elif _ours(pod) or (planned and not pod.spec.node_name):
-            single.append((pod, count))
+            if not pod.spec.scheduling_gates:
+                alone[job] += [pod] * count
         else:
             other.append(pod)
     everybody = [*reader.pods, *(pod for pod, _ in coming)]
     reader.asks_nodes = reader.asks_nodes or any(_minds_neighbours(reader.shape(pod)) for pod in everybody)
     jobs = [_job(reader, group, grouped[key]) for key, group in groups.items()]
-    jobs.extend(_single(reader, pod, count) for pod, count in single if not pod.spec.scheduling_gates)
+    called = Counter(map(short_name, (*groups, *alone)))
+    for key, pods in alone.items():
+        name = short_name(key)
+        jobs.append(_ungrouped(reader, name if called[name] == 1 else key, pods))
     free, whole = _room(reader, other)
     state = queue_state(
         jobs=jobs,
@@ -248,10 +254,30 @@ def _group_of(pod: Pod) -> str:
     return fields.group or fields.native
 
 
-def job_of(pod: Pod, groups: Container[str]) -> str:
-    """The name of the job that a pod belongs to: that of its group where there is one, else its own."""
+def groups_of(found: Catalogue) -> dict[str, PodGroup]:
+    """Every PodGroup by the name of its job."""
+    return {f"{each.metadata.namespace}/{each.metadata.name}": each for each in found.of(PodGroup)}
+
+
+def owners_of(found: Catalogue) -> Owners:
+    """What controls each ReplicaSet, where they are known."""
+    return {key: owner for name in _clusters(found) for key, owner in replica_set_owners(found, name).items()}
+
+
+def job_of(pod: Pod, groups: Container[str], owners: Owners) -> str:
+    """The key of the job that a pod belongs to: its group where there is one (`shop/g`), else its controller or itself
+    (`ReplicaSet/shop/web-1`, `Pod/shop/p`), with `@queue` where the pod names one.
+    """
     group = f"{pod.metadata.namespace}/{_group_of(pod)}"
-    return group if group in groups else f"{pod.metadata.namespace}/{pod.metadata.name}"
+    if group in groups:
+        return group
+    key, queue = owner_key(pod, owners), queue_fields(pod).queue
+    return f"{key}@{queue}" if queue else key
+
+
+def short_name(key: str) -> str:
+    """What the job with this key is called, unless another is called so too: `shop/g`, `shop/web-1`, `shop/p`."""
+    return "/".join(key.partition("@")[0].split("/")[-2:])
 
 
 def _ours(pod: Pod) -> bool:
@@ -280,16 +306,20 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
     )
 
 
-def _single(reader: _Reader, pod: Pod, count: int) -> QueuedJob:
+def _ungrouped(reader: _Reader, name: str, pods: Sequence[Pod]) -> QueuedJob:
+    """Pods of one controller and queue, or a bare pod."""
+    waiting = [pod for pod in pods if not pod.spec.node_name]
+    created = [time for pod in pods if (time := _created(pod.metadata)) is not None]
+    begun = [time for pod in waiting if (time := _created(pod.metadata)) is not None]
     return QueuedJob(
-        name=f"{pod.metadata.namespace}/{pod.metadata.name}",
-        queue=queue_fields(pod).queue or DEFAULT,
-        namespace=pod.metadata.namespace,
-        roles=reader.roles([pod] * count, {}),
-        priority=reader.priority(pod),
-        created=_age(pod.metadata),
-        since=int(_created(pod.metadata) or UNSET),
-        preempts=_may_preempt(reader, pod),
+        name=name,
+        queue=queue_fields(pods[0]).queue or DEFAULT,
+        namespace=pods[0].metadata.namespace,
+        roles=reader.roles(pods, {}),
+        priority=max(map(reader.priority, pods)),
+        created=min(created, default=inf),
+        since=int(min(begun or created, default=UNSET)),
+        preempts=all(_may_preempt(reader, pod) for pod in waiting),
     )
 
 
