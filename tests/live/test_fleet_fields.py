@@ -194,6 +194,22 @@ def test_fields_of_a_placement_that_are_not_known_are_told() -> None:
     assert verdict.note.endswith(told)
 
 
+def test_a_new_start_triggered_beyond_the_last_year_ends_with_its_binding() -> None:
+    """It is a time by its form, and in UTC it is one that nobody can write; others are scheduled all the same."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("odd", rescheduleTriggeredAt="9999-12-31T23:59:59-23:59"))
+        api.put(RESOURCE_BINDINGS, binding("web"))
+        stage = Stage(api)
+        await stage.quiet()
+        assert not stage.task.done()
+        assert sum(stage.counts("web").values()) == 6
+        assert "rescheduleTriggeredAt" in stage.condition("odd")["message"]
+        await stage.stop()
+
+    play(act)
+
+
 def test_nothing_is_decided_while_clusters_are_not_served() -> None:
     """The aggregated API server is away: the clusters are unknown, not gone."""
 

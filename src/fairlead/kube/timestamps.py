@@ -21,6 +21,7 @@ def seconds(text: str) -> float:
         moment = datetime.fromisoformat(text)
         if moment.tzinfo is None:
             raise ValueError("it names no zone")
-        return moment.timestamp()
+        # In UTC it must be a time that can be written again.
+        return moment.astimezone(UTC).timestamp()
     except (ValueError, OverflowError) as error:
         raise InputError("", f"expected a time such as 2026-01-31T12:00:00Z, got {text[:60]!r}: {error}") from error
