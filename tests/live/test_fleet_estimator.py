@@ -326,15 +326,43 @@ def test_live_component_divides_by_what_estimators_say() -> None:
     asyncio.run(act())
 
 
+class Slow:
+    """Estimators that take their time and know nothing."""
+
+    async def about(self, verdicts: list[Any], clusters: list[str]) -> list[Mapping[str, int]]:
+        await asyncio.sleep(10 * len(verdicts))
+        return [{} for _ in verdicts]
+
+    def close(self) -> None: ...
+
+
+def test_binding_is_not_decided_where_clusters_cease_to_be_served_while_estimators_are_asked() -> None:
+    """They are unknown, not gone: nothing is written, not even that none is there, until they are served again."""
+
+    async def act() -> None:
+        api = FakeApi()
+        api.put(CLUSTERS, {"metadata": {"name": "m1"}, "spec": {}})
+        api.put(RESOURCE_BINDINGS, live_binding("web", placement={}))
+        stage = Stage(api)
+        await stage.quiet()
+        assert stage.counts("web") == {"m1": 6}
+        stage.fleet._estimators = Slow()  # type: ignore[assignment]
+        stage.change("web", replicas=7)
+        await asyncio.sleep(5)
+        api.stop_serving(CLUSTERS)
+        await stage.quiet()
+        assert stage.counts("web") == {"m1": 6}
+        assert stage.condition("web")["status"] == "True"
+        api.serve(CLUSTERS)
+        await stage.quiet()
+        assert stage.counts("web") == {"m1": 7}
+        await stage.stop()
+
+    run(act())
+
+
 def test_binding_that_is_deleted_while_estimators_are_asked_is_not_decided() -> None:
     """Nothing of it is kept: others of its group would stay away from its clusters until the next start."""
-
-    class Slow:
-        async def about(self, verdicts: list[Any], clusters: list[str]) -> list[Mapping[str, int]]:
-            await asyncio.sleep(10 * len(verdicts))
-            return [{} for _ in verdicts]
-
-        def close(self) -> None: ...
 
     async def act() -> None:
         api = FakeApi()

@@ -185,8 +185,11 @@ class Fleet(ElectedComponent):
             batch = due[start : start + BATCH]
             self._turns.taken(batch)
             mine = [found for key in batch if (found := self._mine(key)) is not None]
-            answers = zip(mine, await self._estimated(mine), strict=True)
-            self._decide([(each, answer) for each, answer in answers if self._there(each)])
+            answers = await self._estimated(mine)
+            if not self._clusters.served:
+                self._turns.add(batch)  # they ceased to be known while estimators were asked
+                return
+            self._decide([each for each in zip(mine, answers, strict=True) if self._there(each[0])])
             await asyncio.sleep(0)
         self.measures.bindings.set(sum(map(self._ours, self._both())))
         self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
@@ -217,7 +220,7 @@ class Fleet(ElectedComponent):
         seen, self._seen = self._seen, []
         answers = await self._estimated(seen)
         for binding, answer in zip(seen, answers, strict=True):
-            if self._latest(_key(binding)) is None:
+            if self._latest(_key(binding)) is None or not self._clusters.served:
                 continue
             for verdict in self._verdicts([binding], {_key(binding): answer}):
                 self._look(verdict)
