@@ -138,9 +138,15 @@ class Verbs:
         options = body.get("deleteOptions") or {}
         self._same(pod, (options.get("preconditions") or {}).get("uid"), None)
         labels = pod["metadata"].get("labels") or {}
-        for budget in self.store.listed(BUDGETS, route.namespace, "", ""):
-            if not selectors.selects(budget.get("spec", {}).get("selector"), labels):
-                continue
+        budgets = [
+            each
+            for each in self.store.listed(BUDGETS, route.namespace, "", "")
+            if selectors.selects(each.get("spec", {}).get("selector"), labels)
+        ]
+        if len(budgets) > 1:
+            text = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+            raise RefusalError(500, "", text)
+        for budget in budgets:
             status = budget.get("status", {})
             if status.get("disruptionsAllowed", 0) <= 0:
                 text = "Cannot evict pod as it would violate the pod's disruption budget."

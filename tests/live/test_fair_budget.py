@@ -136,6 +136,25 @@ def test_refused_evictions_are_given_back() -> None:
     run(play())
 
 
+def test_pod_that_several_disruption_budgets_protect_is_refused_as_such() -> None:
+    """The API server answers 500 to that, for it evicts no such pod; it costs nothing, as little as a 403 does."""
+
+    async def play() -> None:
+        api = _api()
+        for name in ("one", "other"):
+            selector = {"selector": {"matchLabels": {"app": "a"}}}
+            api.put(DISRUPTION_BUDGETS, {"metadata": {"name": name, "namespace": "shop"}, "spec": selector})
+        evictions = _evictions(api, per_minute=1)
+        assert await evictions.possible("shop", "a", "uid-a") is Refusal.PROTECTED
+        assert await evictions.evict("shop", "a", "uid-a") is Refusal.PROTECTED
+        api.fail(403, method="POST", path="pods/b/eviction")
+        with pytest.raises(KubeError):
+            await evictions.evict("shop", "b", "uid-b")
+        assert await evictions.evict("shop", "b", "uid-b") is None
+
+    run(play())
+
+
 def test_the_switch_stops_also_what_is_paid_for() -> None:
     """Stop is set between spending and evicting: nobody is evicted, and other keys of the ConfigMap are kept."""
 

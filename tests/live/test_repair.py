@@ -273,6 +273,23 @@ def test_repair_rests_where_the_configuration_is_gone() -> None:
     _in_town(play)
 
 
+@pytest.mark.parametrize("status", [403, 500])
+def test_repair_goes_on_after_a_pod_whose_eviction_is_refused(status: int) -> None:
+    """An admission webhook denies it, or fails over it: other workloads are mended all the same."""
+
+    async def play(town: Town) -> None:
+        last = workload("StatefulSet", "zoo", "zoo-1", replicas=1)
+        same = {"observedGeneration": 1, "replicas": 1, "updatedReplicas": 1, "availableReplicas": 1}
+        town.api.put(STATEFUL_SETS, last | {"status": same})
+        owner = reference("StatefulSet", "zoo", "zoo-1")
+        town.api.put(PODS, pod(owner=owner, name="zoo-0", namespace="shop", uid="uid-zoo-0"))
+        town.api.fail(status, method="POST", path="pods/b/eviction", times=100)
+        await town.repair(town.evictions(per_minute=10)).round()
+        assert town.names() == ["a", "b", "c"]
+
+    _in_town(play)
+
+
 def test_repair_that_does_not_help_is_not_repeated() -> None:
     """The replacement was not given the slot (the webhook is away): the workload is left alone, longer each time."""
 

@@ -17,7 +17,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import CONFIG_MAPS
-from fairlead.kube.retry import Backoff, default_jitter
+from fairlead.kube.retry import Backoff, default_jitter, may_have_acted
 from fairlead.model.errors import InputError
 from fairlead.model.selectors import integer
 
@@ -26,6 +26,8 @@ STOP, RECENT = "stop", "recent"
 """Keys of the ConfigMap: the switch, and the evictions of the last minute, one line a spending."""
 ATTEMPTS = 12
 BACKOFF = Backoff(first=0.01, cap=0.5)
+SEVERAL_BUDGETS = "more than one PodDisruptionBudget"
+"""How the API server refuses, with 500, what several disruption budgets protect: it evicts no such pod, ever."""
 
 
 class Refusal(StrEnum):
@@ -75,7 +77,12 @@ class Evictions:
         spent = await self.spend(1)
         if isinstance(spent, Refusal):
             return spent
-        refusal = await self.carry_out(namespace, name, uid)
+        try:
+            refusal = await self.carry_out(namespace, name, uid)
+        except ApiError as error:
+            if not may_have_acted(error):
+                await self.give_back(spent, 1)
+            raise
         if refusal is not None:
             await self.give_back(spent, 1)
         return refusal
@@ -122,7 +129,7 @@ class Evictions:
         try:
             await self.client.evict(namespace, name, uid=uid, dry_run=dry_run)
         except ApiError as error:
-            if error.too_many:
+            if error.too_many or SEVERAL_BUDGETS in error.message:
                 return Refusal.PROTECTED
             if error.not_found or error.conflict:
                 return Refusal.GONE

@@ -14,7 +14,7 @@ import structlog
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.client import Client
-from fairlead.kube.errors import KubeError
+from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import TieredController
@@ -127,10 +127,13 @@ class Repair:
             self.pulse.beat("repair", self.period + CALL_SECONDS)
             if not self.leads():
                 return
-            with self.aside.around(_reference(standing), WRITING, KubeError):
-                if waits_for_itself(standing):
-                    self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
-                await self._mend(standing)
+            try:
+                with self.aside.around(_reference(standing), WRITING, KubeError):
+                    if waits_for_itself(standing):
+                        self._say(standing, "RolloutWaits", ROLLOUT_WAITS, warning=True)
+                    await self._mend(standing)
+            except ApiError as error:
+                log.warning("not repaired", workload=f"{standing.namespace}/{standing.name}", why=error)
         known = {each.uid for each in standings}
         self._tried = {uid: tried for uid, tried in self._tried.items() if uid in known}
         self._resting = {uid: rest for uid, rest in self._resting.items() if uid in known}
