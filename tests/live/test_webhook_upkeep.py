@@ -234,18 +234,42 @@ def test_assigner_gives_a_freed_slot_to_the_next() -> None:
 
 
 def test_assigner_lets_pods_go_whose_workload_asks_for_nothing_any_more() -> None:
-    """The annotation was taken away while they waited: the gate is lifted and nothing else is changed."""
+    """The annotation was taken away while they waited: gate and mark are lifted, and they are looked at no more."""
 
     async def play(this: Upkeep) -> None:
         this.put_pod("p1", _gated())
         await asyncio.sleep(1)
         await this.assigner.round()
+        await asyncio.sleep(1)
+        calls = len(this.api.calls)
+        await this.assigner.round()
+        assert len(this.api.calls) == calls
         stored = this.api.find(PODS, "p1", namespace="shop")
         assert stored is not None
         assert stored["spec"]["schedulingGates"] == []
         assert "affinity" not in stored["spec"]
+        assert "distributed-scheduling/desired-capacity" not in stored["metadata"].get("labels", {})
 
     _play(play, minimum=None)
+
+
+def test_assigner_gives_up_pods_whose_gate_somebody_else_lifted() -> None:
+    """They take no slot, and are not looked at every two seconds for as long as they run."""
+
+    async def play(this: Upkeep) -> None:
+        free = _gated()
+        free["spec"]["schedulingGates"] = []
+        this.put_pod("p1", free)
+        this.put_pod("p2", _gated())
+        await asyncio.sleep(1)
+        await this.assigner.round()
+        await asyncio.sleep(1)
+        calls = len(this.api.calls)
+        await this.assigner.round()
+        assert len(this.api.calls) == calls
+        assert _tiers(this, "p2") == ["on-demand"]
+
+    _play(play)
 
 
 def test_assigner_tries_again_after_a_failure() -> None:

@@ -98,6 +98,12 @@ def release(pod: Raw) -> Patch:
     return []
 
 
+def unmark(pod: Raw) -> Patch:
+    """Take our mark off a stored pod that is given no tier."""
+    marked = MARKER in _at(pod, "metadata", "labels")
+    return [{"op": "remove", "path": pointer("metadata", "labels", MARKER)}] if marked else []
+
+
 def _set(pod: Raw, path: tuple[str, ...], entries: Mapping[str, str]) -> Patch:
     """Put the entries that differ into the map at `path`."""
     there = _at(pod, *path)

@@ -100,9 +100,11 @@ class Assigner:
         page = await self.client.page(PODS.raw, namespace=namespace, labels=labels, limit=0)
         own = [pod for pod in page.items if _controlled(pod, controller.uid) and _active(pod)]
         gated = sorted((pod for pod in own if _gated(pod)), key=_age)
+        # Their gate was lifted by another: the scheduler has them, and no rule can be added any more.
+        loose = [(pod, patches.unmark(pod)) for pod in own if _tier(pod) == PENDING and not _gated(pod)]
         target, deployment = await self._target(controller, namespace)
         if target is None or target.count is None:
-            await self._change([(pod, patches.release(pod)) for pod in gated])
+            await self._change([(pod, patches.release(pod) + patches.unmark(pod)) for pod in gated] + loose)
             return
         placed = [pod["metadata"]["uid"] for pod in own if not _gated(pod) and _tier(pod) == "on-demand"]
         after, granted = chosen(ledger, [pod["metadata"]["uid"] for pod in gated], placed, target.count)
@@ -115,7 +117,7 @@ class Assigner:
                 deployment_uid="",
             )
             await self.store.write(scope, after, target=target.count, spot=len(own) - len(after.granted))
-        await self._change([(pod, self._patch(pod, granted, target.single)) for pod in gated])
+        await self._change([(pod, self._patch(pod, granted, target.single)) for pod in gated] + loose)
 
     def _patch(self, pod: Raw, granted: frozenset[str], single: bool) -> Patch:
         uid = pod["metadata"]["uid"]
