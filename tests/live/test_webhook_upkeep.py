@@ -312,3 +312,24 @@ def test_memory_forgets_what_nobody_can_ask_for() -> None:
     now[0] = 1000.0
     memory.forget()
     assert memory.met("rs", SlotLedger("1", frozenset({"a"}))).lapsed == frozenset()
+
+
+@pytest.mark.parametrize("change", ["orphaned", "edited"])
+def test_memory_forgets_the_slot_of_a_pod_that_left_its_replica_set(change: str) -> None:
+    """Its ReplicaSet was deleted and left it behind, or somebody took its slot off."""
+
+    async def play(this: Upkeep) -> None:
+        this.put_pod("p1", _granted("s1"))
+        await asyncio.sleep(1)
+        this.memory.met("rs-1", SlotLedger("1", frozenset({"s1"})))
+        assert this.memory.settled("rs-1") == {"s1": "p1"}
+        stored = this.api.find(PODS, "p1", namespace="shop")
+        assert stored is not None
+        left = {"orphaned": {"ownerReferences": []}, "edited": {"annotations": {}}}[change]
+        this.api.put(PODS, {**stored, "metadata": {**stored["metadata"], **left}})
+        await asyncio.sleep(1)
+        this.api.remove(PODS, "p1", namespace="shop")
+        await asyncio.sleep(1)
+        assert this.memory.settled("rs-1") == {}
+
+    _play(play)

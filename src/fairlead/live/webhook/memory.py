@@ -45,15 +45,23 @@ class Memory:
 
     def saw(self, change: Change[MarkedPod]) -> None:
         """A marked pod appeared, changed or went."""
-        metadata, deleted = change.object.metadata, change.kind == "deleted"
+        if change.previous is not None:
+            # Its slot or its controller may be another one by now.
+            self._carries(change.previous, there=False)
+        self._carries(change.object, there=change.kind != "deleted")
+        controller = change.object.metadata.controller
+        if controller is not None:
+            self.wake(controller.uid)
+
+    def _carries(self, pod: MarkedPod, *, there: bool) -> None:
+        """The pod carries its slot, or not any more."""
+        metadata = pod.metadata
         slot, controller = metadata.annotations.get(SLOT), metadata.controller
-        if slot is not None:
-            self._seen[slot] = self._clock() if deleted else None
-        if controller is None:
+        if slot is None:
             return
-        if slot is not None:
-            self._note(controller.uid, slot, metadata.name if change.object.active and not deleted else "")
-        self.wake(controller.uid)
+        self._seen[slot] = None if there else self._clock()
+        if controller is not None:
+            self._note(controller.uid, slot, metadata.name if there and pod.active else "")
 
     def _note(self, uid: str, slot: str, pod: str) -> None:
         """The active pod that carries a slot; empty where there is none any more."""
