@@ -115,7 +115,14 @@ def test_replica_that_was_deleted_and_made_anew_is_another_one() -> None:
     assert found.replicas == {}
     assert found.on_replica(Change("added", anew))
     assert not found.on_replica(Change("deleted", WAITING))
+    found.written(shaped(replica(volume("a", 5), 1, "n1/d"), 9))
     assert found.replicas["a-r1"] is anew
+    again = placement(anew, "n2")
+    found.assume(again, found.moment)
+    found.written(shaped(replica(volume("a", 5), 1, "n1/d"), 9))
+    assert found.replicas["a-r1"].spec.node_id == "n2"
+    found.undo(again)
+    assert found.still(again)
 
 
 def test_node_read_again_is_believed_until_the_watch_is_newer() -> None:

@@ -130,10 +130,12 @@ class StorageCache:
     def written(self, newest: LonghornReplica) -> None:
         """The answer to our own write."""
         name = newest.metadata.name
-        _, assumed, _ = self._assumed.pop(name, (None, None, 0))
         there = self.replicas.get(name)
-        # Deleted meanwhile: the watch knows better.
-        if there is not None and (there is assumed or _newer(newest, there)):
+        if there is None or there.metadata.uid != newest.metadata.uid:
+            # Deleted meanwhile, and perhaps made anew: the watch knows better.
+            return
+        _, assumed, _ = self._assumed.pop(name, (None, None, 0))
+        if there is assumed or _later(newest, there):
             self._put(newest)
 
     def read_again(self, name: str, node: LonghornNode | None) -> None:
