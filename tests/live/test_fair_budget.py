@@ -2,6 +2,7 @@
 
 import asyncio
 from itertools import combinations
+from typing import Any
 
 import pytest
 
@@ -10,6 +11,7 @@ from fairlead.kube.client import Client
 from fairlead.kube.errors import KubeError
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS, PODS
+from fairlead.kube.transport import Response
 from fairlead.live.runtime.evictions import Evictions, Refusal, Spending
 from tests.fake import FakeApi
 from tests.kube.virtual import run
@@ -151,6 +153,31 @@ def test_pod_that_several_disruption_budgets_protect_is_refused_as_such() -> Non
         with pytest.raises(KubeError):
             await evictions.evict("shop", "b", "uid-b")
         assert await evictions.evict("shop", "b", "uid-b") is None
+
+    run(play())
+
+
+class Twice(FakeApi):
+    """Acts upon every change, after which its connection turns out to be closed, so that the change is sent again."""
+
+    async def request(self, method: str, path: str, **more: Any) -> Response:
+        answer = await super().request(method, path, **more)
+        return answer if method != "PUT" else await super().request(method, path, **more)
+
+
+def test_a_change_of_the_budget_that_is_sent_twice_counts_once() -> None:
+    """Neither is the pod paid for twice, nor more given back than was refused."""
+
+    async def play() -> None:
+        api = Twice()
+        api.put(CONFIG_MAPS, {"metadata": {"name": "switch", "namespace": "f"}, "data": {}})
+        evictions = _evictions(api, per_minute=4)
+        spent = await evictions.spend(4)
+        assert isinstance(spent, Spending)
+        await evictions.give_back(spent, 1)
+        assert [line.split()[1] for line in _recent(api)] == ["3"]
+        await evictions.give_back(spent, 3)
+        assert _recent(api) == []
 
     run(play())
 

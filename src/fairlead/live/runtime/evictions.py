@@ -96,6 +96,8 @@ class Evictions:
         spending = Spending(uuid.uuid4().hex[:12], self.clock(), count)
 
         def added(lines: Mapping[str, Spending]) -> dict[str, Spending] | Refusal:
+            if spending.token in lines:  # an earlier try was acted upon, and its answer was lost
+                return {**lines}
             if sum(each.count for each in lines.values()) + count > self.per_minute:
                 return Refusal.BUDGET
             return {**lines, spending.token: spending}
@@ -104,12 +106,19 @@ class Evictions:
 
     async def give_back(self, spending: Spending, count: int) -> None:
         """So many of the spending were refused; given back late or not at all the budget is only smaller."""
+        wanted: int | None = None
 
         def lowered(lines: Mapping[str, Spending]) -> dict[str, Spending] | Refusal:
+            nonlocal wanted
             left = {**lines}
             found = left.pop(spending.token, None)
-            if found is not None and found.count > count:
-                left[found.token] = Spending(found.token, found.at, found.count - count)
+            if found is None:
+                return left
+            if wanted is None:
+                wanted = found.count - count
+            # Not twice, where an earlier try was acted upon and its answer was lost.
+            if (still := min(found.count, wanted)) > 0:
+                left[found.token] = Spending(found.token, found.at, still)
             return left
 
         await self._swap(lowered, stoppable=False)
