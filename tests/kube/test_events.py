@@ -209,6 +209,22 @@ def test_server_that_refuses_does_not_stop_the_recorder() -> None:
     virtual.run(main())
 
 
+def test_event_whose_answer_was_lost_goes_on_as_a_series() -> None:
+    """The server has it: what is said again is counted there, and is not refused as a second one for ever."""
+
+    async def main() -> None:
+        api = FakeApi()
+        api.cut(method="POST", path="/events", after=True)
+        async with recording(api, refresh=30.0) as recorder:
+            for _ in range(3):
+                say(recorder)
+                await asyncio.sleep(40)
+        (event,) = stored(api)
+        assert event["series"]["count"] == 3
+
+    virtual.run(main())
+
+
 def test_flush_writes_what_waits() -> None:
     """At the end of a process nothing is left behind."""
 

@@ -250,7 +250,13 @@ class Recorder:
         if count > 1:
             body["series"] = self._series(event, count)
         event.written = count
-        await self._client.create(EVENTS, body, namespace=body["metadata"]["namespace"])
+        try:
+            await self._client.create(EVENTS, body, namespace=body["metadata"]["namespace"])
+        except ApiError as error:
+            if not error.already_exists:
+                raise
+            # An earlier try was acted upon, and its answer was lost.
+            await self._extend(event)
         event.stored = True
 
     async def _extend(self, event: RecordedEvent) -> None:
