@@ -115,10 +115,16 @@ def test_answer_of_protobuf_s_own_library_is_read(number_told: int) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "want"),
-    [(b"", 0), (b"\x08\x07", 7), (b"\x08\xac\x02", 300), (b"\x08" + b"\xff" * 9 + b"\x01", None)],
+    [
+        (b"", 0),
+        (b"\x08\x07", 7),
+        (b"\x08\xac\x02", 300),
+        (b"\x08\x07\x10\x01", 7),
+        (b"\x08" + b"\xff" * 9 + b"\x01", None),
+    ],
 )
 def test_answer_is_read_as_a_number(answer: bytes, want: int | None) -> None:
-    """Absent is 0, several bytes add up, −1 means not known."""
+    """Absent is 0, several bytes add up, fields of a later protocol are skipped, −1 means not known."""
     assert number(answer) == want
 
 
@@ -126,6 +132,8 @@ def test_answer_of_another_shape_is_an_error() -> None:
     """Not taken for a number."""
     with pytest.raises(CallError, match="without a number"):
         number(b"\x12\x01x")
+    with pytest.raises(CallError, match="ends within"):
+        number(b"\x08\x80")
 
 
 def test_long_values_of_headers_have_their_length_in_several_bytes() -> None:

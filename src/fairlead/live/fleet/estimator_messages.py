@@ -23,12 +23,21 @@ def sets_request(cluster: str, components: Sequence[Component], namespace: str) 
 
 
 def number(answer: bytes) -> int | None:
-    """`maxReplicas` or `maxSets` of the answer, 0 where it is absent; None for a negative one: not known."""
+    """`maxReplicas` or `maxSets` of the answer, 0 where it is absent; None for a negative one: not known.
+
+    Fields that come after it are those of a later protocol.
+    """
     if not answer:
         return 0
     if answer[0] != 1 << 3:
         raise CallError("an answer without a number")
-    value = sum((byte & 0x7F) << 7 * place for place, byte in enumerate(answer[1:]))
+    value = 0
+    for place, byte in enumerate(answer[1:]):
+        value |= (byte & 0x7F) << 7 * place
+        if byte < 0x80:
+            break
+    else:
+        raise CallError("an answer that ends within its number")
     return value if value < 1 << 31 else None
 
 
