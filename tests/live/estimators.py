@@ -31,13 +31,19 @@ class EstimatorServer:
         try:
             assert await reader.readexactly(len(unary.PREFACE)) == unary.PREFACE
             writer.write(frame(unary.SETTINGS, 0, 0, b"") + frame(unary.PING, 0, 0, b"12345678"))
+            body = b""
             while True:
                 kind, flags, stream, payload = await read_frame(reader)
+                if len(payload) > 1 << 14:
+                    raise ConnectionError("a frame that is larger than was agreed")
                 if kind == unary.HEADERS:
                     self.paths.append(payload)
+                if kind == unary.DATA:
+                    body += payload
                 if kind == unary.DATA and flags & unary.END_STREAM:
-                    self.asked.append(payload[5:])
-                    writer.write(self._reply(stream, payload[5:]))
+                    self.asked.append(body[5:])
+                    writer.write(self._reply(stream, body[5:]))
+                    body = b""
         except (asyncio.IncompleteReadError, ConnectionError):
             writer.close()
 

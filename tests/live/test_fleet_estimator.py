@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from fairlead.kube.codec.fleet import binding_ask
 from fairlead.kube.objects.karmada import Component, ReplicaRequirements
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
-from fairlead.kube.wire.unary import CallError, Channel, headers
+from fairlead.kube.wire.unary import GOAWAY, CallError, Channel, frame, headers
 from fairlead.live.fleet.decide import decide
 from fairlead.live.fleet.estimator import REPLICAS, SETS, Estimators
 from fairlead.live.fleet.estimator_messages import number, replicas_request, sets_request
@@ -172,6 +172,37 @@ def test_estimator_that_fails_is_left_out_and_rests() -> None:
             estimators.close()
         gone = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}", seconds=5))
         assert await gone.ask(asked, ["m1"]) == {}
+
+    asyncio.run(act())
+
+
+@pytest.mark.parametrize("goodbye", [b"", frame(GOAWAY, 0, 0, bytes(8))], ids=["closed", "told"])
+def test_estimator_that_was_started_anew_is_asked_again_at_once(goodbye: bytes) -> None:
+    """It has closed the connection that was kept: that is no failure, for which it would be left out for a while."""
+
+    async def act() -> None:
+        async with serving(lambda message: b"\x08\x04") as server:
+            estimators = Estimators(EstimatorSettings(address=f"127.0.0.1:{server.port}", seconds=5))
+            asked = binding("web", BY_ROOM, 5)
+            assert await estimators.ask(asked, ["m1"]) == {"m1": 4}
+            server.writers[0].write(goodbye)
+            server.writers[0].close()
+            assert await estimators.ask(asked, ["m1"]) == {"m1": 4}
+            assert server.connections == 2
+            estimators.close()
+
+    asyncio.run(act())
+
+
+def test_long_request_is_sent_in_frames_that_every_server_takes() -> None:
+    """One workload with many node names must not have the estimator left out for all others."""
+
+    async def act() -> None:
+        async with serving(lambda message: b"\x08\x04") as server:
+            channel = Channel("127.0.0.1", server.port, None)
+            assert await channel.call(REPLICAS, b"x" * 40_000, 5) == b"\x08\x04"
+            assert server.asked == [b"x" * 40_000]
+            channel.close()
 
     asyncio.run(act())
 

@@ -15,6 +15,8 @@ ACK = END_STREAM = 0x1
 END_HEADERS, PADDED = 0x4, 0x8
 MOST_BYTES = 1 << 20
 """A longer answer is refused."""
+MOST_FRAME = 1 << 14
+"""Bytes of a frame that every server takes."""
 
 
 class CallError(Exception):
@@ -24,6 +26,7 @@ class CallError(Exception):
 class Channel:
     """One connection to `host:port`, opened when it is needed and again after a failure.
 
+    A server that was started anew has closed the one that was kept, which says nothing of the call: that is made again.
     One call at a time: the caller sees to that, so that what it waits for its turn is not taken for a slow answer.
     """
 
@@ -37,6 +40,10 @@ class Channel:
         try:
             async with asyncio.timeout(seconds):
                 try:
+                    if self._streams is not None:
+                        with suppress(OSError, asyncio.IncompleteReadError):
+                            return await self._call(path, message)
+                        self.close()
                     return await self._call(path, message)
                 except BaseException:
                     self.close()
@@ -61,7 +68,9 @@ class Channel:
         stream, self._next = self._next, self._next + 2
         head = headers(f"{self._host}:{self._port}", path, secure=self._tls is not None)
         body = b"\0" + struct.pack(">I", len(message)) + message
-        writer.write(frame(HEADERS, END_HEADERS, stream, head) + frame(DATA, END_STREAM, stream, body))
+        *parts, last = (body[at : at + MOST_FRAME] for at in range(0, len(body), MOST_FRAME))
+        data = b"".join(frame(DATA, 0, stream, part) for part in parts) + frame(DATA, END_STREAM, stream, last)
+        writer.write(frame(HEADERS, END_HEADERS, stream, head) + data)
         await writer.drain()
         return await self._answer(reader, writer, stream)
 
@@ -73,7 +82,9 @@ class Channel:
                 writer.write(frame(SETTINGS, ACK, 0, b""))
             elif kind == PING and not flags & ACK:
                 writer.write(frame(PING, ACK, 0, payload))
-            elif kind == GOAWAY or (kind == RESET and where == stream):
+            elif kind == GOAWAY:
+                raise ConnectionResetError("the server ended the connection")
+            elif kind == RESET and where == stream:
                 raise CallError(f"{self._host}:{self._port}: the server ended the call")
             elif kind == DATA:
                 if payload:
