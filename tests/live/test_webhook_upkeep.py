@@ -6,6 +6,7 @@ from contextlib import AsyncExitStack
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from fairlead.kube.admission import patches
 from fairlead.kube.changes import Change
@@ -15,6 +16,7 @@ from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGER
 from fairlead.kube.watch import Reflector
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner
+from fairlead.live.webhook.component import Webhook
 from fairlead.live.webhook.janitor import Janitor
 from fairlead.live.webhook.ledger import SlotLedger
 from fairlead.live.webhook.listing import MARKED_PODS
@@ -23,6 +25,7 @@ from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
 from fairlead.model.tiers import Tiers
+from fairlead.settings import DEFAULTS
 from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.tier.pods import patched, web, web_pod
@@ -299,6 +302,39 @@ def test_assigner_does_not_hammer_a_server_that_refuses() -> None:
         assert sum(method == "POST" for method, _ in this.api.calls) < 10
 
     _play(play)
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_shadow_neither_keeps_ledgers_nor_lifts_gates(shadow: bool) -> None:
+    """What was left from before it became a shadow stays as it is, and is not tried in vain every few seconds."""
+
+    async def main() -> None:
+        api = FakeApi()
+        _put_ledger(api, "s1")
+        made = _gated()
+        made["metadata"] |= {"name": "p1", "uid": "uid-p1"}
+        api.put(PODS, made)
+        configuration = replace(
+            DEFAULTS, webhook=replace(DEFAULTS.webhook, shadow=shadow, mode="gated", namespace="fairlead")
+        )
+        webhook = Webhook(Client(api), configuration)
+        work = (
+            webhook._leads.run,
+            webhook._janitor.run,
+            webhook._assigner.run,
+            *(each.run for each in webhook._caches),
+        )
+        tasks = [asyncio.create_task(each()) for each in work]
+        await asyncio.sleep(30)
+        assert webhook._leads()
+        ledger, pod = api.find(TIER_LEDGERS, "rs-1", namespace="fairlead"), api.find(PODS, "p1", namespace="shop")
+        assert pod is not None
+        assert (ledger is not None, bool(pod["spec"]["schedulingGates"])) == (shadow, shadow)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run(main())
 
 
 def test_memory_forgets_what_nobody_can_ask_for() -> None:

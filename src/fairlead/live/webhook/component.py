@@ -93,13 +93,17 @@ class Webhook:
         self._pods = Reflector(client, MARKED_PODS, self._saw(memory.saw), labels=MARKER, aside=aside)
         self._ledgers = Reflector(client, TIER_LEDGERS, _ignore, namespace=settings.namespace, aside=aside)
         kept = LedgerStore(quick.fenced(leads.fence), settings.namespace)
+
+        def acts() -> bool:
+            return leads() and not settings.shadow
+
         self._assigner = Assigner(
             elected,
             kept,
             self._owners,
             tiers,
             pods=self._marked,
-            leads=leads,
+            leads=acts,
             pulse=self._pulse,
             aside=self.aside,
         )
@@ -110,7 +114,7 @@ class Webhook:
             memory,
             ledgers=lambda: self._ledgers.objects.values(),
             pods=self._marked,
-            leads=leads,
+            leads=acts,
             counts=not gated,
             aside=self.aside,
             pulse=self._pulse,
