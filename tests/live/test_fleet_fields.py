@@ -210,6 +210,25 @@ def test_a_new_start_triggered_beyond_the_last_year_ends_with_its_binding() -> N
     play(act)
 
 
+@pytest.mark.parametrize("change", [{"schedulerName": "default-scheduler"}, {"suspension": {"scheduling": True}}])
+def test_binding_that_is_ours_no_longer_is_not_told_as_waiting(change: dict[str, Any]) -> None:
+    """It was given to another scheduler, or suspended, before there was a place for it."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web", placement={"clusterAffinity": {"clusterNames": ["none"]}}))
+        stage = Stage(api)
+        await stage.quiet()
+        waiting = stage.fleet.measures.registry.get_sample_value
+        assert waiting("fairlead_fleet_waiting_bindings") == 1
+        stage.change("web", **change)
+        await stage.quiet()
+        assert waiting("fairlead_fleet_waiting_bindings") == 0
+        assert stage.fleet.decisions() == {"decisions": []}
+        await stage.stop()
+
+    play(act)
+
+
 def test_nothing_is_decided_while_clusters_are_not_served() -> None:
     """The aggregated API server is away: the clusters are unknown, not gone."""
 

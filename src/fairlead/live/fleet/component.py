@@ -314,7 +314,7 @@ class Fleet(ElectedComponent):
         return found is not None and found.metadata.uid == binding.metadata.uid
 
     def _mine(self, key: Key) -> ResourceBinding | None:
-        """The newest state of a binding that is ours to schedule now."""
+        """The newest state of a binding that is ours to schedule now; what was decided of any other counts no more."""
         found = self._latest(key)
         if found is None:
             return None
@@ -323,7 +323,10 @@ class Fleet(ElectedComponent):
             found = own
         else:
             self._own.pop(key, None)
-        return found if self._ours(found) else None
+        if not self._ours(found):
+            self.verdicts.pop(key, None)
+            return None
+        return found
 
     def _ours(self, found: ResourceBinding) -> bool:
         """Whether a binding is ours to decide. A shadow looks at those of other schedulers too."""
