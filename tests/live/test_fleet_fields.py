@@ -6,11 +6,14 @@ from typing import Any
 import msgspec
 import pytest
 
+from fairlead.kube.client import Client
 from fairlead.kube.codec.decided import running
 from fairlead.kube.objects.karmada import KarmadaCluster
 from fairlead.kube.resources import CLUSTERS, RESOURCE_BINDINGS
+from fairlead.live.fleet.component import Fleet, FleetOptions
 from fairlead.live.fleet.decide import decide
 from fairlead.live.fleet.report import spec_patch
+from fairlead.live.runtime.elected import Instance
 from tests.fake import FakeApi
 from tests.live.bindings import binding as shaped
 from tests.live.bindings import cluster, written
@@ -225,6 +228,25 @@ def test_binding_that_is_ours_no_longer_is_not_told_as_waiting(change: dict[str,
         assert waiting("fairlead_fleet_waiting_bindings") == 0
         assert stage.fleet.decisions() == {"decisions": []}
         await stage.stop()
+
+    play(act)
+
+
+def test_instance_that_leads_no_longer_tells_of_no_waiting_bindings() -> None:
+    """The alert takes the highest of all instances, and what was known when the lead was lost is old."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, binding("web", placement={"clusterAffinity": {"clusterNames": ["none"]}}))
+        leads = [True]
+        fleet = Fleet(Instance(Client(api), leads=lambda: leads[0]), FleetOptions())
+        task = asyncio.create_task(fleet.run())
+        await asyncio.sleep(5)
+        waiting = fleet.measures.registry.get_sample_value
+        assert waiting("fairlead_fleet_waiting_bindings") == 1
+        leads[0] = False
+        assert waiting("fairlead_fleet_waiting_bindings") == 0
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
 
     play(act)
 

@@ -80,6 +80,8 @@ class Fleet(ElectedComponent):
         self.options = options
         self.measures = FleetMetrics()
         self.measures.leading.set_function(lambda: float(instance.leads()))
+        self.measures.waiting.set_function(lambda: float(self._waiting if instance.leads() else 0))
+        self._waiting = 0
         self.verdicts: dict[Key, BindingVerdict] = {}
         client = self._client = instance.client
         self._recorder = instance.recorder
@@ -192,7 +194,7 @@ class Fleet(ElectedComponent):
             self._decide([each for each in zip(mine, answers, strict=True) if self._there(each[0])])
             await asyncio.sleep(0)
         self.measures.bindings.set(sum(map(self._ours, self._both())))
-        self.measures.waiting.set(sum(not each.success for each in self.verdicts.values()))
+        self._waiting = sum(not each.success for each in self.verdicts.values())
 
     async def _estimated(self, bindings: Sequence[ResourceBinding]) -> list[Mapping[str, int]]:
         """What estimators say of each binding that is about to change and that room has a say in."""
