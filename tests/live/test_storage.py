@@ -605,3 +605,20 @@ def test_placements_on_one_node_that_go_together_share_one_read_of_it() -> None:
         await stage.stop()
 
     play(act, *objects)
+
+
+def test_metric_of_the_lead_follows_it_also_where_nothing_changes() -> None:
+    """Else two instances would tell that they lead, or one where none does."""
+
+    async def act(api: FakeApi) -> None:
+        leading = [True]
+        stage = Stage(api, leads=lambda: leading[0])
+        await stage.quiet()
+        told = stage.keeper.measures.registry.get_sample_value
+        assert told("fairlead_storage_leader") == 1
+        leading[0] = False
+        await stage.quiet()
+        assert told("fairlead_storage_leader") == 0
+        await stage.stop()
+
+    play(act)

@@ -81,6 +81,7 @@ class StorageKeeper(ElectedComponent):
         self._now = instance.monotonic
         self._wall = instance.wall
         self._leads = instance.leads
+        self.measures.leading.set_function(lambda: float(instance.leads()))
         self._aside = aside
         self._retries: Retries[str] = Retries(instance.monotonic, client.jitter)
         self._looks_at: float | None = None
@@ -132,7 +133,6 @@ class StorageKeeper(ElectedComponent):
 
     async def round(self) -> None:
         """Look, then leave as much time to others as that took."""
-        self.measures.leading.set(self._leads())
         began = self._now()
         await self.look()
         # A look that takes long is not repeated in a hurry: at most half of the time goes to looking.
