@@ -26,6 +26,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from tools.controlplane.processes import Guard
+
 HERE = Path(__file__).resolve().parent
 SOURCES = ("go.mod", "go.sum", "etcd/main.go", "kwok/go.mod", "kwok/go.sum")
 GO_FLAGS = "-mod=readonly -trimpath -buildvcs=false"
@@ -142,43 +144,49 @@ def ensure(say: Say, kit: Kit = CONTROL_PLANE) -> Path:
     if reason:
         raise BuildError(reason)
     cache_root(kit).mkdir(parents=True, exist_ok=True)
-    with _only_one(kit, say):
-        return cached(kit) or _build(kit, say)
+    with _only_one(kit, say) as lock:
+        return cached(kit) or _build(kit, say, lock)
 
 
 @contextlib.contextmanager
-def _only_one(kit: Kit, say: Say) -> Iterator[None]:
-    """Hold this version's lock; the system lets go of it even when the holder is killed."""
+def _only_one(kit: Kit, say: Say) -> Iterator[int]:
+    """Hold this version's lock; the system lets go of it once the holder and its guard have ended."""
     with (cache_root(kit) / f"{cache_key(kit)}.lock").open("w") as lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             say(f"{kit.name}: another build is under way, waiting for it")
             fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
+        yield lock.fileno()
 
 
-def _build(kit: Kit, say: Say) -> Path:
-    """Build every binary in a folder aside, then give that folder its name in one step."""
+def _build(kit: Kit, say: Say, lock: int) -> Path:
+    """Build every binary in a folder aside, then give that folder its name in one step.
+
+    If this program is killed, a guard ends the compiler, which would go on to fill the folder. It has the lock until
+    then, so that the next build does not start beside it.
+    """
     root, key = cache_root(kit), cache_key(kit)
     for stale in root.glob(f".{key}-*"):
         shutil.rmtree(stale, ignore_errors=True)
     aside = Path(tempfile.mkdtemp(prefix=f".{key}-", dir=root))
     say(f"{kit.name}: building {', '.join(each.name for each in kit.binaries)}; once per version, it takes minutes")
-    begin = time.monotonic()
+    begin, guard = time.monotonic(), Guard(aside, keep=(lock,))
     try:
         for number, binary in enumerate(kit.binaries, start=1):
-            _compile(kit, binary, aside / "bin", f"{number}/{len(kit.binaries)} {binary.name}", say)
+            _compile(kit, binary, aside / "bin", f"{number}/{len(kit.binaries)} {binary.name}", say, guard)
         aside.chmod(0o755)
         aside.rename(root / key)
     except BaseException:
         shutil.rmtree(aside, ignore_errors=True)
         raise
+    finally:
+        guard.dismiss()
     say(f"{kit.name}: built in {time.monotonic() - begin:.0f} s, kept in {root / key}")
     return root / key / "bin"
 
 
-def _compile(kit: Kit, binary: Binary, folder: Path, label: str, say: Say) -> None:
+def _compile(kit: Kit, binary: Binary, folder: Path, label: str, say: Say, guard: Guard) -> None:
     """Run `go build` for one binary, telling every ten seconds how far it is."""
     target = str(folder / binary.name)
     command = ["nice", "go", "build", "-v", f"-ldflags={link_flags(kit)}", "-o", target, binary.package]
@@ -196,6 +204,7 @@ def _compile(kit: Kit, binary: Binary, folder: Path, label: str, say: Say) -> No
         text=True,
         start_new_session=True,
     ) as process:
+        guard.watch(process.pid)
         try:
             assert process.stderr is not None
             for line in process.stderr:
@@ -207,6 +216,7 @@ def _compile(kit: Kit, binary: Binary, folder: Path, label: str, say: Say) -> No
             with contextlib.suppress(ProcessLookupError):
                 os.killpg(process.pid, signal.SIGKILL)
             raise
+    guard.forget(process.pid)
     if process.returncode:
         raise BuildError(f"go build {binary.package} failed:\n" + "\n".join(filter(None, tail)))
     say(f"{kit.name}: {label} done, {time.monotonic() - begin:.0f} s")

@@ -48,9 +48,12 @@ def free_ports(count: int) -> list[int]:
 class Guard:
     """Ends the processes it is told of if this program dies first. See the module `guard`."""
 
-    def __init__(self, remove: Path) -> None:
+    def __init__(self, remove: Path, keep: Sequence[int] = ()) -> None:
+        """`remove` is a folder that goes with them; the files `keep` stay open until they have ended."""
         command = [sys.executable, "-S", "-E", guard_program.__file__, str(remove)]
-        self._process = subprocess.Popen(command, stdin=subprocess.PIPE, text=True, start_new_session=True)
+        self._process = subprocess.Popen(
+            command, stdin=subprocess.PIPE, text=True, start_new_session=True, pass_fds=keep
+        )
 
     def watch(self, pid: int) -> None:
         """From now on, the group of `pid` ends with this program."""
