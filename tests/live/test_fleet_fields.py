@@ -72,6 +72,54 @@ def test_workloads_of_an_anti_affinity_group_keep_apart() -> None:
     play(act)
 
 
+def on_m1(name: str, group: str) -> dict[str, Any]:
+    """A binding that may be on one cluster only, beside none of its group."""
+    return grouped(name, {**ONE, "clusterAffinity": {"clusterNames": ["m1"]}}, antiAffinityGroup=group)
+
+
+@pytest.mark.parametrize("change", [{"schedulerName": "default-scheduler"}, {"suspension": {"scheduling": True}}])
+def test_binding_that_was_taken_away_while_it_was_written_keeps_none_of_its_group_away(change: dict[str, Any]) -> None:
+    """It never got the cluster that was decided, so the others need not wait for that until the next start."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, on_m1("web", "app=x"))
+        stage = Stage(api)
+        write = stage.fleet.writer._write
+
+        async def slowly(*given: Any) -> Any:
+            await asyncio.sleep(1)
+            return await write(*given)
+
+        stage.fleet.writer._write = slowly  # type: ignore[method-assign]
+        await asyncio.sleep(0.5)
+        stage.change("web", **change)
+        api.put(RESOURCE_BINDINGS, on_m1("other", "app=x"))
+        await stage.quiet()
+        assert (stage.counts("web"), stage.counts("other")) == ({}, {"m1": 2})
+        await stage.stop()
+
+    play(act)
+
+
+@pytest.mark.parametrize("groups", [{"antiAffinityGroup": "app=y"}, None])
+def test_binding_that_leaves_its_anti_affinity_group_makes_way_for_the_others(groups: dict[str, str] | None) -> None:
+    """The one that waits is looked at, whether the first is in another group now or in none."""
+
+    async def act(api: FakeApi) -> None:
+        api.put(RESOURCE_BINDINGS, on_m1("web", "app=x"))
+        stage = Stage(api)
+        await stage.quiet()
+        api.put(RESOURCE_BINDINGS, on_m1("other", "app=x"))
+        await stage.quiet()
+        assert (stage.counts("web"), stage.counts("other")) == ({"m1": 2}, {})
+        stage.change("web", workloadAffinityGroups=groups)
+        await stage.quiet()
+        assert (stage.counts("web"), stage.counts("other")) == ({"m1": 2}, {"m1": 2})
+        await stage.stop()
+
+    play(act)
+
+
 def test_higher_schedule_priority_is_written_first() -> None:
     """Of bindings that come together."""
 

@@ -44,19 +44,24 @@ class GroupMembers:
             if group and key[0]:
                 index[(key[0], group)][key] = names
 
-    def drop(self, key: Key) -> None:
-        """The binding is gone."""
+    def seen(self, binding: ResourceBinding) -> set[Key]:
+        """The binding with its clusters; gives all that were in a group with it or are now, itself included."""
+        left = self.drop((binding.metadata.namespace, binding.metadata.name))
+        self.put(binding)
+        space = binding.metadata.namespace
+        near, apart = groups_of(binding)
+        return {*left, *self._near.get((space, near), {}), *self._apart.get((space, apart), {})}
+
+    def drop(self, key: Key) -> set[Key]:
+        """The binding is gone; gives the others of its groups."""
+        left: set[Key] = set()
         for index in (self._near, self._apart):
             for group in [each for each, members in index.items() if key in members]:
                 del index[group][key]
+                left.update(index[group])
                 if not index[group]:
                     del index[group]
-
-    def members(self, binding: ResourceBinding) -> set[Key]:
-        """The bindings of the same groups, this one included."""
-        space = binding.metadata.namespace
-        near, apart = groups_of(binding)
-        return {*self._near.get((space, near), {}), *self._apart.get((space, apart), {})}
+        return left
 
     def of(self, binding: ResourceBinding) -> Neighbours:
         """What the others in the binding's groups hold."""

@@ -39,6 +39,7 @@ from fairlead.live.fleet.known_clusters import KnownClusters, same_but_room
 from fairlead.live.fleet.metrics import FleetMetrics
 from fairlead.live.fleet.shadow import Comparison
 from fairlead.live.fleet.turns import BACKOFF, BindingTurns
+from fairlead.live.fleet.versions import newer, same
 from fairlead.live.fleet.writer import BindingWriter, resource_of, result_fields
 from fairlead.live.runtime.aside import Aside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
@@ -129,19 +130,8 @@ class Fleet(ElectedComponent):
 
     def decisions(self) -> dict[str, Any]:
         """The last verdict on every binding that was decided, as a record."""
-        found = [
-            {
-                "binding": "/".join(key).lstrip("/"),
-                "reason": each.reason,
-                "message": each.message,
-                "why": each.note,
-                "clusters": each.counts,
-                **({"estimates": each.estimates} if each.estimates else {}),
-                "written": not self.options.shadow,
-            }
-            for key, each in sorted(self.verdicts.items())
-        ]
-        return {"decisions": found}
+        written = not self.options.shadow
+        return {"decisions": [report.record_of(self.verdicts[key], written=written) for key in sorted(self.verdicts)]}
 
     async def run(self) -> None:
         """Until cancelled; then the connections to estimators end too."""
@@ -279,6 +269,10 @@ class Fleet(ElectedComponent):
         self._spans.written(verdict.binding.metadata.uid, "" if newest is not None else str(error or "given up"))
         if newest is not None:
             self._say(verdict)
+        found, known = self._latest(key), newest or verdict.binding
+        if found is not None and not same(found, known) and not newer(known, found):
+            # It changed while it was being written, when what was decided counted.
+            self._regroup(found, verdict.binding)
         gone = not self._there(verdict.binding) or (isinstance(error, ApiError) and error.not_found)
         if newest is not None or gone:
             if newest is not None and not gone:
@@ -321,7 +315,7 @@ class Fleet(ElectedComponent):
         if found is None:
             return None
         own, until = self._own.get(key, (None, 0.0))
-        if own is not None and until > self._now() and _newer(own, found):
+        if own is not None and until > self._now() and newer(own, found):
             found = own
         else:
             self._own.pop(key, None)
@@ -349,20 +343,23 @@ class Fleet(ElectedComponent):
             self._spans.gone(meta.uid)
             self.verdicts.pop(key, None)
             self._own.pop(key, None)
-            self._turns.add(self._groups.members(change.object))
+            self._turns.add(self._groups.drop(key))
             self._turns.forget(key)
-            self._groups.drop(key)
             self.comparison.forget(key)
             self._rounds.wake()
             return
-        if any(groups_of(change.object)) and not self._turns.is_writing(key):
-            self._groups.put(change.object)
-            self._turns.add(self._groups.members(change.object))
+        if not self._turns.is_writing(key):
+            self._regroup(change.object, change.previous)
         if self.options.shadow and self._ours(change.object):
             self._seen.append(change.object)
         self._turns.changed(key, meta.generation)
         self._spans.came(meta.uid)
         self._rounds.wake()
+
+    def _regroup(self, found: ResourceBinding, before: ResourceBinding | None) -> None:
+        """Note where the binding is and in which groups; all that are or were in one with it are looked at."""
+        if any(groups_of(found)) or (before is not None and any(groups_of(before))):
+            self._turns.add(self._groups.seen(found))
 
     def _on_cluster(self, change: Change[KarmadaCluster]) -> None:
         """Room wakes bindings that wait for it; anything else may matter to all."""
@@ -390,11 +387,3 @@ class Fleet(ElectedComponent):
 
 def _key(binding: ResourceBinding) -> Key:
     return (binding.metadata.namespace, binding.metadata.name)
-
-
-def _newer(one: ResourceBinding, other: ResourceBinding) -> bool:
-    """Whether the first is a later version of the same object; versions that are no numbers are not compared."""
-    mine, theirs = one.metadata.resource_version, other.metadata.resource_version
-    if one.metadata.uid != other.metadata.uid or not (mine.isdigit() and theirs.isdigit()):
-        return False
-    return int(mine) > int(theirs)

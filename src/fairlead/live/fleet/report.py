@@ -132,3 +132,16 @@ def attributes(verdict: BindingVerdict) -> dict[str, str | list[str]]:
         "fairlead.reason": verdict.reason,
         "fairlead.clusters": clusters,
     }
+
+
+def record_of(verdict: BindingVerdict, *, written: bool) -> dict[str, Any]:
+    """A verdict as the page of decisions has it."""
+    return {
+        "binding": "/".join(verdict.key).lstrip("/"),
+        "reason": verdict.reason,
+        "message": verdict.message,
+        "why": verdict.note,
+        "clusters": verdict.counts,
+        **({"estimates": verdict.estimates} if verdict.estimates else {}),
+        "written": written,
+    }
