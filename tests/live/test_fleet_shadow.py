@@ -174,3 +174,27 @@ def test_shadow_keeps_no_versions_while_clusters_are_not_served() -> None:
         await stage.stop()
 
     play(act)
+
+
+def test_shadow_compares_a_binding_that_was_made_anew_by_its_own_versions() -> None:
+    """Versions of the deleted one that were not looked at yet ask nothing of it."""
+
+    async def act(api: FakeApi) -> None:
+        stage = Stage(api, shadow=True)
+        await stage.quiet()
+        old = binding("web", 8, schedulerName="default-scheduler")
+        old["metadata"]["uid"] = "old"
+        api.put(RESOURCE_BINDINGS, old)
+        for replicas in (9, 10, 9, 8):
+            stage.change("web", replicas=replicas)
+        await asyncio.sleep(0.01)
+        api.remove(RESOURCE_BINDINGS, "web", namespace="shop")
+        api.put(RESOURCE_BINDINGS, binding("web", 8, schedulerName="default-scheduler"))
+        await stage.quiet()
+        answered(stage, "web", m1=5, m2=1, m3=1, m4=1)
+        await stage.quiet()
+        (found,) = differences(stage)["differences"]
+        assert found["theirs"]["clusters"] == {"m1": 5, "m2": 1, "m3": 1, "m4": 1}
+        await stage.stop()
+
+    play(act)

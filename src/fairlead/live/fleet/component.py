@@ -212,7 +212,7 @@ class Fleet(ElectedComponent):
         seen, self._seen = self._seen, []
         answers = await self._estimated(seen)
         for binding, answer in zip(seen, answers, strict=True):
-            if self._latest(_key(binding)) is None or not self._clusters.served:
+            if not (self._there(binding) and self._clusters.served):
                 continue
             for verdict in self._verdicts([binding], {_key(binding): answer}):
                 self._look(verdict)
