@@ -233,6 +233,8 @@ class SlowChannel:
             raise CallError("no answer in time")
         return b"\x08\x04"
 
+    def close(self) -> None: ...
+
 
 @pytest.mark.parametrize(("takes", "answers", "calls", "lasts"), [(0.5, 40, 40, 20.0), (2.0, 0, 1, 1.0)])
 def test_many_bindings_wait_for_their_turn_and_a_dead_estimator_is_waited_for_once(
@@ -250,6 +252,29 @@ def test_many_bindings_wait_for_their_turn_and_a_dead_estimator_is_waited_for_on
         found = await asyncio.gather(*(estimators.ask(asked, ["m1"]) for _ in range(40)))
         assert sum(each == {"m1": 4} for each in found) == answers
         assert (SlowChannel.calls, round(clock() - began, 3)) == (calls, lasts)
+
+    run(act())
+
+
+def test_round_that_waits_for_slow_estimators_is_not_taken_for_stuck(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each answers in time, all of them in more than a round may take: else no instance would ever come to an end."""
+    monkeypatch.setattr("fairlead.live.fleet.estimator.Channel", SlowChannel)
+    monkeypatch.setattr(SlowChannel, "takes", 0.9)
+
+    async def act() -> None:
+        api = FakeApi()
+        room = {"resourceSummary": {"allocatable": {"pods": "9"}}}
+        api.put(CLUSTERS, {"metadata": {"name": "m1"}, "status": room})
+        for row in range(200):
+            api.put(RESOURCE_BINDINGS, live_binding(f"web-{row}", 3, placement=BY_ROOM))
+        stage = Stage(api, estimator=EstimatorSettings(address="{cluster}:1", seconds=1.0))
+        for _ in range(17):
+            await asyncio.sleep(10)
+            assert stage.fleet.pulse.stuck() == []
+        assert stage.counts("web-199") == {}
+        await asyncio.sleep(20)
+        assert stage.counts("web-199") == {"m1": 3}
+        await stage.stop()
 
     run(act())
 

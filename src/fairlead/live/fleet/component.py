@@ -89,7 +89,8 @@ class Fleet(ElectedComponent):
         self._now = instance.monotonic
         self._spans = object_spans(instance.tracer, "binding", "write")
         self._turns = BindingTurns(instance.monotonic, client.jitter)
-        self._estimators = None if options.estimator is None else Estimators(options.estimator)
+        goes_on = partial(instance.pulse.beat, "rounds")
+        self._estimators = None if options.estimator is None else Estimators(options.estimator, goes_on)
         self._groups = GroupMembers()
         self.comparison = Comparison()
         self._seen: list[ResourceBinding] = []

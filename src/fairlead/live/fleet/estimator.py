@@ -7,7 +7,7 @@ not answer in time is left out, as Karmada does.
 
 import asyncio
 import ssl
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 
 import structlog
 
@@ -32,10 +32,14 @@ log = structlog.get_logger("fleet")
 
 
 class Estimators:
-    """The estimators of all members. Files are read when it is made: `InputError` where they cannot be."""
+    """The estimators of all members. Files are read when it is made: `InputError` where they cannot be.
 
-    def __init__(self, options: EstimatorSettings) -> None:
+    `answered` is called for each binding that was asked for: all of a round together may take long.
+    """
+
+    def __init__(self, options: EstimatorSettings, answered: Callable[[], None] = lambda: None) -> None:
         self._options = options
+        self._answered = answered
         self._tls = _tls(options)
         self._channels: dict[str, tuple[Channel, asyncio.Lock]] = {}
         self._rests: dict[tuple[str, str], float] = {}
@@ -76,7 +80,9 @@ class Estimators:
 
         async def answers(verdict: BindingVerdict) -> Mapping[str, int]:
             asks = verdict.by_room and not verdict.kept
-            return await self.ask(verdict.binding, clusters) if asks else {}
+            found = await self.ask(verdict.binding, clusters) if asks else {}
+            self._answered()
+            return found
 
         return await together(answers, verdicts, in_flight=IN_FLIGHT)
 
