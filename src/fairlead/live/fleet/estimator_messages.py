@@ -11,6 +11,10 @@ from fairlead.kube.objects.karmada import Component, NodeClaim, ReplicaRequireme
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.wire.unary import CallError
 
+NUMBER = 1 << 3
+"""The key of the one number in an answer: field 1, written as a varint."""
+UNREAD = "an answer that cannot be read"
+
 
 def replicas_request(cluster: str, needs: ReplicaRequirements | None) -> bytes:
     """`MaxAvailableReplicasRequest`."""
@@ -25,20 +29,41 @@ def sets_request(cluster: str, components: Sequence[Component], namespace: str) 
 def number(answer: bytes) -> int | None:
     """`maxReplicas` or `maxSets` of the answer, 0 where it is absent; None for a negative one: not known.
 
-    Fields that come after it are those of a later protocol.
+    Other fields are those of a later protocol. They may come without it, for a 0 need not be sent.
     """
-    if not answer:
-        return 0
-    if answer[0] != 1 << 3:
-        raise CallError("an answer without a number")
+    value, rest = 0, answer
+    while rest:
+        key, rest = _read_varint(rest)
+        if key == NUMBER:
+            value, rest = _read_varint(rest)
+        else:
+            rest = _skipped(key, rest)
+    return value if value < 1 << 31 else None
+
+
+def _skipped(key: int, rest: bytes) -> bytes:
+    """What comes after a field that is not known."""
+    kind, size = key & 7, 0
+    if key >> 3 == NUMBER >> 3 or kind not in (0, 1, 2, 5):
+        raise CallError(UNREAD)
+    if kind == 0:
+        return _read_varint(rest)[1]
+    if kind == 2:
+        size, rest = _read_varint(rest)
+    size = {1: 8, 5: 4}.get(kind, size)
+    if size > len(rest):
+        raise CallError(UNREAD)
+    return rest[size:]
+
+
+def _read_varint(given: bytes) -> tuple[int, bytes]:
+    """A number, and what comes after it."""
     value = 0
-    for place, byte in enumerate(answer[1:]):
+    for place, byte in enumerate(given[:10]):
         value |= (byte & 0x7F) << 7 * place
         if byte < 0x80:
-            break
-    else:
-        raise CallError("an answer that ends within its number")
-    return value if value < 1 << 31 else None
+            return value, given[place + 1 :]
+    raise CallError(UNREAD)
 
 
 def _requirements(needs: ReplicaRequirements) -> bytes:
