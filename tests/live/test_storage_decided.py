@@ -113,7 +113,7 @@ def test_a_change_of_what_it_depends_on_is_noticed(what: str) -> None:
         "zone": lambda: storage.node(second.node, d=24, e=15),
         "setting": lambda: storage.setting("replica-soft-anti-affinity", "true"),
         "read": lambda: storage.known.read_again(
-            one.node, msgspec.structs.replace(storage.known.nodes[one.node], metadata=counted_up(storage, one.node))
+            msgspec.structs.replace(storage.known.nodes[one.node], metadata=counted_up(storage, one.node))
         ),
     }
     assert storage.known.as_decided(one)

@@ -136,12 +136,12 @@ def test_node_read_again_is_believed_until_the_watch_is_newer() -> None:
 
     found = known()
     assert found.on_node(Change("added", at(5)))
-    found.read_again("n1", at(8))
+    found.read_again(at(8))
     assert not found.on_node(Change("modified", at(6)))
     assert found.nodes["n1"].metadata.resource_version == "8"
-    found.read_again("n1", at(7))
+    found.read_again(at(7))
     assert found.nodes["n1"].metadata.resource_version == "8"
-    found.read_again("n1", None)
+    found.not_found(at(5))
     assert found.nodes == {}
     assert not found.on_node(Change("deleted", at(9)))
 
@@ -156,13 +156,26 @@ def test_node_that_is_deleted_while_it_is_read_does_not_come_back() -> None:
     found = known()
     found.on_node(Change("added", at(5, "old")))
     found.on_node(Change("deleted", at(7, "old")))
-    found.read_again("n1", at(6, "old"))
+    found.read_again(at(6, "old"))
     assert found.nodes == {}
     assert found.on_node(Change("added", at(9, "new")))
-    found.read_again("n1", at(6, "old"))
+    found.read_again(at(6, "old"))
     assert found.nodes["n1"].metadata.uid == "new"
-    found.read_again("n1", at(12, "newer"))
+    found.read_again(at(12, "newer"))
     assert found.nodes["n1"].metadata.uid == "newer"
+
+
+def test_node_that_is_made_anew_while_it_is_read_stays() -> None:
+    """The server had none when it was asked; the watch has told of the new one before the answer came."""
+
+    def at(version: int, uid: str) -> LonghornNode:
+        meta = {"name": "n1", "uid": uid, "resourceVersion": str(version)}
+        return msgspec.convert({**node("n1", d=100), "metadata": meta}, LonghornNode)
+
+    found = known()
+    found.on_node(Change("added", at(9, "new")))
+    found.not_found(at(5, "old"))
+    assert found.nodes["n1"].metadata.uid == "new"
 
 
 def test_patch_is_the_same_however_often_it_is_made_and_keeps_a_folder() -> None:

@@ -138,21 +138,24 @@ class StorageCache:
         if there is assumed or _later(newest, there):
             self._put(newest)
 
-    def read_again(self, name: str, node: LonghornNode | None) -> None:
-        """A node as the server had it when it was asked; None: it is gone.
+    def read_again(self, node: LonghornNode) -> None:
+        """A node as the server had it when it was asked.
 
         One that is not known was deleted while it was read, or is told by the watch in a moment.
         """
+        name = node.metadata.name
         there = self.nodes.get(name)
-        if there is None:
-            return
-        if node is None:
-            del self.nodes[name]
-        elif _later(node, there):
+        if there is not None and _later(node, there):
             self.nodes[name] = node
-        else:
-            return
-        self._note(name)
+            self._note(name)
+
+    def not_found(self, asked: LonghornNode) -> None:
+        """The server had no such node when it was asked for this one; one that was made anew since then stays."""
+        name = asked.metadata.name
+        there = self.nodes.get(name)
+        if there is not None and there.metadata.uid == asked.metadata.uid:
+            del self.nodes[name]
+            self._note(name)
 
     def on_node(self, change: Change[LonghornNode]) -> bool:
         """A word from the watch; gives whether it is news."""

@@ -7,7 +7,7 @@ import asyncio
 from collections.abc import Callable
 
 from fairlead.kube.errors import ApiError, KubeError
-from fairlead.kube.objects.longhorn import LonghornNode, LonghornReplica
+from fairlead.kube.objects.longhorn import LonghornReplica
 from fairlead.kube.objects.meta import Raw
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS
 from fairlead.live.runtime.elected import Instance
@@ -67,7 +67,7 @@ class ReplicaWriter:
         self._done = done
         self._leads = instance.leads
         self._fits = fits
-        self._reads: dict[str, asyncio.Task[LonghornNode | None]] = {}
+        self._reads: dict[str, asyncio.Task[None]] = {}
         self.outbox: Outbox[ReplicaPlacement] = Outbox(
             self._send,
             in_flight=IN_FLIGHT,
@@ -84,7 +84,7 @@ class ReplicaWriter:
         if not self._leads():
             return None
         namespace = placement.replica.metadata.namespace
-        self._known.read_again(placement.node, await self._node(placement.node, namespace))
+        await self._look_at(placement.node, namespace)
         if not self._fits(placement):
             self._measures.refusals.labels("changed").inc()
             return None
@@ -96,19 +96,21 @@ class ReplicaWriter:
         self._measures.writes.inc()
         return newest
 
-    async def _node(self, name: str, namespace: str) -> LonghornNode | None:
-        """The node as stored now, None where it is gone; placements that are sent together share one read of it."""
-        read = self._reads.get(name)
+    async def _look_at(self, node: str, namespace: str) -> None:
+        """Learn how the node is stored now; placements that are sent together share one read of it."""
+        read = self._reads.get(node)
         if read is None:
-            read = self._reads[name] = asyncio.create_task(self._read(name, namespace))
-            read.add_done_callback(lambda _: self._reads.pop(name))
+            read = self._reads[node] = asyncio.create_task(self._read(node, namespace))
+            read.add_done_callback(lambda _: self._reads.pop(node))
         # A placement that is cancelled must not take the others' read along.
-        return await asyncio.shield(read)
+        await asyncio.shield(read)
 
-    async def _read(self, name: str, namespace: str) -> LonghornNode | None:
+    async def _read(self, name: str, namespace: str) -> None:
+        asked = self._known.nodes.get(name)
         try:
-            return await self._client.get(LONGHORN_NODES, name, namespace=namespace)
+            self._known.read_again(await self._client.get(LONGHORN_NODES, name, namespace=namespace))
         except ApiError as error:
             if not error.not_found:
                 raise
-            return None
+            if asked is not None:
+                self._known.not_found(asked)
