@@ -7,6 +7,7 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
+from cryptography.hazmat.primitives import serialization
 
 from fairlead.kube.client import Client
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
@@ -142,6 +143,23 @@ async def test_secret_that_cannot_be_used_is_bad_input(data: dict[str, str]) -> 
     api.put(SECRETS, {**stored, "data": kept | data})
     with pytest.raises(InputError, match="Secret fairlead-webhook-tls: cannot be used"):
         await _made(api, Clock()).pair()
+
+
+async def test_key_that_is_encrypted_is_bad_input() -> None:
+    """It is needed when the pair is renewed."""
+    api, clock = FakeApi(), Clock()
+    _configured(api)
+    await _made(api, clock).pair()
+    stored = api.find(SECRETS, "fairlead-webhook-tls", namespace="fairlead-system")
+    assert stored is not None
+    key = serialization.load_pem_private_key(_secret(api)["ca.key"].encode(), None)
+    locked = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.BestAvailableEncryption(b"word")
+    )
+    api.put(SECRETS, {**stored, "data": {**stored["data"], "ca.key": base64.b64encode(locked).decode()}})
+    clock.now += timedelta(days=300)
+    with pytest.raises(InputError, match="Secret fairlead-webhook-tls: cannot be used"):
+        await _made(api, clock).pair()
 
 
 @pytest.mark.parametrize("text", ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"])

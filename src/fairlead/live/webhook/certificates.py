@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from ipaddress import ip_address
 
 from cryptography import x509
-from cryptography.exceptions import InvalidSignature
+from cryptography.exceptions import InvalidSignature, UnsupportedAlgorithm
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
@@ -147,7 +147,10 @@ def _load(text: str) -> x509.Certificate:
 
 
 def _load_key(text: str) -> ec.EllipticCurvePrivateKey:
-    key = serialization.load_pem_private_key(text.encode(), None)
+    try:
+        key = serialization.load_pem_private_key(text.encode(), None)
+    except (TypeError, UnsupportedAlgorithm) as error:
+        raise ValueError("expected a key that is not encrypted, of a known algorithm") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey):
         raise ValueError("expected an elliptic curve key")
     return key
