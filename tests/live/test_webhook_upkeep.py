@@ -257,7 +257,7 @@ def test_assigner_lets_pods_go_whose_workload_asks_for_nothing_any_more() -> Non
 
 
 def test_assigner_gives_up_pods_whose_gate_somebody_else_lifted() -> None:
-    """They take no slot, and are not looked at every two seconds for as long as they run."""
+    """They take no slot, are not counted as spot, and not looked at every two seconds for as long as they run."""
 
     async def play(this: Upkeep) -> None:
         free = _gated()
@@ -271,6 +271,9 @@ def test_assigner_gives_up_pods_whose_gate_somebody_else_lifted() -> None:
         await this.assigner.round()
         assert len(this.api.calls) == calls
         assert _tiers(this, "p2") == ["on-demand"]
+        ledger = this.ledger()
+        assert ledger is not None
+        assert ledger["count"] == {"target": 2, "held": 0, "reserved": 1, "spot": 0}
 
     _play(play)
 

@@ -116,7 +116,8 @@ class Assigner:
                 deployment=deployment,
                 deployment_uid="",
             )
-            await self.store.write(scope, after, target=target.count, spot=len(own) - len(after.granted))
+            spot = len(own) - len(loose) - len(after.granted)
+            await self.store.write(scope, after, target=target.count, spot=spot)
         await self._change([(pod, self._patch(pod, granted, target.single)) for pod in gated] + loose)
 
     def _patch(self, pod: Raw, granted: frozenset[str], single: bool) -> Patch:
