@@ -12,8 +12,9 @@ from fairlead.kube.admission import patches
 from fairlead.kube.changes import Change
 from fairlead.kube.client import Client
 from fairlead.kube.objects.tier import MarkedPod
-from fairlead.kube.resources import DEPLOYMENTS, PODS, REPLICA_SETS, TIER_LEDGERS
+from fairlead.kube.resources import DEPLOYMENTS, MUTATING_WEBHOOKS, PODS, REPLICA_SETS, TIER_LEDGERS
 from fairlead.kube.watch import Reflector
+from fairlead.levels.tier.split import Policy, split
 from fairlead.live.runtime.pulse import Pulse
 from fairlead.live.webhook.assigner import Assigner
 from fairlead.live.webhook.component import Webhook
@@ -24,6 +25,8 @@ from fairlead.live.webhook.live_tiers import LiveTiers
 from fairlead.live.webhook.memory import Memory
 from fairlead.live.webhook.owners import Owners
 from fairlead.live.webhook.store import LedgerStore
+from fairlead.model.errors import InputError
+from fairlead.model.owners import HeldSlots, Newcomer, Owner, OwnerKind
 from fairlead.model.tiers import Tiers
 from fairlead.settings import DEFAULTS
 from tests.fake import FakeApi
@@ -333,6 +336,37 @@ def test_shadow_neither_keeps_ledgers_nor_lifts_gates(shadow: bool) -> None:
         ledger, pod = api.find(TIER_LEDGERS, "rs-1", namespace="fairlead"), api.find(PODS, "p1", namespace="shop")
         assert pod is not None
         assert (ledger is not None, bool(pod["spec"]["schedulingGates"])) == (shadow, shadow)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    run(main())
+
+
+@pytest.mark.parametrize("shadow", [False, True])
+def test_shadow_writes_no_events_and_repairs_nothing(shadow: bool) -> None:
+    """What is said on workloads is written too, and the chart grants a shadow the rights for neither."""
+
+    async def main() -> None:
+        api = FakeApi()
+        api.put(MUTATING_WEBHOOKS, {"metadata": {"name": "fairlead-webhook"}, "webhooks": []})
+        configuration = replace(
+            DEFAULTS,
+            webhook=replace(DEFAULTS.webhook, shadow=shadow, namespace="fairlead"),
+            evictions=replace(DEFAULTS.evictions, allowed=True),
+            repair=replace(DEFAULTS.repair, period_seconds=10),
+        )
+        webhook = Webhook(Client(api), configuration)
+        about = DEPLOYMENTS.refer("web", namespace="shop", uid="dep-1")
+        webhook.aside.tell(about, InputError("web", "is wrong"))
+        owner = Owner(kind=OwnerKind.DEPLOYMENT, name="web", replicas=3, min_available="x")
+        decision = split(Newcomer(), owner, HeldSlots(), Policy())
+        webhook._report(decision, about)
+        tasks = [asyncio.create_task(each()) for each in webhook._work]
+        await asyncio.sleep(30)
+        events = [path for method, path in api.calls if method == "POST" and path.endswith("/events")]
+        repairs = [path for method, path in api.calls if path.endswith("/namespaces")]
+        assert (len(events), bool(repairs)) == ((0, False) if shadow else (2, True))
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)

@@ -74,9 +74,11 @@ class Webhook:
         self._client = client
         quick = Client(client.transport, retry=COUNT_RETRY, timeout=COUNT_TIMEOUT)
         gated = settings.mode == "gated"
-        self._recorder = Recorder(client, component="fairlead-webhook", instance=own_identity())
+        recorder = Recorder(client, component="fairlead-webhook", instance=own_identity())
+        # An Event is a write, too.
+        self._recorder = None if settings.shadow else recorder
         self._pulse = Pulse(steady_clock)
-        self._recorder.on_progress = partial(self._pulse.beat, "events", CALL_SECONDS)
+        recorder.on_progress = partial(self._pulse.beat, "events", CALL_SECONDS)
         self._process = Process(
             listen=settings.health, lease_namespace=settings.namespace, lease_name="fairlead-webhook"
         )
@@ -140,7 +142,7 @@ class Webhook:
         self._repair = Repair(
             elected,
             evictions,
-            self._recorder,
+            recorder,
             tiers,
             leads=leads,
             clock=steady_clock,
@@ -150,7 +152,7 @@ class Webhook:
             aside=self.aside,
             pulse=self._pulse,
         )
-        self._repairs = configuration.evictions.allowed
+        self._repairs = configuration.evictions.allowed and not settings.shadow
         endpoints = {"/mutate": mutator.answer, "/validate": _validated}
         self._server = AdmissionServer(
             endpoints,
@@ -174,7 +176,13 @@ class Webhook:
         if self._detects:
             await self._tiers.recall()
         follow_progress(self._caches, self._pulse)
-        # In the order of their end: what writes as the elected one stops before the lease is released.
+        await serve(
+            self._process, self.measures.registry, lambda: self.ready, self._work, self._pulse, until=self._serve
+        )
+
+    @property
+    def _work(self) -> list[Work]:
+        """In the order of their end: what writes as the elected one stops before the lease is released."""
         work: list[Work] = [self._janitor.run]
         if self._gated:
             work.append(self._assigner.run)
@@ -182,9 +190,13 @@ class Webhook:
             work.append(self._repair.run)
         if self._detects:
             work += [self._tiers.run, self._tiers.nodes.run]
-        renew = partial(every, CERTIFICATE_SECONDS, self._renew, name="certificate", pulse=self._pulse)
-        work += [self._leads.run, renew, self._recorder.run, *(each.run for each in self._caches)]
-        await serve(self._process, self.measures.registry, lambda: self.ready, work, self._pulse, until=self._serve)
+        work += [
+            self._leads.run,
+            partial(every, CERTIFICATE_SECONDS, self._renew, name="certificate", pulse=self._pulse),
+        ]
+        if self._recorder is not None:
+            work.append(self._recorder.run)
+        return [*work, *(each.run for each in self._caches)]
 
     async def _serve(self, stop: asyncio.Event, health: int) -> None:
         async with self._server.listening(self.settings.listen, self._certificate.context) as port:
@@ -239,8 +251,10 @@ class Webhook:
     def _report(self, decision: Split, workload: ObjectReference | None) -> None:
         """Count the verdict; a minimum that cannot be read is also said at the workload."""
         self.measures.answers.labels(decision.verdict.value, decision.rule.code).inc()
+        if workload is None or self._recorder is None:
+            return
         for warning in decision.warnings:
-            if workload is not None and warning.reason is reasons.INVALID_MINIMUM:
+            if warning.reason is reasons.INVALID_MINIMUM:
                 self._recorder.record(
                     workload, reason=warning.code, action="Admitting", note=warning.sentence, kind="Warning"
                 )
