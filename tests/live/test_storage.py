@@ -254,6 +254,33 @@ def test_harmless_edit_in_between_leads_to_a_second_try() -> None:
     play(act, *THREE, *pair("a", 50))
 
 
+def test_replica_that_is_deleted_while_its_write_fails_is_not_remembered() -> None:
+    """There is nothing to be tried again; one made anew under its name has no failure of its own."""
+
+    async def act(api: FakeApi) -> None:
+        def delete() -> None:
+            api.remove(LONGHORN_REPLICAS, "a-r1", namespace=NAMESPACE)
+
+        api.before(delete, method="PATCH", path="/replicas/a-r1")
+        stage = Stage(api, act=True)
+        write = stage.keeper.writer._write
+
+        async def slowly(placement: Any) -> Any:
+            try:
+                return await write(placement)
+            except ApiError as error:
+                await asyncio.sleep(1)
+                raise ApiError(500, "InternalError", "it is not known what became of it") from error
+
+        stage.keeper.writer._write = slowly  # type: ignore[method-assign]
+        await stage.quiet()
+        assert stage.patches() == 1
+        assert not stage.keeper._retries._failures
+        await stage.stop()
+
+    play(act, *THREE, *pair("a", 50))
+
+
 def test_write_whose_answer_is_lost_is_not_made_twice_elsewhere() -> None:
     """It was stored; the repetition conflicts, and the watch shows why."""
 

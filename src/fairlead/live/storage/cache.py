@@ -101,6 +101,11 @@ class StorageCache:
         """Whether the Replica is as it was when it was decided."""
         return self.replicas.get(placement.name) is placement.replica
 
+    def there(self, placement: ReplicaPlacement) -> bool:
+        """Whether the Replica was not deleted, or made anew, since it was decided."""
+        found = self.replicas.get(placement.name)
+        return found is not None and found.metadata.uid == placement.replica.metadata.uid
+
     def assume(self, placement: ReplicaPlacement, moment: int) -> None:
         """Count the placement, which was decided at that moment, from now on, before it is written."""
         assumed = placement.placed()

@@ -199,7 +199,7 @@ class StorageKeeper(ElectedComponent):
             self._announcer.written(placement, newest)
             return
         self._known.undo(placement)
-        if isinstance(error, ApiError) and error.not_found:
+        if not self._known.there(placement) or (isinstance(error, ApiError) and error.not_found):
             return
         self._retries.failed(name, BACKOFF)
         if error is not None and not (isinstance(error, ApiError) and error.conflict):
