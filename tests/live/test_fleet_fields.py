@@ -280,6 +280,27 @@ def test_binding_that_is_ours_no_longer_is_not_told_as_waiting(change: dict[str,
     play(act)
 
 
+@pytest.mark.parametrize("change", [{"schedulerName": "default-scheduler"}, {"suspension": {"scheduling": True}}])
+def test_binding_that_is_taken_away_before_its_refusal_is_written_is_told_nothing(change: dict[str, Any]) -> None:
+    """The condition is another scheduler's by now, or nobody's."""
+
+    async def act(api: FakeApi) -> None:
+        placement = {
+            "replicaScheduling": {
+                "replicaSchedulingType": "Divided",
+                "weightPreference": {"dynamicWeight": "AvailableReplicas"},
+            }
+        }
+        api.put(RESOURCE_BINDINGS, binding("web", placement=placement))
+        stage = Stage(api)
+        api.before(lambda: stage.change("web", **change), method="PATCH", path="/web/status")
+        await stage.quiet()
+        assert stage.condition("web") == {}
+        await stage.stop()
+
+    play(act)
+
+
 def test_instance_that_leads_no_longer_tells_of_no_waiting_bindings() -> None:
     """The alert takes the highest of all instances, and what was known when the lead was lost is old."""
 

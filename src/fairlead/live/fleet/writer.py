@@ -132,8 +132,8 @@ class BindingWriter:
             found = await self._client.get(
                 resource_of(binding).raw, binding.metadata.name, namespace=binding.metadata.namespace
             )
-            if found["metadata"]["uid"] != binding.metadata.uid:
-                raise ApiError(409, "Conflict", "another object has the name by now")
+            if not _is_still(binding, found):
+                raise ApiError(409, "Conflict", "another object by now, or no longer to be scheduled by this one")
         raise AssertionError("unreachable: the last attempt returns or raises")
 
     async def _patch(self, binding: ResourceBinding, patch: Raw, **more: Any) -> Raw:
@@ -141,6 +141,14 @@ class BindingWriter:
         return await self._client.patch(
             resource_of(binding).raw, meta.name, patch, namespace=meta.namespace, kind="merge", **more
         )
+
+
+def _is_still(binding: ResourceBinding, found: Raw) -> bool:
+    """Whether the object found is that binding, not given to another scheduler, suspended or deleted meanwhile."""
+    meta, spec = found["metadata"], found.get("spec") or {}
+    suspended = (spec.get("suspension") or {}).get("scheduling", False)
+    same = (meta["uid"], spec.get("schedulerName", "")) == (binding.metadata.uid, binding.spec.scheduler_name)
+    return same and not suspended and not meta.get("deletionTimestamp")
 
 
 async def result_fields(client: Client, crds: Resource[Any]) -> dict[str, bool]:
