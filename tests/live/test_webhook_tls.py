@@ -145,6 +145,24 @@ async def test_secret_that_cannot_be_used_is_bad_input(data: dict[str, str]) -> 
         await _made(api, Clock()).pair()
 
 
+@pytest.mark.parametrize("spoiled", ["", "nonsense", "-----BEGIN CERTIFICATE-----\nAA==\n-----END CERTIFICATE-----\n"])
+async def test_authority_that_is_spoiled_is_made_anew_and_never_trusted(spoiled: str) -> None:
+    """Until there is another, API servers trust the one that signed what the replicas have in use."""
+    api = FakeApi()
+    _configured(api)
+    await _made(api, Clock()).pair()
+    before = _trusted(api)
+    stored = api.find(SECRETS, "fairlead-webhook-tls", namespace="fairlead-system")
+    assert stored is not None
+    data = {**stored["data"], "ca.crt": base64.b64encode(spoiled.encode()).decode()}
+    api.put(SECRETS, {**stored, "data": data})
+    await _made(api, Clock()).pair()
+    assert _trusted(api) == before
+    second = await _made(api, Clock()).pair()
+    assert serves(second.certificate, _trusted(api), NAMES)
+    assert _trusted(api) == first_of(_trusted(api))
+
+
 async def test_key_that_is_encrypted_is_bad_input() -> None:
     """It is needed when the pair is renewed."""
     api, clock = FakeApi(), Clock()

@@ -64,6 +64,15 @@ def due(certificate: str, now: datetime) -> bool:
     return now >= begin + (end - begin) * 2 / 3
 
 
+def readable(certificate: str) -> bool:
+    """Whether the text is a certificate."""
+    try:
+        _load(certificate)
+    except ValueError:
+        return False
+    return True
+
+
 def ends(certificate: str) -> float:
     """Unix time at which the certificate ends."""
     return _load(certificate).not_valid_after_utc.timestamp()

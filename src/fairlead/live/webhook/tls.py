@@ -20,7 +20,7 @@ from fairlead.kube.objects.meta import Raw
 from fairlead.kube.patches import update
 from fairlead.kube.resources import MUTATING_WEBHOOKS, SECRETS, VALIDATING_WEBHOOKS
 from fairlead.kube.tls import load_pair
-from fairlead.live.webhook.certificates import Pair, due, ends, first_of, issue, make_authority, serves
+from fairlead.live.webhook.certificates import Pair, due, ends, first_of, issue, make_authority, readable, serves
 from fairlead.model.errors import InputError
 
 CONFIGURATIONS = (MUTATING_WEBHOOKS, VALIDATING_WEBHOOKS)
@@ -121,7 +121,9 @@ class SelfMade:
         if not texts:  # made empty, by a chart that removes it again
             await self._store(stored, self._fresh())
             return await self.pair()
-        await self._trust(texts.get("ca.crt", ""))
+        bundle = texts.get("ca.crt", "")
+        if readable(first_of(bundle)):
+            await self._trust(bundle)
         changed = self._renewed(texts)
         if changed is not None:
             if not await self._store(stored, changed):
@@ -146,7 +148,8 @@ class SelfMade:
         if due(first_of(bundle), now) or not texts.get("ca.key"):
             authority = make_authority(now)
             # The old one stays trusted, for what it signed is still in use.
-            return texts | {"ca.crt": authority.certificate + first_of(bundle), "ca.key": authority.key}
+            old = first_of(bundle) if readable(first_of(bundle)) else ""
+            return texts | {"ca.crt": authority.certificate + old, "ca.key": authority.key}
         leaf = texts.get("tls.crt", "")
         if due(leaf, now) or not serves(leaf, first_of(bundle), self.names):
             pair = issue(Pair(first_of(bundle), texts["ca.key"]), self.names, now)
