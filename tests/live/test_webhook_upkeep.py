@@ -217,6 +217,7 @@ def test_assigner_gives_tiers_and_lifts_gates() -> None:
         ledger = this.ledger()
         assert ledger is not None
         assert ledger["slots"]["granted"] == ["uid-p1", "uid-p2"]
+        assert ledger["count"] == {"target": 2, "held": 2, "reserved": 0, "spot": 2}
         working.cancel()
 
     _play(play)
@@ -276,7 +277,7 @@ def test_assigner_gives_up_pods_whose_gate_somebody_else_lifted() -> None:
         assert _tiers(this, "p2") == ["on-demand"]
         ledger = this.ledger()
         assert ledger is not None
-        assert ledger["count"] == {"target": 2, "held": 0, "reserved": 1, "spot": 0}
+        assert ledger["count"] == {"target": 2, "held": 1, "reserved": 0, "spot": 0}
 
     _play(play)
 

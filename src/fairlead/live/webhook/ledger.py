@@ -188,5 +188,6 @@ def chosen(
     kept = ledger.granted & (frozenset(waiting) | frozenset(placed))
     free = max(target - len(kept), 0)
     fresh = [each for each in waiting if each not in kept][:free]
-    after = SlotLedger(ledger.version, kept | frozenset(fresh), kept)
+    slots = kept | frozenset(fresh)
+    after = SlotLedger(ledger.version, slots, slots)
     return after, after.granted & frozenset(waiting)
