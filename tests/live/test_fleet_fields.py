@@ -301,8 +301,8 @@ def test_binding_that_is_taken_away_before_its_refusal_is_written_is_told_nothin
     play(act)
 
 
-def test_instance_that_leads_no_longer_tells_of_no_waiting_bindings() -> None:
-    """The alert takes the highest of all instances, and what was known when the lead was lost is old."""
+def test_instance_that_leads_no_longer_tells_of_no_bindings() -> None:
+    """Alert and dashboard take the highest of all instances, and what was known when the lead was lost is old."""
 
     async def act(api: FakeApi) -> None:
         api.put(RESOURCE_BINDINGS, binding("web", placement={"clusterAffinity": {"clusterNames": ["none"]}}))
@@ -310,10 +310,10 @@ def test_instance_that_leads_no_longer_tells_of_no_waiting_bindings() -> None:
         fleet = Fleet(Instance(Client(api), leads=lambda: leads[0]), FleetOptions())
         task = asyncio.create_task(fleet.run())
         await asyncio.sleep(5)
-        waiting = fleet.measures.registry.get_sample_value
-        assert waiting("fairlead_fleet_waiting_bindings") == 1
+        told, names = fleet.measures.registry.get_sample_value, ("waiting_bindings", "bindings")
+        assert [told(f"fairlead_fleet_{name}") for name in names] == [1, 1]
         leads[0] = False
-        assert waiting("fairlead_fleet_waiting_bindings") == 0
+        assert [told(f"fairlead_fleet_{name}") for name in names] == [0, 0]
         task.cancel()
         await asyncio.gather(task, return_exceptions=True)
 

@@ -81,8 +81,9 @@ class Fleet(ElectedComponent):
         self.options = options
         self.measures = FleetMetrics()
         self.measures.leading.set_function(lambda: float(instance.leads()))
+        self.measures.bindings.set_function(lambda: float(self._total if instance.leads() else 0))
         self.measures.waiting.set_function(lambda: float(self._waiting if instance.leads() else 0))
-        self._waiting = 0
+        self._total = self._waiting = 0
         self.verdicts: dict[Key, BindingVerdict] = {}
         client = self._client = instance.client
         self._recorder = instance.recorder
@@ -184,7 +185,7 @@ class Fleet(ElectedComponent):
                 return
             self._decide([each for each in zip(mine, answers, strict=True) if self._there(each[0])])
             await asyncio.sleep(0)
-        self.measures.bindings.set(sum(map(self._ours, self._both())))
+        self._total = sum(map(self._ours, self._both()))
         self._waiting = sum(not each.success for each in self.verdicts.values())
 
     async def _estimated(self, bindings: Sequence[ResourceBinding]) -> list[Mapping[str, int]]:
