@@ -151,6 +151,21 @@ async def test_waits_and_watches_are_told_at_a_scrape() -> None:
     assert registry.get_sample_value("fairlead_watched_objects", {"resource": "nodes"}) == 0
 
 
+async def test_scheduler_that_leads_no_longer_tells_of_no_waiting_pods() -> None:
+    """Alerts take the highest or the sum of all instances, and what was known when the lead was lost is old."""
+    leads = [True]
+    made = Scheduler(Instance(Client(FakeApi()), leads=lambda: leads[0]), Options())
+    outcome = waiting(CLAIM_MISSING)
+    made.pending.park(outcome, 0.0, again=1.0)
+    reason = {"reason": CLAIM_MISSING.code, "cure": CLAIM_MISSING.cure}
+    told = made.measures.registry.get_sample_value
+    assert told("fairlead_waiting_pods", reason) == 1
+    assert told("fairlead_pending_pods", {"state": "parked"}) == told("fairlead_pending_pods", {"state": "awake"}) == 1
+    leads[0] = False
+    assert told("fairlead_waiting_pods", reason) is None
+    assert told("fairlead_pending_pods", {"state": "parked"}) == told("fairlead_pending_pods", {"state": "awake"}) == 0
+
+
 async def test_events_that_were_not_kept_are_told_at_a_scrape() -> None:
     """A recorder with room for one is told three things while the server is away; a component without one says zero."""
     client = Client(FakeApi())

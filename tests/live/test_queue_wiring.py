@@ -36,7 +36,9 @@ class Town:
         options = Options(shadow=shadow)
         said = None if shadow else Recorder(client, component="test", instance="t", clock=clock, now=clock)
         self.recorder = said
-        self.scheduler = Scheduler(Instance(client, recorder=said, monotonic=clock, wall=clock), options)
+        self.leads = True
+        instance = Instance(client, recorder=said, leads=lambda: self.leads, monotonic=clock, wall=clock)
+        self.scheduler = Scheduler(instance, options)
         self.duties = QueueWiring(self.scheduler, configuration)
 
     def gang(self, name: str, pods: int, least: int, *, node: str = "", priority: int = 0, queue: str = "") -> None:
@@ -187,6 +189,34 @@ def test_nominations_that_no_promise_backs_are_taken_back() -> None:
         town.gang("high", 4, 4, priority=100)
         await asyncio.sleep(20)
         assert {town.nominated(f"high-{number}") for number in range(4)} == {"n1"}
+
+    play(story, **ALLOWED)
+
+
+def test_instance_that_leads_no_longer_tells_nothing_of_queues() -> None:
+    """The highest of all instances is shown, and what was known when the lead was lost is old."""
+
+    async def story(town: Town) -> None:
+        low = town.api.find(PODS, "low-0", namespace="ml")
+        assert low is not None
+        town.api.put(PODS, low | {"metadata": low["metadata"] | {"finalizers": ["example.com/slow"]}})
+        town.gang("high", 4, 4, priority=100)
+        await asyncio.sleep(20)
+        value = town.scheduler.measures.registry.get_sample_value
+
+        def told() -> tuple[float | None, float | None]:
+            return value("fairlead_queue_used", {"queue": "default", "resource": "cpu"}), value("fairlead_held_pods")
+
+        before = told()
+        assert before == (4, 4)
+        town.leads = False
+        town.scheduler.lost()
+        await asyncio.sleep(20)
+        assert told() == (None, 0)
+        town.leads = True
+        town.scheduler.nudge()
+        await asyncio.sleep(5)
+        assert told() == before
 
     play(story, **ALLOWED)
 

@@ -41,10 +41,14 @@ class QueueMetrics(Measures):
             "namespace",
         )
 
+    def clear(self) -> None:
+        """Tell of no queues, and of no room that is kept."""
+        self.held.set(0)
+        self._clear_queues()
+
     def show(self, sharing: Sharing) -> None:
         """Bring the gauges up to date; queues and namespaces that are no more lose their series."""
-        for gauge in (self.deserved, self.used, self.asked, self.distance, self.namespace_distance):
-            gauge.clear()
+        self._clear_queues()
         for queue in sorted(sharing.queues, key=lambda row: (-row.distance, row.name))[:MOST]:
             self.distance.labels(queue.name).set(float(queue.distance))
             for resource, amount in queue.deserved.items():
@@ -53,6 +57,10 @@ class QueueMetrics(Measures):
                 self.asked.labels(queue.name, resource).set(_whole(resource, queue.requested[resource]))
         for row in sorted(sharing.namespaces, key=lambda row: (-row.distance, row.queue, row.namespace))[:MOST]:
             self.namespace_distance.labels(row.queue, row.namespace).set(float(row.distance))
+
+    def _clear_queues(self) -> None:
+        for gauge in (self.deserved, self.used, self.asked, self.distance, self.namespace_distance):
+            gauge.clear()
 
 
 def _whole(resource: str, amount: int) -> float:

@@ -98,6 +98,11 @@ class StatusLoop:
         """Remember what the turn found: it asked the nodes, which a look does not."""
         self._found = {row.name: row.finding for row in turn.sharing.jobs if row.finding is not None}
 
+    def lost(self) -> None:
+        """This instance leads no longer: how queues stand is told by another one, and is old when it leads again."""
+        self._seen = -1
+        self.measures.clear()
+
     async def run(self) -> None:
         """Keep promises, status and metrics up to date until cancelled."""
         await every(self.period, self.round, name="status", pulse=self.pulse, leads=self.leads)
@@ -106,6 +111,8 @@ class StatusLoop:
         """One look at everything."""
         self.evictor.rested()
         await self.ends.check()
+        if not self.leads():
+            return  # the lease was lost meanwhile
         self._wake_after_cooldown()
         if (self.sight.generation() != self._seen or self._gathering) and self.monotonic() >= self._next_look:
             self._look()

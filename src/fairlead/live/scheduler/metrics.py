@@ -32,18 +32,22 @@ class SchedulerMetrics(Measures):
         )
 
     def follow(self, leads: Callable[[], bool], pending: Pending, assumed: Mapping[PodKey, str]) -> None:
-        """Show whether it leads, and how many pods wait and why, at every scrape."""
+        """Show whether it leads, and how many pods wait and why, at every scrape.
+
+        What waited when the lease was lost is old soon: only the instance that leads looks at it again.
+        """
         self.leading.set_function(lambda: float(leads()))
-        self.waiting.labels("parked").set_function(lambda: len(pending))
-        self.waiting.labels("awake").set_function(lambda: pending.awake)
+        self.waiting.labels("parked").set_function(lambda: len(pending) if leads() else 0)
+        self.waiting.labels("awake").set_function(lambda: pending.awake if leads() else 0)
         self.waiting.labels("binding").set_function(lambda: len(assumed))
-        self.registry.register(WaitingCollector(pending))
+        self.registry.register(WaitingCollector(leads, pending))
 
 
 class WaitingCollector(Collector):
-    """Pods that found no node, by reason and by what could lift it."""
+    """Pods that found no node, by reason and by what could lift it; none where another instance leads."""
 
-    def __init__(self, pending: Pending) -> None:
+    def __init__(self, leads: Callable[[], bool], pending: Pending) -> None:
+        self._leads = leads
         self._pending = pending
 
     def collect(self) -> Iterator[Metric]:
@@ -53,6 +57,6 @@ class WaitingCollector(Collector):
             "Pods that found no node, by the reason that is easiest to lift and its cure.",
             labels=["reason", "cure"],
         )
-        for reason, number in self._pending.why().items():
+        for reason, number in self._pending.why().items() if self._leads() else ():
             found.add_metric([reason.code, reason.cure], number)
         yield found

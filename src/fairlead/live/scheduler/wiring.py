@@ -150,8 +150,9 @@ class QueueWiring:
             group.create_task(self._standard.run())
 
     def lost(self) -> None:
-        """This instance leads no longer: evictions that have not begun are given up."""
+        """This instance leads no longer: evictions that have not begun are given up, and nothing is told of queues."""
         self._evictor.lost()
+        self._status_loop.lost()
 
     def _terms(self) -> TurnTerms:
         """What the next turn goes by: the settings, as far as evictor and search allow (docs/decisions/0455)."""
