@@ -5,6 +5,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import Any
 
+import pytest
+
 from fairlead.kube.client import Client
 from fairlead.kube.events import NOTE_BYTES, Rate, Recorder, clip
 from fairlead.kube.objects.meta import ObjectReference
@@ -94,6 +96,40 @@ def test_other_words_become_a_new_event_but_not_too_often() -> None:
         notes = [event["note"] for event in stored(api)]
         assert "89 nodes are full" in notes
         assert 3 <= len(notes) <= 5
+
+    virtual.run(main())
+
+
+def test_event_said_in_other_words_before_it_is_written_has_the_last_ones() -> None:
+    """What is said twice while others are written is stored as it was said last."""
+
+    async def main() -> None:
+        api = FakeApi()
+        async with recording(api) as recorder:
+            say(recorder, note="1 node is full")
+            say(recorder, note="2 nodes are full")
+            await asyncio.sleep(1)
+        (event,) = stored(api)
+        assert (event["note"], event["series"]["count"]) == ("2 nodes are full", 2)
+
+    virtual.run(main())
+
+
+@pytest.mark.parametrize(
+    ("after", "notes"), [(False, ["2 nodes are full"]), (True, ["1 node is full", "2 nodes are full"])]
+)
+def test_event_said_in_other_words_after_a_failed_write_is_written(after: bool, notes: list[str]) -> None:
+    """Whether the server has the first wording, of which the answer was lost, or not."""
+
+    async def main() -> None:
+        api = FakeApi()
+        api.cut(method="POST", path="/events", after=after)
+        async with recording(api, refresh=30.0) as recorder:
+            say(recorder, note="1 node is full")
+            await asyncio.sleep(1)
+            say(recorder, note="2 nodes are full")
+            await asyncio.sleep(40)
+        assert [event["note"] for event in stored(api)] == notes
 
     virtual.run(main())
 

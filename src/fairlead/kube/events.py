@@ -52,7 +52,8 @@ RATE = Rate()
 class RecordedEvent:
     """One thing that was said, once or more. Times are seconds on the recorder's clock.
 
-    `body` is what was or will be written, `note` the last wording; `written` repetitions are at the server.
+    `body` is what was or will be written, `note` the last wording; `written` repetitions were sent to the server, which
+    has them if it is `stored`.
     """
 
     body: Raw
@@ -67,8 +68,15 @@ class RecordedEvent:
     def reworded(self) -> bool:
         return bool(self.note != self.body["note"])
 
+    def reword(self) -> None:
+        """Take the last wording: in a new event, unless nothing of this one was ever sent."""
+        if self.written:
+            self.anew()
+        else:
+            self.body = {**self.body, "note": self.note}
+
     def anew(self) -> None:
-        """Begin a new event with the last wording: the old one is complete, or gone."""
+        """Begin a new event with the last wording: the old one is complete, gone, or was never taken."""
         stem = self.body["metadata"]["name"].rpartition(".")[0]
         metadata = {**self.body["metadata"], "name": f"{stem}.{_suffix()}"}
         self.body = {**self.body, "metadata": metadata, "note": self.note}
@@ -234,8 +242,8 @@ class Recorder:
         """One event or one series to the server. What cannot be written is given up: events are not worth a jam."""
         event = self._recorded[key]
         self._waiting.pop(key, None)
-        if event.stored and event.reworded:
-            event.anew()
+        if event.reworded:
+            event.reword()
         try:
             if event.stored:
                 await self._extend(event)
