@@ -74,7 +74,17 @@ async def test_an_address_without_a_host_is_the_default_one() -> None:
 
 
 @pytest.mark.parametrize(
-    "listen", ["nonsense", "127.0.0.1:", "127.0.0.1:http", "127.0.0.1:65536", "127.0.0.1:-1", ":²"]
+    "listen",
+    [
+        "nonsense",
+        "127.0.0.1:",
+        "127.0.0.1:http",
+        "127.0.0.1:65536",
+        "127.0.0.1:-1",
+        ":²",
+        "0.0.0..0:0",
+        f"{'a' * 64}:0",
+    ],
 )
 async def test_what_is_no_address_is_named(listen: str) -> None:
     """One sentence for whoever wrote it, in place of a traceback."""

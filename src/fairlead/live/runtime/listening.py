@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from fairlead.model.errors import FairleadError, InputError
 
 PORTS = range(2**16)
+NO_ADDRESS = "is no address to listen at; expected HOST:PORT with a port from 0 to 65535"
 
 
 class ListenError(FairleadError):
@@ -17,7 +18,7 @@ def host_and_port(listen: str, host: str) -> tuple[str, int]:
     """Both parts of HOST:PORT; `host` is for an address that names none."""
     named, _, port = listen.rpartition(":")
     if not (port.isascii() and port.isdigit() and int(port) in PORTS):
-        raise InputError(listen, "is no address to listen at; expected HOST:PORT with a port from 0 to 65535")
+        raise InputError(listen, NO_ADDRESS)
     return named.strip("[]") or host, int(port)
 
 
@@ -30,3 +31,6 @@ def binding(listen: str) -> Iterator[None]:
         number = error.errno or 0
         why = os.strerror(number) if number > 0 else error.strerror or str(error)
         raise ListenError(f"cannot listen at {listen}: {why.lower()}") from error
+    except ValueError as error:
+        # No host can be called so: a label is empty, or longer than 63 characters.
+        raise InputError(listen, NO_ADDRESS) from error
