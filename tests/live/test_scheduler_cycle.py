@@ -74,6 +74,24 @@ async def test_pod_that_cannot_be_read_any_more_gets_nothing_of_its_job(monkeypa
     assert list(scheduler.cache.assumed) == [good.key]
 
 
+async def test_pod_that_cannot_be_read_any_more_counts_in_its_job_while_it_is_bound() -> None:
+    """Its annotation was edited after it was placed: it takes its room all the same, before and after the bind."""
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
+    scheduler.job_cache.served = lambda resource: False
+    offer = {"metadata": {"name": "n1"}, "status": {"allocatable": {"cpu": "9", "pods": "9"}}}
+    scheduler.cache.on_node(Change("added", msgspec.convert(offer, Node)))
+    placed = pod("a", "a")
+    scheduler.events.on_pod(Change("added", placed))
+    await scheduler.cycle.run()
+    odd = msgspec.structs.replace(placed, broken="no such strategy")
+    running = []
+    for before, after in ((placed, odd), (odd, msgspec.structs.replace(odd, node="n1"))):
+        scheduler.events.on_pod(Change("modified", after, before))
+        running.append([job.running for job in scheduler.job_cache.jobs()])
+    assert running == [[1], [1]]
+
+
 def bound_to_cores(name: str, cpu: str = "2", **more: Any) -> PodRecord:
     """A pod of a group that asks for bound cores: its volumes and cores are chosen one pod at a time."""
     notes = {"fairlead.io/bind-cpu": "true", "scheduling.k8s.io/group-name": "g"}

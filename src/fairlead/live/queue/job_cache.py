@@ -201,12 +201,12 @@ class JobCache:
     def see(self, pod: PodRecord, assumed: str) -> None:
         """A pod as it is now, with the node it is about to be bound to.
 
-        One that cannot be read any more asks for nothing; what it holds on a node it still holds.
+        One that cannot be read any more asks for nothing; what it holds on a node, or is about to, it still holds.
         """
         if pod.scheduler != self._name:
             return
         if pod.broken:
-            if not pod.holds_room:
+            if not (pod.holds_room or assumed):
                 self.gone(pod.key)
             return
         key = self.job_of(pod)
