@@ -92,3 +92,20 @@ def test_only_jobs_of_which_nothing_more_is_to_be_told_are_counted() -> None:
     turn = world.promises.look(world.cache.view().nodes, NOW)
     assert "ReplicaSet/ns/web" in {job.key for job in turn.jobs}
     assert [sum(counts.values()) for counts in turn.idle.values()] == [1]
+
+
+def test_queues_use_what_runs_and_not_what_would_run() -> None:
+    """By sums a pod of four cores fits two nodes with three free cores each; it is asked for, and uses nothing."""
+    world = World(4, 4)
+    world.queue("q1", weight=1, parent="top")
+    world.queue("top", weight=1)
+    for node in ("n1", "n2"):
+        world.pod(f"runs-on-{node}", on=node, queue="q1")
+    world.pod("waits", cpu="4", queue="q1")
+    turn = world.promises.look(world.cache.view().nodes, NOW)
+    queues = {row.name: row for row in turn.sharing.queues}
+    assert [(queues[name].allocated["cpu"], queues[name].requested["cpu"]) for name in ("q1", "top")] == [
+        (2000, 6000)
+    ] * 2
+    (namespace,) = turn.sharing.namespaces
+    assert namespace.allocated["cpu"] == 2000

@@ -16,10 +16,8 @@ from fairlead.dataclass import dataclass
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
-    from fairlead.cli.share_manifests import ManifestShare
     from fairlead.kube.manifests.catalogue import Catalogue
-    from fairlead.levels.queue.result import Amounts, JobRow, Sharing
-    from fairlead.model.columns import Int
+    from fairlead.levels.queue.result import JobRow, Sharing
 
 NO_QUEUES = (
     "fairlead: this cluster has no Queues (scheduling.volcano.sh): its namespaces share one queue, default, by weight"
@@ -121,6 +119,7 @@ class QueueView:
 def look(found: "Catalogue", name: str = "") -> QueueView:
     """The decision on the objects of a cluster, for one queue or all. The queue `default` is always there."""
     from fairlead.cli.share_manifests import problem_of, solve
+    from fairlead.engine.used_now import used_now
     from fairlead.kube.codec.queues import DEFAULT
     from fairlead.kube.objects.meta import ObjectMeta
     from fairlead.kube.objects.volcano import VolcanoQueue
@@ -131,49 +130,11 @@ def look(found: "Catalogue", name: str = "") -> QueueView:
     if DEFAULT not in {each.metadata.name for each in queues}:
         found.objects[VolcanoQueue] = [*queues, VolcanoQueue(metadata=ObjectMeta(name=DEFAULT))]
     problem = problem_of(found, "the cluster")
-    decision = _used_now(problem, solve(problem))
+    decision = used_now(solve(problem), problem.given.state)
     weights = dict(zip(problem.given.state.queues.names, problem.given.state.queues.weight.tolist(), strict=True))
     if name and name not in weights:
         raise InputError(name, f"is no queue; there are {', '.join(sorted(weights))}")
     return QueueView(decision=_only(decision, name) if name else decision, weights=weights)
-
-
-def _used_now(problem: "ManifestShare", decision: "Sharing") -> "Sharing":
-    """The decision with what pods on nodes hold in place of what would be held after it."""
-    import numpy as np
-
-    jobs, queues = problem.given.state.jobs, problem.given.state.queues
-    held = jobs.per_job(jobs.role_request * jobs.role_running[:, None])
-    by_queue = np.zeros((len(queues) + 1, held.shape[1]), dtype=np.int64)
-    np.add.at(by_queue, jobs.queue, held)
-    rows = {queue: number for number, queue in enumerate(queues.names)}
-    for number in range(len(queues)):
-        above, seen = queues.parents[number], {number}
-        while above in rows and rows[above] not in seen:
-            seen.add(rows[above])
-            np.add.at(by_queue, rows[above], held[jobs.queue == number].sum(axis=0))
-            above = queues.parents[rows[above]]
-    spaces = {namespace: number for number, namespace in enumerate(problem.given.state.namespaces.names)}
-    return replace(
-        decision,
-        queues=tuple(
-            replace(row, allocated=_named(jobs.resources, by_queue[rows[row.name]])) for row in decision.queues
-        ),
-        namespaces=tuple(
-            replace(
-                row,
-                allocated=_named(
-                    jobs.resources,
-                    held[(jobs.queue == rows[row.queue]) & (jobs.namespace == spaces[row.namespace])].sum(axis=0),
-                ),
-            )
-            for row in decision.namespaces
-        ),
-    )
-
-
-def _named(resources: tuple[str, ...], amounts: "Int") -> "Amounts":
-    return dict(zip(resources, amounts.tolist(), strict=True))
 
 
 def _only(decision: "Sharing", name: str) -> "Sharing":

@@ -6,6 +6,7 @@ from dataclasses import replace
 from types import MappingProxyType
 
 from fairlead.engine.collector import held
+from fairlead.engine.used_now import used_now
 from fairlead.levels.queue.share import share
 from fairlead.live.cluster.identity import JobKey
 from fairlead.live.cluster.records import PodRecord
@@ -124,7 +125,8 @@ class Promises:
         return job is not None and any(pod.key in promise.places for role in job.roles for pod in role.waiting)
 
     def look(self, nodes: NodeState, now: float) -> QueueTurn:
-        """What each job would deserve and get by sums alone; nothing is granted, no pod is evicted."""
+        """What each job would deserve and get by sums alone, and what queues use now; nothing is granted, no pod is
+        evicted."""
         with held():
             return self.faulty.guarded(lambda: self._look(nodes, now))
 
@@ -135,7 +137,7 @@ class Promises:
         policy = replace(self.terms().policy, preempt=False)
         shared = share(state.jobs, state.queues, state.namespaces, state.whole, policy=policy, now=int(now))
         return QueueTurn(
-            sharing=replace(shared, jobs=shared.jobs[: len(jobs)]),
+            sharing=replace(used_now(shared, state), jobs=shared.jobs[: len(jobs)]),
             jobs=tuple(jobs),
             grants=(),
             reserved=shared.reserved or "",
