@@ -177,6 +177,38 @@ async def test_second_try_after_a_refusal_has_only_the_time_that_is_left() -> No
         assert clock() - begun < 0.6
 
 
+async def test_request_is_not_sent_again_where_a_fresh_credential_came_too_late() -> None:
+    """Its answer would not be waited for. Nothing was done, so that a client may repeat it: the credential is there."""
+
+    class Slow:
+        """The fresh token takes longer than the request may."""
+
+        token = ""
+
+        async def current(self) -> Credential:
+            if not self.token:
+                await asyncio.sleep(0.3)
+                self.token = "new"
+            return Credential(token=self.token)
+
+        def refused(self) -> None:
+            self.token = ""
+
+    seen, slow = [], Slow()
+    slow.token = "old"
+
+    async def handler(request: web.Request) -> web.Response:
+        seen.append(request.headers["Authorization"])
+        return web.Response(status=201 if seen[-1] == "Bearer new" else 401)
+
+    async with transport(handler, credentials=slow) as wire:
+        with pytest.raises(UnreachableError, match="came too late") as caught:
+            await wire.request("POST", "/api/v1/pods", within=0.2)
+        assert not caught.value.sent
+        assert seen == ["Bearer old"]
+        assert (await wire.request("POST", "/api/v1/pods", within=0.2)).status == 201
+
+
 async def test_credential_lost_later_is_a_failure_like_any_other(tmp_path: Path) -> None:
     """At the start a missing token is bad input; later it must not end the tasks that follow the server."""
     file = tmp_path / "token"

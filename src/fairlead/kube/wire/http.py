@@ -67,7 +67,11 @@ class HttpTransport:
             if answer.status == 401:
                 self._connection.credentials.refused()
                 fresh = await self._headers(what, headers, body)
-                answer = await self._wire.send(method, target, fresh, body, until - clock())
+                left = until - clock()
+                if left <= 0.0:
+                    # What is sent now might be done, and its answer would not be waited for.
+                    raise UnreachableError(what, "a fresh credential came too late", sent=False)
+                answer = await self._wire.send(method, target, fresh, body, left)
             return answer
         except InputError:
             raise
