@@ -49,11 +49,19 @@ def test_a_problem_of_nothing_is_bad_input(verb: str, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("name", "says"), [("", "is empty"), ("Batch_1", "'Batch_1', by which no lease"), ("-", "'-'")]
+    ("name", "says"),
+    [("", "is empty"), ("Batch_1", "'Batch_1', by which no lease"), ("-", "'-'"), ("a" * 250, "by which no lease")],
 )
 def test_a_scheduler_that_cannot_be_elected_does_not_start(name: str, says: str) -> None:
     """Its lease would be refused for good, with a warning every other second."""
     assert says in refused("scheduler", "--name", name)
+
+
+def test_a_fleet_scheduler_that_cannot_be_elected_does_not_start(tmp_path: Path) -> None:
+    """Its lease is called by the name in the configuration."""
+    file = tmp_path / "config.yaml"
+    file.write_text("apiVersion: fairlead.io/v1alpha1\nkind: Configuration\nfleet: {name: Batch_1}\n")
+    assert "fleet.name: is 'Batch_1', by which no lease can be called" in refused("fleet", "--config", str(file))
 
 
 def test_a_full_disk_is_told_in_one_line() -> None:

@@ -3,6 +3,7 @@
 import click
 
 from fairlead.cli.configured import config_option, configuration
+from fairlead.cli.leases import lease_of
 from fairlead.cli.live import cluster_options, log_options, pages_option
 
 
@@ -60,7 +61,7 @@ def command(
     process = Process(
         listen=health or settings.health,
         lease_namespace=settings.namespace,
-        lease_name="" if alone else f"{settings.name}-fleet",
+        lease_name="" if alone else lease_of(settings.name, "fleet", "fleet.name"),
         lease_seconds=settings.lease_seconds,
     )
     uvloop.run(run(process, options, kubeconfig=kubeconfig, context=context, events=not no_events, pages=pages))

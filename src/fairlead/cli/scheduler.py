@@ -1,16 +1,13 @@
 """`fairlead scheduler`: the live scheduler as a process."""
 
 import gc
-import re
 
 import click
 
 from fairlead.cli.configured import configuration
+from fairlead.cli.leases import lease_of
 from fairlead.cli.live import cluster_options, log_options, pages_option
 from fairlead.model.errors import InputError
-
-LEASE_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
-"""What a lease may be called, as the API server has it."""
 
 
 @click.command(
@@ -67,7 +64,8 @@ def command(
     from fairlead.live.scheduler.component import Options
     from fairlead.live.scheduler.main import run
 
-    _check(name, leases=not (no_leader_election or shadow))
+    if not name:
+        raise InputError("--name", "is empty; expected the schedulerName of the pods that are to be scheduled")
     given = configuration(config)
     settings = given.scheduler
     options = Options(
@@ -82,7 +80,7 @@ def command(
         listen=listen,
         lease_namespace=lease_namespace,
         # A shadow takes no lease: it would be missing where the real work is done.
-        lease_name="" if no_leader_election or shadow else f"{name}-scheduler",
+        lease_name="" if no_leader_election or shadow else lease_of(name, "scheduler", "--name"),
     )
     uvloop.run(
         run(
@@ -95,15 +93,3 @@ def command(
             pages=pages,
         )
     )
-
-
-def _check(name: str, *, leases: bool) -> None:
-    """The name is that of pods, and the lease is called by it."""
-    if not name:
-        raise InputError("--name", "is empty; expected the schedulerName of the pods that are to be scheduled")
-    if leases and not LEASE_NAME.fullmatch(name):
-        raise InputError(
-            "--name",
-            f"is {name!r}, by which no lease can be called; expected lower-case letters, digits, '-' and '.', or "
-            "--no-leader-election",
-        )
