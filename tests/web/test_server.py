@@ -12,9 +12,10 @@ from aiohttp import ClientResponse
 from aiohttp.test_utils import TestClient, TestServer
 
 from fairlead.engine.plan_settings import PlanSettings
+from fairlead.model.errors import InputError
 from fairlead.web import server
 from fairlead.web.guard import TOKEN_HEADER
-from fairlead.web.serve import LOOPBACK
+from fairlead.web.serve import LOOPBACK, address, serve
 from fairlead.web.server import Shown, application
 from fairlead.web.source_files import FileSource
 from fairlead.web.stage import ViewStage
@@ -250,3 +251,10 @@ async def test_file_source_shows_nodes_then_the_plan_and_follows_changes(folder:
     assert [look.decided is None for look in shown[:4]] == [True, False, True, False]
     assert shown[3].view.sites[0].nodes.names == ("n9",)
     assert shown[-1].found.errors
+
+
+@pytest.mark.parametrize("host", ["0.0.0..0", "a" * 64, "no.such.host.invalid"])
+async def test_address_that_cannot_be_had_is_named(host: str, folder: Path) -> None:
+    """Also where no host can be called so."""
+    with pytest.raises(InputError, match=f"^--listen: {host}:0: "):
+        await serve(FileSource([str(folder)]), address(f"{host}:0", "secret"), print)

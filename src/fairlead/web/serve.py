@@ -80,6 +80,9 @@ async def _bound(runner: web.AppRunner, where: Address) -> None:
     except OSError as error:
         why = (error.strerror or str(error)).lower()
         raise InputError("--listen", f"{where.host}:{where.port}: {why}") from None
+    except ValueError:
+        # A label is empty, or longer than 63 characters.
+        raise InputError("--listen", f"{where.host}:{where.port}: no host can be called so") from None
 
 
 async def _until_ended(feeding: asyncio.Task[None]) -> None:
