@@ -363,6 +363,22 @@ def test_an_eviction_that_fails_takes_back_the_mark_of_its_pod() -> None:
     play(story)
 
 
+def test_an_eviction_that_was_certainly_not_carried_out_is_not_paid() -> None:
+    """The server refused it with an error that is no word of a disruption budget."""
+
+    async def story(scene: Scene) -> None:
+        scene.api.before(
+            lambda: scene.api.fail(403, method="POST", path="low-1/eviction"), method="PATCH", path="low-0/status"
+        )
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
+        await asyncio.sleep(1)
+        assert scene.there == ["low-1", "low-2", "low-3", "high-0", "high-1"]
+        assert [line.split()[1] for line in scene.spent()] == ["1"]
+        assert scene.evictor.barred == {"high"}
+
+    play(story)
+
+
 def test_a_pod_that_goes_although_its_eviction_failed_stays_marked() -> None:
     """The answer was lost: the pod is on its way out."""
 

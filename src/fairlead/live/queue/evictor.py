@@ -15,6 +15,7 @@ import structlog
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.errors import KubeError
+from fairlead.kube.retry import may_have_acted
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.live.cluster.identity import JobKey, PodKey, Uid
 from fairlead.live.cluster.turn_types import EvictionOrder, Promise, QueueTurn
@@ -221,8 +222,9 @@ class Evictor:
             for wanted, why in refused:
                 await self.pod_status.pardon(wanted.pod)
                 self._refused(case, wanted, why)
-            # Whether one that failed was carried out is not known, so that it stays paid.
-            vain = answers.count(Refusal.GONE) + len(refused) + (len(left) if refused or failed else 0)
+            # One that failed stays paid where it may have been carried out all the same.
+            sure = sum(not may_have_acted(error) for error in failed)
+            vain = answers.count(Refusal.GONE) + len(refused) + sure + (len(left) if refused or failed else 0)
             if vain:
                 await self.evictions.give_back(spent, vain)
             if failed:
