@@ -84,9 +84,10 @@ class World:
         priority: int = 0,
         leaving: bool = False,
         cools: str = "",
+        in_force: str = "",
         **spec: Any,
     ) -> PodRecord:
-        """A pod, new or changed."""
+        """A pod, new or changed; `in_force` is the cpu of its container while it is resized."""
         marks = {
             "scheduling.k8s.io/group-name": group,
             "volcano.sh/task-spec": task,
@@ -114,7 +115,10 @@ class World:
         }
         if native:
             body["schedulingGroup"] = {"podGroupName": native}
-        record = self.records.record(msgspec.convert({"metadata": meta, "spec": body, "status": {"phase": phase}}, Pod))
+        status: dict[str, Any] = {"phase": phase}
+        if in_force:
+            status["containerStatuses"] = [{"name": "c", "resources": {"requests": {"cpu": in_force}}}]
+        record = self.records.record(msgspec.convert({"metadata": meta, "spec": body, "status": status}, Pod))
         self.cache.on_pod(Change("added", record))
         self.job_cache.see(record, self.cache.assumed.get(record.key, ""))
         return record

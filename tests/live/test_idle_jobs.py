@@ -109,3 +109,23 @@ def test_queues_use_what_runs_and_not_what_would_run() -> None:
     ] * 2
     (namespace,) = turn.sharing.namespaces
     assert namespace.allocated["cpu"] == 2000
+
+
+@pytest.mark.parametrize("waits", [False, True])
+def test_pod_that_is_resized_counts_with_what_it_takes_on_its_node(waits: bool) -> None:
+    """Whether its job is idle or not, from the moment when its status says so, and as before when it no longer does."""
+    world = World(8)
+    world.pods(2, "web", owner="web", on="n1")
+    if waits:
+        world.pod("web-2", owner="web", cpu="9")
+
+    def told() -> tuple[int, int]:
+        turn = world.promises.look(world.cache.view().nodes, NOW)
+        (queue,) = (row for row in turn.sharing.queues if row.name == "default")
+        return queue.allocated["cpu"], allocated(turn.jobs, turn.idle, QUEUES_THERE)["default"]["cpu"]
+
+    assert told() == (2000, 2000)
+    world.pod("web-0", owner="web", on="n1", in_force="3")
+    assert told() == (4000, 4000)
+    world.pod("web-0", owner="web", on="n1")
+    assert told() == (2000, 2000)

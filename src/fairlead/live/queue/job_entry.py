@@ -14,8 +14,9 @@ from fairlead.live.queue.pod_groups import EMPTY, GangSpec, moment
 from fairlead.model.jobs import UNSET
 from fairlead.model.order import natural_key
 
-RoleKey = tuple[str, str, int, str, str]
-"""Task, controller, the shape's identity, strategy, and the pod's name where it is decided alone.
+RoleKey = tuple[str, str, int, str, str, Request]
+"""Task, controller, the shape's identity, strategy, the pod's name where it is decided alone, and what it takes on its
+node where it is being resized, else nothing.
 
 Pods of one template share their shape as an object, and the role holds on to it; comparing it would cost far more.
 """
@@ -178,6 +179,7 @@ def _role_key(pod: PodRecord) -> RoleKey:
         id(pod.shape),
         pod.strategy,
         pod.metadata.name if pod.alone else "",
+        pod.request if pod.request != pod.shape.request else (),
     )
 
 

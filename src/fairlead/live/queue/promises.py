@@ -199,7 +199,7 @@ def _asks_for_its_minimum(job: LiveJob) -> bool:
     sums: Counter[str] = Counter()
     for role in job.roles:
         pods = [*role.waiting, *(pod for pod, _ in role.running)]
-        sums.update({name: amount * len(pods) for name, amount in pods[0].shape.request})
+        sums.update({name: amount * len(pods) for name, amount in pods[0].request})
         sums[PODS] += len(pods)
     return all(sums[name] >= amount for name, amount in job.min_resources.items())
 

@@ -57,7 +57,7 @@ def row_of(job: LiveJob, budgets: Budgets | None = None, fixed: Collection[str] 
         Role(
             name=role.task,
             replicas=size,
-            request=dict(_like(role).shape.request),
+            request=dict(_like(role).request),
             minimum=least[number],
             held=_held(role.running, budgets, fixed),
         )
@@ -132,7 +132,7 @@ def usage(jobs: Iterable[LiveJob], idle: IdleCounts) -> dict[str, int]:
     for job in jobs:
         for role in job.roles:
             if role.running:
-                for name, amount in role.running[0][0].shape.request:
+                for name, amount in role.running[0][0].request:
                     sums[name] += amount * len(role.running)
     return dict(sums)
 
