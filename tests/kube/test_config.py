@@ -4,12 +4,14 @@ import asyncio
 import base64
 import os
 import stat
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
+import uvloop
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
@@ -356,6 +358,28 @@ async def test_plugin_ends_with_the_request_it_is_run_for(tmp_path: Path) -> Non
         await asking
     with pytest.raises(ProcessLookupError):
         os.kill(int(file.read_text()), 0)
+
+
+@pytest.mark.parametrize("run", [asyncio.run, uvloop.run])
+def test_plugin_that_runs_another_program_is_not_waited_for(run: Callable[..., None], tmp_path: Path) -> None:
+    """What a script started holds its output open for as long as that runs."""
+    file = tmp_path / "pid"
+    slow = ExecPlugin(place="here", api_version=V1, command=script(tmp_path / "slow", f"echo $$ > {file}; sleep 5; :"))
+
+    async def main() -> None:
+        clock = asyncio.get_running_loop().time
+        asking = asyncio.create_task(FromPlugin(slow).current())
+        await until(lambda: file.exists() and file.read_text().endswith("\n"))
+        await asyncio.sleep(0.2)  # its output is being read by now
+        begun = clock()
+        asking.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await asking
+        assert clock() - begun < 4.0
+        with pytest.raises(ProcessLookupError):
+            os.kill(int(file.read_text()), 0)
+
+    run(main())
 
 
 async def test_credentials_do_not_show_in_their_text() -> None:

@@ -158,7 +158,8 @@ async def run_plugin(plugin: ExecPlugin) -> PluginStatus:
     """One run of the plugin. Every way it can fail is an `InputError` that names the plugin and the reason."""
     name = plugin.command
     try:
-        child = await asyncio.create_subprocess_exec(
+        process, said = await asyncio.get_running_loop().subprocess_exec(
+            _Said,
             name,
             *plugin.args,
             env=_environment(plugin),
@@ -172,20 +173,46 @@ async def run_plugin(plugin: ExecPlugin) -> PluginStatus:
     except (OSError, ValueError) as error:
         raise InputError(plugin.place, f"the credential plugin {name!r} cannot be started: {error}") from error
     try:
-        out, err = await asyncio.wait_for(child.communicate(), PLUGIN_SECONDS)
+        async with asyncio.timeout(PLUGIN_SECONDS):
+            await said.ended.wait()
     except TimeoutError as error:
         raise InputError(
             plugin.place, f"the credential plugin {name!r} did not answer in {PLUGIN_SECONDS:.0f} s"
         ) from error
     finally:
         # It runs on where it took too long, or where nobody waits for its answer any more.
-        if child.returncode is None:
-            with suppress(ProcessLookupError):
-                child.kill()
-            await child.wait()
-    if child.returncode != 0:
-        raise InputError(plugin.place, f"the credential plugin {name!r} failed with {child.returncode}: {_tail(err)}")
-    return _status(plugin, out)
+        await _end(process, said)
+    code = process.get_returncode()
+    if code != 0:
+        raise InputError(plugin.place, f"the credential plugin {name!r} failed with {code}: {_tail(said.texts[2])}")
+    return _status(plugin, bytes(said.texts[1]))
+
+
+class _Said(asyncio.SubprocessProtocol):
+    """What a process prints, by the number of its output; `ended` once it has ended and its output is closed."""
+
+    def __init__(self) -> None:
+        self.texts = {1: bytearray(), 2: bytearray()}
+        self.ended = asyncio.Event()
+
+    def pipe_data_received(self, fd: int, data: bytes) -> None:
+        self.texts[fd] += data
+
+    def connection_lost(self, error: Exception | None) -> None:
+        self.ended.set()
+
+
+async def _end(process: asyncio.SubprocessTransport, said: _Said) -> None:
+    """Kill it, unless it has ended. Programs that it started may hold its output open: that is not waited for."""
+    if not said.ended.is_set():
+        with suppress(ProcessLookupError):
+            process.kill()
+        for number in said.texts:
+            output = process.get_pipe_transport(number)
+            if output is not None:
+                output.close()
+        await said.ended.wait()
+    process.close()
 
 
 def _status(plugin: ExecPlugin, out: bytes) -> PluginStatus:
@@ -221,7 +248,7 @@ def _environment(plugin: ExecPlugin) -> dict[str, str]:
     return {**os.environ, **plugin.env, "KUBERNETES_EXEC_INFO": text}
 
 
-def _tail(err: bytes) -> str:
+def _tail(err: bytearray) -> str:
     lines = err.decode("utf-8", "replace").split("\n")
     words = [line.strip() for line in lines if line.strip()]
     return words[-1][:300] if words else "it said nothing"
