@@ -186,6 +186,22 @@ def test_gang_waits_for_the_resources_that_its_group_asks_for() -> None:
     assert simulated(loop_of(small)) == planned(small)
 
 
+def test_gang_of_two_workloads_shares_its_minimum_resources() -> None:
+    """Eight of eight cores are asked for together: what the first workload has taken is not asked for again."""
+    own = {"scheduling.k8s.io/group-name": "train"}
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a"},
+        "spec": {"minMember": 8, "minResources": {"cpu": "8"}},
+    }
+    gang = [workload("Job", name, count, annotations=dict(own)) for name, count in (("lead", 2), ("work", 6))]
+    site = site_of(node("n1"), node("n2"), group, *gang)
+    loop = loop_of(site)
+    assert simulated(loop) == planned(site)
+    assert running(loop) == {"lead": 2, "work": 6}
+
+
 def test_what_is_held_back_never_starts() -> None:
     """A scheduling gate holds."""
     site = site_of(node("n1"), workload("Deployment", "gated", 2, schedulingGates=[{"name": "g"}]))

@@ -1,5 +1,6 @@
 """A scenario made ready to run."""
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from fairlead.model.quotas import NamespaceQuota
 from fairlead.model.selectors import integer
 from fairlead.model.snapshot import Site
 from fairlead.model.tiers import CAPACITY, ON_DEMAND, SPOT, Tiers
+from fairlead.model.workload import Workload
 from fairlead.sim.durations import milliseconds
 from fairlead.sim.events import Arrival, Outage, Scale, Timeline
 from fairlead.sim.generate import generated, lives
@@ -176,9 +178,25 @@ def _queues(written: Scenario, site: Site | None) -> tuple[QueueEntry, ...]:
 
 
 def _standing(site: Site) -> Iterator[Arrival]:
-    """The workloads of the manifests arrive at the start."""
+    """The workloads of the manifests arrive at the start.
+
+    Those of a gang start one by one: each waits for the minimum resources that its other workloads leave.
+    """
+    gangs: dict[str, Counter[str]] = {}
     for workload in site.workloads:
+        if workload.gang and workload.min_resources:
+            gangs.setdefault(workload.gang, Counter()).update(_use(workload))
+    for workload in site.workloads:
+        whole, own = gangs.get(workload.gang), _use(workload)
+        if whole is not None:
+            least = tuple((name, amount - whole[name] + own[name]) for name, amount in workload.min_resources)
+            workload = replace(workload, min_resources=tuple((name, amount) for name, amount in least if amount > 0))
         yield Arrival(at_ms=0, workload=workload)
+
+
+def _use(workload: Workload) -> Counter[str]:
+    """What all its replicas ask for."""
+    return Counter({name: amount * workload.replicas for name, amount in workload.shape.request})
 
 
 def _arrivals(written: ScenarioWorkload, path: str) -> Iterator[Arrival]:
