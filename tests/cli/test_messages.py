@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from click.testing import CliRunner, Result
 
 from fairlead.cli.main import cli, main
@@ -118,6 +119,48 @@ def test_a_terminal_of_another_encoding_gets_what_it_has(encoding: str, drawn: s
     done = process("plan", "-f", "examples/shop", "-o", "table", env=environment)
     assert (done.returncode, done.stderr) == (1, b"")
     assert drawn in done.stdout.decode(encoding)
+
+
+@pytest.mark.parametrize("encoding", ["ascii", "latin-1"])
+@pytest.mark.parametrize("form", ["json", "yaml"])
+def test_names_that_an_encoding_lacks_are_escaped_in_records(encoding: str, form: str) -> None:
+    """Whatever reads the answer gets the same names, and two of them do not become one."""
+    environment = {**os.environ, "PYTHONIOENCODING": encoding, "PYTHONUTF8": "0"}
+    problem = {
+        "strategy": "auto",
+        "count": 3,
+        "nodes": [{"name": "é日", "capacity": 2}, {"name": "é本", "capacity": 2}],
+    }
+    done = process("place", "-f", "-", "-o", form, env=environment, input=json.dumps(problem).encode())
+    assert done.returncode == 0, done.stderr
+    answer = json.loads(done.stdout) if form == "json" else yaml.safe_load(done.stdout.decode("ascii"))
+    assert answer["placements"] == {"é日": 2, "é本": 1}
+
+
+HALVES: dict[str, dict[str, Any]] = {
+    "divide": {"workload": {"name": "w\ud800", "replicas": 3}, "clusters": [{"name": "a\ud800"}]},
+    "share": {"total": {"cpu": "4"}, "queues": [{"name": "a\ud800"}], "jobs": [{"name": "j", "replicas": 1}]},
+    "place": {"strategy": "auto", "count": 1, "nodes": [{"name": "a\ud800", "capacity": 3}]},
+    "balance": {"size": 1, "nodes": [{"name": "a\ud800", "disks": [{"name": "d", "usable": 5}]}]},
+}
+
+
+@pytest.mark.parametrize("verb", HALVES)
+def test_half_a_character_in_a_name_is_printed_as_json_has_it(verb: str) -> None:
+    """JSON can name one half of a wide character, which no encoding has: the answer names it in the same way."""
+    problem = json.dumps(HALVES[verb]).encode()
+    answers = {form: process(verb, "-f", "-", "-o", form, input=problem) for form in ("json", "yaml", "table")}
+    assert {form: (done.returncode, done.stderr) for form, done in answers.items()} == dict.fromkeys(answers, (0, b""))
+    assert all(b"a\\ud800" in done.stdout.lower() for done in answers.values())
+    assert "a\ud800" in json.dumps(json.loads(answers["json"].stdout), ensure_ascii=False)
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_mistake_that_cannot_be_told_is_bad_input_all_the_same() -> None:
+    """Standard error is full: the exit code is what is left."""
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run([sys.executable, "-m", "fairlead", "place", "-f", "/none"], stderr=full, check=False)
+    assert done.returncode == 2
 
 
 def test_a_stream_without_an_encoding_is_left_as_it_is(monkeypatch: pytest.MonkeyPatch) -> None:

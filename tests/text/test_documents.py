@@ -72,6 +72,18 @@ CASES: dict[str, tuple[str | bytes, list[Any]]] = {
         "a: 1\nb: {0x1: 2, '1': 3}",
         ["in:2: is not valid YAML: the key '1' is there twice"],
     ),
+    "a YAML key twice, as two numbers that are one": (
+        "a: 1\nb: {0x1: 2, 1: 3}",
+        ["in:2: is not valid YAML: the key '1' is there twice"],
+    ),
+    "a YAML key of a merge gives way to its text": (
+        "a: &x {0: 1}\nb:\n  <<: *x\n  '0': 2",
+        [{"a": {"0": 1}, "b": {"0": 2}}],
+    ),
+    "a YAML number of thousands of digits": (
+        f"a: 1\nb: 0x{'f' * 5000}",
+        ["in:2: is not valid YAML: a number of 5002 digits"],
+    ),
     "a key twice in YAML": ("a: 1\nb: 2\na: 3", ["in:3: is not valid YAML: the key 'a' is there twice"]),
     "an open bracket in YAML": ("a: [1,\nb: 2", ["in:2: is not valid YAML: did not find expected ',' or ']'"]),
     "a good YAML document before a broken one is kept": (

@@ -4,6 +4,8 @@ import codecs
 import sys
 from typing import Any
 
+from fairlead.cli.main import is_unicode
+
 SIGNS = {
     "█": "#", "▓": "+", "▒": "=", "░": "-", "·": ".", "×": "x", "→": "->", "–": "-", "—": "-", "…": "...", "∞": "inf",
     "≥": ">=", "≤": "<=", "−": "-", "’": "'", "└": "`", "├": "|", "─": "-", "│": "|", "━": "-",
@@ -33,7 +35,6 @@ def draw_with_ascii() -> None:
     codecs.register_error(NAME, _drawn)
     for stream in (sys.stdout, sys.stderr):
         written: Any = stream
-        encoding = getattr(written, "encoding", None)
-        if encoding is not None and "utf" not in encoding.lower():
-            plain = codecs.lookup(encoding).name == "ascii"
-            written.reconfigure(encoding=NAME if plain else encoding, errors=NAME)
+        if not is_unicode(written):
+            plain = codecs.lookup(written.encoding).name == "ascii"
+            written.reconfigure(encoding=NAME if plain else written.encoding, errors=NAME)

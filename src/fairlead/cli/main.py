@@ -5,6 +5,7 @@ import os
 import sys
 from contextlib import suppress
 from importlib import import_module
+from io import TextIOWrapper
 
 import click
 
@@ -131,7 +132,7 @@ def main() -> None:
     """Run the command line; whatever happens, the user sees one line and a sensible exit code."""
     _open_streams()
     try:
-        if not _is_unicode():
+        if not (is_unicode(sys.stdout) and is_unicode(sys.stderr)):
             from fairlead.cli.ascii import draw_with_ascii
 
             draw_with_ascii()
@@ -163,10 +164,15 @@ def main() -> None:
 
 
 def _open_streams() -> None:
-    """What is written to a standard stream that the caller has closed goes nowhere; the exit code still tells."""
+    """What is written to a standard stream that the caller has closed goes nowhere; the exit code still tells.
+
+    Half a wide character, which JSON can name, is written as JSON has it; standard error does so anyway.
+    """
     for name in ("stdout", "stderr"):
         if getattr(sys, name) is None:
             setattr(sys, name, open(os.devnull, "w"))  # noqa: SIM115 - it lasts as long as the process
+    if isinstance(sys.stdout, TextIOWrapper):
+        sys.stdout.reconfigure(errors="backslashreplace")
 
 
 def _detach() -> None:
@@ -174,10 +180,10 @@ def _detach() -> None:
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-def _is_unicode() -> bool:
-    """Whether both standard streams can draw; one without an encoding can."""
-    encodings = (getattr(stream, "encoding", None) for stream in (sys.stdout, sys.stderr))
-    return all(encoding is None or "utf" in encoding.lower() for encoding in encodings)
+def is_unicode(stream: object) -> bool:
+    """Whether a stream can draw; one without an encoding can."""
+    encoding = getattr(stream, "encoding", None)
+    return encoding is None or "utf" in encoding.lower()
 
 
 def _called() -> str:
@@ -186,5 +192,6 @@ def _called() -> str:
 
 
 def _fail(message: str, code: int) -> int:
-    click.echo(f"fairlead: {message}", err=True)
+    with suppress(OSError):  # where standard error is full as well, the exit code tells
+        click.echo(f"fairlead: {message}", err=True)
     return code

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from fairlead.cli.main import is_unicode
 from fairlead.model.errors import InputError
 
 if TYPE_CHECKING:
@@ -67,30 +68,35 @@ def console() -> "Console":
 
 
 def json_text(record: Any, *, one_line: bool = False) -> str:
-    """JSON as printed: keys in the order they were put, wide characters as they are."""
+    """JSON as printed: keys in the order they were put, wide characters as they are where standard output has them."""
     import msgspec
 
-    text = json.dumps(record, ensure_ascii=False)
+    text = json.dumps(record, ensure_ascii=not is_unicode(sys.stdout))
     if one_line:
         return text
     # Python's own encoder is not compiled where it indents, and takes ten times as long.
     try:
         return msgspec.json.format(text, indent=2)
     except (msgspec.DecodeError, UnicodeEncodeError):  # an infinity, or half a wide character
-        return json.dumps(record, ensure_ascii=False, indent=2)
+        return json.dumps(record, ensure_ascii=not is_unicode(sys.stdout), indent=2)
 
 
 def yaml_text(record: Any) -> str:
     """YAML as printed."""
     import yaml
 
-    return yaml.dump(record, Dumper=yaml.CSafeDumper, sort_keys=False, allow_unicode=True, width=120).rstrip()
+    form: dict[str, Any] = {"sort_keys": False, "allow_unicode": is_unicode(sys.stdout), "width": 120}
+    try:
+        text: str = yaml.dump(record, Dumper=yaml.CSafeDumper, **form)
+    except UnicodeEncodeError:  # half a wide character: only the slower one escapes it
+        text = yaml.dump(record, Dumper=yaml.SafeDumper, **form)
+    return text.rstrip()
 
 
 def write_file(path: str, text: str) -> None:
     """Write what an option such as `--html` asks for, and say so on standard error."""
     try:
-        Path(path).write_text(text, encoding="utf-8")
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(path, (error.strerror or str(error)).lower()) from None
     click.echo(f"fairlead: wrote {path}", err=True)

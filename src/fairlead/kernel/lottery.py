@@ -27,7 +27,7 @@ _SHIFTS = tuple(np.array(bits, dtype=np.uint64) for bits in (30, 27, 31))
 
 def digest(text: str) -> int:
     """64 bits that stand for `text`, the same in every process (BLAKE2b over UTF-8)."""
-    return int.from_bytes(blake2b(text.encode(), digest_size=8).digest(), "big")
+    return int.from_bytes(blake2b(text.encode(errors="surrogatepass"), digest_size=8).digest(), "big")
 
 
 def keys(object_digests: Hashes, target_digests: Hashes, draw: Hashes | int) -> Hashes:

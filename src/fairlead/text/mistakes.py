@@ -63,7 +63,7 @@ def words(error: Exception, kind: Any = None) -> tuple[str, str]:
 
 
 def exact(path: str, error: Exception, value: Any, kind: Any) -> str:
-    """The path with the keys that lead to the mistake, `cpu.7` for `cpu[...]`: each key of a mapping is tried alone."""
+    """The path with the keys that lead to the mistake, `cpu.7` for `cpu[...]`: halves of a mapping are tried alone."""
     if _SOME_KEY not in path:
         return path
     mistake = _mistake(error)
@@ -72,8 +72,7 @@ def exact(path: str, error: Exception, value: Any, kind: Any) -> str:
     for field, number in _STEP.findall(path):
         step = field or (int(number) if number else None)
         if step is None:
-            keys = inner if isinstance(inner, dict) else ()
-            step = next((key for key in keys if _fails(value, trail, key, kind, mistake)), None)
+            step = _wrong_key(value, trail, inner, kind, mistake) if isinstance(inner, dict) else None
         if step is None:
             return path
         inner = inner[step]
@@ -81,10 +80,19 @@ def exact(path: str, error: Exception, value: Any, kind: Any) -> str:
     return "$" + "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in trail)
 
 
-def _fails(value: Any, trail: list[Any], key: str, kind: Any, mistake: tuple[str, str]) -> bool:
-    """Whether the mistake is there with this member alone of the mapping at the end of the trail."""
+def _wrong_key(value: Any, trail: list[Any], inner: dict[Any, Any], kind: Any, mistake: tuple[str, str]) -> Any:
+    """The first key of the mapping at the end of the trail whose member has the mistake; None where none has it."""
+    keys = list(inner)
+    while len(keys) > 1:
+        half = keys[: len(keys) // 2]
+        keys = half if _fails(value, trail, half, kind, mistake) else keys[len(half) :]
+    return keys[0] if keys and _fails(value, trail, keys, kind, mistake) else None
+
+
+def _fails(value: Any, trail: list[Any], keys: list[Any], kind: Any, mistake: tuple[str, str]) -> bool:
+    """Whether the mistake is there with these members alone of the mapping at the end of the trail."""
     try:
-        msgspec.convert(_alone(value, trail, key), kind)
+        msgspec.convert(_alone(value, trail, keys), kind)
     except UNREADABLE as error:
         return _mistake(error) == mistake
     return False
@@ -96,11 +104,11 @@ def _mistake(error: Exception) -> tuple[str, str]:
     return message, _NUMBER.sub("", path)
 
 
-def _alone(value: Any, trail: list[Any], key: str) -> Any:
-    """A copy of the value in which the trail leads past one item of each list to one member of the mapping."""
+def _alone(value: Any, trail: list[Any], keys: list[Any]) -> Any:
+    """A copy of the value in which the trail leads past one item of each list to these members of the mapping."""
     if not trail:
-        return {key: value[key]}
-    inner = _alone(value[trail[0]], trail[1:], key)
+        return {key: value[key] for key in keys}
+    inner = _alone(value[trail[0]], trail[1:], keys)
     return [inner] if isinstance(value, list) else {**value, trail[0]: inner}
 
 

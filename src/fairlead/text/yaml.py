@@ -9,6 +9,8 @@ import yaml
 from fairlead.model.errors import InputError
 
 DEEPEST = 500
+MOST_DIGITS = 1000
+"""Of an integer: one of thousands cannot even be printed, nor is it ever an amount."""
 LARGEST = 5_000_000
 """Values of one document, aliases written out: a text of a few lines can stand for billions."""
 _DEEP_LINE = re.compile(rf"^[ \t?:-]{{{DEEPEST},}}", re.MULTILINE)
@@ -31,21 +33,23 @@ class _Loader(yaml.CSafeLoader):
             seen.add(key)
         mapping = super().construct_mapping(node, deep=deep)
         if not _TEXT.issuperset(map(type, mapping)):
-            return _with_text_keys(mapping, node)
+            return self._with_text_keys(mapping, node, len(seen - {"<<"}))
         return mapping
+
+    def _with_text_keys(self, mapping: dict[Any, Any], node: yaml.MappingNode, own: int) -> dict[Any, Any]:
+        """Numbers and booleans that are keys, as the texts that they are in JSON: `{0: 100}` is `{"0": 100}`.
+
+        The last `own` keys of the node are its own; what is merged into it stands before them and gives way.
+        """
+        result = {_key(key): value for key, value in mapping.items()}
+        keys = [_key(self.construct_object(key_node, deep=True)) for key_node, _ in node.value[-own:]] if own else []
+        if len(set(keys)) < len(keys):
+            twice = next(key for key in keys if keys.count(key) > 1)
+            raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is there twice", node.start_mark)
+        return result
 
 
 _TEXT = frozenset({str})
-
-
-def _with_text_keys(mapping: dict[Any, Any], node: yaml.MappingNode) -> dict[Any, Any]:
-    """Numbers and booleans that are keys, as the texts that they are in JSON: `{0: 100}` is `{"0": 100}`."""
-    result = {_key(key): value for key, value in mapping.items()}
-    if len(result) < len(mapping):
-        keys = [_key(key) for key in mapping]
-        twice = next(key for key in keys if keys.count(key) > 1)
-        raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is there twice", node.start_mark)
-    return result
 
 
 def _key(key: Any) -> Any:
@@ -77,6 +81,8 @@ _Loader.add_implicit_resolver(
 
 def _construct_int(loader: _Loader, node: yaml.ScalarNode) -> int:
     text = loader.construct_scalar(node).replace("+", "")
+    if len(text) > MOST_DIGITS:
+        raise yaml.constructor.ConstructorError(None, None, f"a number of {len(text)} digits", node.start_mark)
     if re.fullmatch(r"-?0[0-7]+", text):
         return int(text, 8)
     return int(text, 0)

@@ -30,7 +30,7 @@ class RoomDivision:
 def fnv1a_32(text: str) -> int:
     """The 32-bit FNV-1a hash, by one bit of which Karmada turns its tie order."""
     value = 0x811C9DC5
-    for byte in text.encode():
+    for byte in text.encode(errors="surrogatepass"):
         value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
     return value
 
