@@ -202,6 +202,16 @@ def test_gang_of_two_workloads_shares_its_minimum_resources() -> None:
     assert running(loop) == {"lead": 2, "work": 6}
 
 
+def test_those_of_one_moment_take_turns_by_age_and_name_whatever_their_kind() -> None:
+    """Room for one of them: by name the Job is before the Deployment, and what has no time is the youngest."""
+    both = [workload("Deployment", "b", 1), workload("Job", "a", 1)]
+    site = site_of(node("n1", cpu=1), *both)
+    assert simulated(loop_of(site)) == planned(site) == {"a": Counter(n1=1), "b": Counter()}
+    both[0]["metadata"]["creationTimestamp"] = "2026-01-01T00:00:00Z"
+    site = site_of(node("n1", cpu=1), *both)
+    assert simulated(loop_of(site)) == planned(site) == {"a": Counter(), "b": Counter(n1=1)}
+
+
 def test_what_is_held_back_never_starts() -> None:
     """A scheduling gate holds."""
     site = site_of(node("n1"), workload("Deployment", "gated", 2, schedulingGates=[{"name": "g"}]))

@@ -104,7 +104,7 @@ WANT = {
     "random 1": {"fair": "f06111194635", "fifo": "a952e8e1a060", "greedy": "f06111194635", "packed": "1628285180c0"},
     "random 2": {"fair": "18535ee0450a", "fifo": "ff418c1830a4", "greedy": "39a3685a685e", "packed": "7ea00b8a4154"},
     "random 3": {"fair": "650fae7bc0b1", "fifo": "29384dc179ef", "greedy": "c6c3dded08db", "packed": "0128093dff81"},
-    "random 4": {"fair": "1be225365f45", "fifo": "d3bf3be558ff", "greedy": "de182681badf", "packed": "de40dfe1ce69"},
+    "random 4": {"fair": "1be225365f45", "fifo": "d3bf3be558ff", "greedy": "de182681badf", "packed": "e793f5f7d0a0"},
     "random 5": {"fair": "f3d97b762751", "fifo": "d6bdfdac4507", "greedy": "cae114ff8cc2", "packed": "4af951c70b6e"},
 }
 

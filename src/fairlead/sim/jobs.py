@@ -47,7 +47,12 @@ class SimJob:
         """What decides whether a node takes it, where that is one thing for all its replicas."""
         self.limits: dict[str, int] | None = None
         """How many replicas more of each tier may be created; None where nothing bounds them."""
-        self._age = self.workload.created, natural_key(self.workload.key)
+        # What has no time is younger than all that has.
+        self._age = (
+            not arrival.workload.created,
+            arrival.workload.created,
+            natural_key(arrival.workload.gang or self.key),
+        )
         self._tiers = tiers
         self._since: list[list[int]] = []
 

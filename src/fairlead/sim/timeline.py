@@ -235,7 +235,7 @@ def _events(
         title = event.scale if event.finish is None else event.finish
         for name, of in (("replicas", ("scale",)), ("back", ("fail", "interrupt"))):
             if getattr(event, name) is not None and named[0] not in of:
-                raise InputError(f"{path}.{name}", f"says nothing of {named[0]}; expected with {' or '.join(of)} only")
+                raise InputError(f"{path}.{name}", f"does not go with {named[0]}; expected with {' or '.join(of)} only")
         if title is not None:
             if title not in known:
                 raise InputError(
