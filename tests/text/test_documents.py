@@ -76,6 +76,7 @@ CASES: dict[str, tuple[str | bytes, list[Any]]] = {
         "a: 1\nb: {0x1: 2, 1: 3}",
         ["in:2: is not valid YAML: the key '1' is there twice"],
     ),
+    "a YAML number and a boolean are two keys": ("1: a\ntrue: {0: b}", [{"1": "a", "true": {"0": "b"}}]),
     "a YAML key of a merge gives way to its text": (
         "a: &x {0: 1}\nb:\n  <<: *x\n  '0': 2",
         [{"a": {"0": 1}, "b": {"0": 2}}],

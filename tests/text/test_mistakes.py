@@ -43,6 +43,8 @@ def test_value_of_another_type_is_bad_input_with_its_place() -> None:
     assert converted({"count": 3}, Wanted, "here") == Wanted(3)
     with pytest.raises(InputError, match=r"^here: count: expected int, got null$"):
         converted({"count": None}, Wanted, "here")
+    with pytest.raises(InputError, match=r"^here: b: expected int, got str$"):
+        converted({"a": 1, "b": "2"}, dict[str, int], "here")
 
 
 def raw_texts(tree: ast.AST) -> list[int]:

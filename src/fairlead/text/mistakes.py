@@ -32,12 +32,17 @@ def converted(value: Any, kind: type[T], place: str) -> T:
     try:
         return msgspec.convert(value, kind)
     except UNREADABLE as error:
-        raise mistake(error, place) from None
+        message, path = words(error)
+        raise _within(place, exact(path, error, value, kind), message) from None
 
 
 def mistake(error: Exception, place: str = "") -> InputError:
     """The error as bad input; `place` says what was read, and the path inside it (`spec.replicas`) comes after it."""
     message, path = words(error)
+    return _within(place, path, message)
+
+
+def _within(place: str, path: str, message: str) -> InputError:
     inner = path.removeprefix("$").removeprefix(".")
     return InputError(": ".join(filter(None, (place, inner))), message)
 

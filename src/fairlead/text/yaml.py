@@ -33,20 +33,21 @@ class _Loader(yaml.CSafeLoader):
             seen.add(key)
         mapping = super().construct_mapping(node, deep=deep)
         if not _TEXT.issuperset(map(type, mapping)):
-            return self._with_text_keys(mapping, node, len(seen - {"<<"}))
+            return self._with_text_keys(node, len(seen - {"<<"}), deep)
         return mapping
 
-    def _with_text_keys(self, mapping: dict[Any, Any], node: yaml.MappingNode, own: int) -> dict[Any, Any]:
+    def _with_text_keys(self, node: yaml.MappingNode, own: int, deep: bool) -> dict[Any, Any]:
         """Numbers and booleans that are keys, as the texts that they are in JSON: `{0: 100}` is `{"0": 100}`.
 
-        The last `own` keys of the node are its own; what is merged into it stands before them and gives way.
+        The last `own` keys of the node are its own; what is merged into it stands before them and gives way. In a
+        mapping of Python `1` and `true` are one key, so the texts are made before there is one.
         """
-        result = {_key(key): value for key, value in mapping.items()}
-        keys = [_key(self.construct_object(key_node, deep=True)) for key_node, _ in node.value[-own:]] if own else []
-        if len(set(keys)) < len(keys):
-            twice = next(key for key in keys if keys.count(key) > 1)
+        keys = [_key(self.construct_object(key, deep=True)) for key, _ in node.value]
+        given = keys[len(keys) - own :]
+        if len(set(given)) < len(given):
+            twice = next(key for key in given if given.count(key) > 1)
             raise yaml.constructor.ConstructorError(None, None, f"the key {twice!r} is there twice", node.start_mark)
-        return result
+        return {key: self.construct_object(value, deep=deep) for key, (_, value) in zip(keys, node.value, strict=True)}
 
 
 _TEXT = frozenset({str})
