@@ -5,9 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from fairlead.model.errors import InputError
+from fairlead.model.tiers import CAPACITY
 from fairlead.sim.policy import SimPolicy, policy_of
-from fairlead.sim.run import Run
+from fairlead.sim.run import Run, _Loop
+from fairlead.sim.scenario import scenario_of
+from fairlead.sim.timeline import story
 from tests.sim.stories import done, workload
+from tests.sim.test_as_planned import node, site_of
+from tests.sim.test_as_planned import workload as deployment
 from tests.sim.test_run import held, loop_of
 
 PREEMPT = SimPolicy(name="preempt", preempt=True)
@@ -94,6 +99,23 @@ def test_evicted_replicas_are_those_of_the_tier_that_stands_there() -> None:
     assert (loop.jobs["default/web"].running, loop.jobs["default/web"].required) == (6, 2)
 
 
+def test_replicas_are_evicted_where_tiers_have_no_say_in_their_workload_any_more() -> None:
+    """One replica is on demand; of three without a minimum none need be, and a gang of eight takes all the room."""
+    nodes = [node("od", cpu=4), node("spot", cpu=4)]
+    for each in nodes:
+        name = each["metadata"]["name"]
+        each["metadata"]["labels"] = {CAPACITY: "on-demand" if name == "od" else "spot"}
+    scenario = {
+        "events": [{"at": "5m", "scale": "a/web", "replicas": 3}],
+        "workloads": [workload("big", 8, gang=8, priority=5, at="10m")],
+    }
+    site = site_of(*nodes, deployment("Deployment", "web", 1))
+    loop = _Loop(story(scenario_of(scenario), site=site, until_ms=3_600_000), PREEMPT)
+    loop.until_the_end(lambda now: None)
+    assert {job.workload.name: job.running for job in loop.jobs.values()} == {"web": 0, "big": 8}
+    assert (held(loop), loop.measures.preemptions) == ([4, 4], 3)
+
+
 @given(
     sizes=st.lists(
         st.tuples(st.integers(1, 6), st.integers(0, 2), st.integers(0, 40), st.booleans()), min_size=1, max_size=8
@@ -112,6 +134,7 @@ def test_whatever_is_taken_or_kept_no_node_holds_more_than_it_has(
     policy = SimPolicy(name="any", preempt=preempt, reserve_after_ms=60_000 if reserve else None)
     loop = loop_of(policy, workloads=workloads)
     assert all(0 <= cores <= 4 for cores in held(loop))
+    assert sum(held(loop)) == sum(job.running for job in loop.jobs.values())
     for job in loop.jobs.values():
         assert job.running == sum(batch.size for batch in job.batches.values())
         assert job.running == 0 or job.running >= job.least

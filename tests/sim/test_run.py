@@ -30,6 +30,16 @@ def cores(loop: _Loop) -> int:
     return int(loop.cluster.whole[loop.cluster.state.resources.index("cpu")]) // 1000
 
 
+@pytest.mark.parametrize("policy", [SimPolicy(name="fair"), SimPolicy(name="preempt", preempt=True), FIFO])
+def test_gang_that_finds_nodes_for_a_part_of_it_takes_no_room(policy: SimPolicy) -> None:
+    """Three replicas of two cores on two nodes of three; both nodes are free for what comes later."""
+    nodes = [{"name": "n", "count": 2, "cpu": 3, "memory": "8Gi"}]
+    gang, later = workload("gang", 3, gang=3), workload("later", 2, at="10m")
+    loop = loop_of(policy, nodes=nodes, workloads=[{**each, "cpu": 2} for each in (gang, later)])
+    assert {job.workload.name: job.running for job in loop.jobs.values()} == {"gang": 0, "later": 2}
+    assert held(loop) == [2, 2]
+
+
 def test_replicas_that_fit_start_at_once_and_run_to_their_end() -> None:
     """Eight cores of sixteen for half the hour: a quarter of the whole."""
     record = done(workloads=[workload("a", 8, duration="30m")]).record

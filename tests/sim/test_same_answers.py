@@ -102,10 +102,10 @@ WANT = {
     "gpu-queue": {"fair": "42149913e6d3", "fifo": "01535d1cda7c", "greedy": "b79f3904b262", "packed": "8814d087a9a9"},
     "random 0": {"fair": "c523af5da3c3", "fifo": "95a38bfa612b", "greedy": "842b17e41425", "packed": "6dbd7feedc69"},
     "random 1": {"fair": "f06111194635", "fifo": "a952e8e1a060", "greedy": "f06111194635", "packed": "1628285180c0"},
-    "random 2": {"fair": "18535ee0450a", "fifo": "ff418c1830a4", "greedy": "39a3685a685e", "packed": "7ea00b8a4154"},
-    "random 3": {"fair": "650fae7bc0b1", "fifo": "29384dc179ef", "greedy": "c6c3dded08db", "packed": "0128093dff81"},
-    "random 4": {"fair": "1be225365f45", "fifo": "d3bf3be558ff", "greedy": "de182681badf", "packed": "e793f5f7d0a0"},
-    "random 5": {"fair": "f3d97b762751", "fifo": "d6bdfdac4507", "greedy": "cae114ff8cc2", "packed": "4af951c70b6e"},
+    "random 2": {"fair": "f957bfc66838", "fifo": "ff418c1830a4", "greedy": "0bfcdb53df5a", "packed": "b63d82f5c7b8"},
+    "random 3": {"fair": "650fae7bc0b1", "fifo": "29384dc179ef", "greedy": "0a9e6768f2da", "packed": "0128093dff81"},
+    "random 4": {"fair": "e881cb4b5d2b", "fifo": "d3bf3be558ff", "greedy": "8c6f85292663", "packed": "8a84e683a76b"},
+    "random 5": {"fair": "12190d77176b", "fifo": "d6bdfdac4507", "greedy": "d966de8edd76", "packed": "4af951c70b6e"},
 }
 
 

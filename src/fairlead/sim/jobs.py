@@ -47,12 +47,9 @@ class SimJob:
         """What decides whether a node takes it, where that is one thing for all its replicas."""
         self.limits: dict[str, int] | None = None
         """How many replicas more of each tier may be created; None where nothing bounds them."""
+        created = self.workload.created
         # What has no time is younger than all that has.
-        self._age = (
-            not arrival.workload.created,
-            arrival.workload.created,
-            natural_key(arrival.workload.gang or self.key),
-        )
+        self._age = not created, created, natural_key(self.workload.gang or self.key)
         self._tiers = tiers
         self._since: list[list[int]] = []
 
@@ -92,6 +89,11 @@ class SimJob:
     def wanted(self) -> TierSplit:
         """What is lacking, by tier."""
         return parts(self.workload, self.asked, self.running, self.required, self._tiers)
+
+    def tier_now(self, batch: Batch) -> str:
+        """The part that a batch counts to: where tiers gained or lost their say since it started, the last one."""
+        tiers = [part.tier for part in self.wanted().parts]
+        return batch.part.tier if batch.part.tier in tiers else tiers[-1]
 
     def wait(self, now: int, count: int) -> None:
         """`count` more replicas wait from now on."""

@@ -71,6 +71,7 @@ class SimPlacing:
         state = self._turns.state(jobs, self._cluster.shared)
         fits = self._fits(roles, len(state.jobs.role_names), [job for job, _ in jobs])
         shared = share_and_place(state, fits, running=table, policy=self._policy, now=now_ms // 1000, tried=self._tried)
+        fits.room({})  # what the last gang found, and did not take
         self._tried = shared.cursor
         evictions = [
             SimEviction(

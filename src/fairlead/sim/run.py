@@ -331,7 +331,8 @@ class _Loop:
         """Replicas leave their node for the beneficiary: the youngest first."""
         job, left = eviction.job, eviction.count
         for batch in sorted(job.batches.values(), key=lambda batch: -batch.number):
-            gone = self.cluster.evict(batch, eviction.node, left) if left and batch.part.tier == eviction.tier else 0
+            own = left and job.tier_now(batch) == eviction.tier
+            gone = self.cluster.evict(batch, eviction.node, left) if own else 0
             if gone:
                 left -= gone
                 self.measures.preemptions += gone

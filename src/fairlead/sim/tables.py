@@ -163,8 +163,9 @@ def running_table(jobs: Sequence[tuple[SimJob, Sequence[SimRole]]]) -> RunningTa
     for number, (job, roles) in enumerate(jobs):
         by_tier = {role.part.tier: first + place for place, role in reversed(list(enumerate(roles)))}
         for batch in job.batches.values():
+            role = by_tier.get(batch.part.tier, by_tier[roles[-1].part.tier])  # as `SimJob.tier_now`
             for node, count in zip(batch.rows.tolist(), batch.counts.tolist(), strict=True):
-                found.append((number, by_tier[batch.part.tier], node, count, job.workload.priority))
+                found.append((number, role, node, count, job.workload.priority))
         first += len(roles)
     columns = np.array(found, dtype=np.int64).reshape(len(found), 5)
     return RunningTable(
