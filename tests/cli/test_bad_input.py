@@ -115,6 +115,19 @@ def test_many_problems_one_bad_the_others_go_on(verb: str) -> None:
     assert "sideways" in records[1]["error"]["message"]
 
 
+@pytest.mark.parametrize("bad", ["not json", "null", "7", "[]", '{"open"'])
+@pytest.mark.parametrize("row", [0, 1, 2])
+def test_many_problems_one_line_no_object_the_others_go_on(bad: str, row: int) -> None:
+    """The bad line may be any text and stand anywhere: it alone is an error record."""
+    lines = [json.dumps(VERBS["divide"])] * 2
+    lines.insert(row, bad)
+    done = fairlead("divide", "-f", "-", "-o", "json", stdin="\n".join(lines).encode())
+    records = [json.loads(line) for line in done.stdout.splitlines()]
+    assert done.returncode == 2
+    assert ["error" in record for record in records] == [each == row for each in range(3)]
+    assert records[row]["error"]["path"].startswith(f"-:{row + 1}")
+
+
 def test_annotation_with_half_a_character_is_told_with_its_object() -> None:
     """JSON can name one half of a wide character, which is no text: one line about the binding, no traceback."""
     notes = {"fairlead.io/divide": "\ud800"}

@@ -35,6 +35,21 @@ CASES: dict[str, tuple[str | bytes, list[Any]]] = {
         '{"a": 1}\n{"a": }\n{"a": 3}',
         [{"a": 1}, "in:2: is not valid JSON: Expecting value: line 1 column 7 (char 6)", {"a": 3}],
     ),
+    "words among JSON lines leave the others alone": (
+        '{"a": 1}\nnot json\n{"a": 3}',
+        [{"a": 1}, "in:2: is not valid JSON: Expecting value: line 1 column 1 (char 0)", {"a": 3}],
+    ),
+    "words before JSON lines leave the others alone": (
+        'not json\n{"a": 2}\n{"a": 3}',
+        ["in:1: is not valid JSON: Expecting value: line 1 column 1 (char 0)", {"a": 2}, {"a": 3}],
+    ),
+    "other values among JSON lines are values": ('{"a": 1}\r\n[2]\r\n3\r\n', [{"a": 1}, [2], 3]),
+    "a line separator of Unicode inside a text ends no line": (
+        '{"a": "\u2028"}\n{"a": "\u0085"}',
+        [{"a": "\u2028"}, {"a": "\u0085"}],
+    ),
+    "a mark or a comment above JSON is YAML": ('# two\n---\n{"a": 1}\n---\n{"a": 2}', [{"a": 1}, {"a": 2}]),
+    "a comment above one object of JSON is YAML": ('# one\n{"a": 1}', [{"a": 1}]),
     "a mistake in one object is told once": (
         '{"a": 1,\n "b" 2}',
         ["in: is not valid JSON: Expecting ':' delimiter: line 2 column 6 (char 14)"],

@@ -51,6 +51,8 @@ def documents(raw: bytes, source: str) -> Iterator[Document | InputError]:
         yield InputError(source, "is empty; expected JSON or YAML")
     elif _is_json(text):
         yield from _json(text, source)
+    elif _follows_words(text):
+        yield from _each(_lines(text), source)
     else:
         yield from _yaml(text, source)
 
@@ -67,16 +69,39 @@ def _json(text: str, source: str) -> Iterator[Document | InputError]:
         return
     except ValueError as error:
         whole = error
-    lines = [(number, line) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
-    # Several lines that each open an object are JSON lines; otherwise it is one document with a mistake in it.
-    if len(lines) < 2 or not all(line.lstrip().startswith("{") for _, line in lines):
+    lines = _lines(text)
+    # Lines below a whole object, or that all open one, are JSON lines; otherwise it is one document with a mistake.
+    if len(lines) < 2 or not (all(line.startswith("{") for _, line in lines[1:]) or _is_object(lines[0][1])):
         yield InputError(source, f"is not valid JSON: {whole}")
         return
+    yield from _each(lines, source)
+
+
+def _each(lines: list[tuple[int, str]], source: str) -> Iterator[Document | InputError]:
     for number, line in lines:
         try:
             yield Document(f"{source}:{number}", _loads(line))
         except ValueError as error:
             yield InputError(f"{source}:{number}", f"is not valid JSON: {error}")
+
+
+def _lines(text: str) -> list[tuple[int, str]]:
+    """The lines that are not blank, with their numbers; Unicode's other ends of lines may stand inside a JSON text."""
+    return [(number, line.strip()) for number, line in enumerate(text.split("\n"), 1) if line.strip()]
+
+
+def _follows_words(text: str) -> bool:
+    """Whether all lines but the first open a JSON object, and the first is no comment, mark or directive of YAML."""
+    if '\n{"' not in text or text.lstrip()[0] in "#%-":
+        return False
+    return all(line.startswith('{"') for _, line in _lines(text)[1:])
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(_loads(line), dict)
+    except ValueError:
+        return False
 
 
 def _loads(text: str) -> Any:
