@@ -121,7 +121,7 @@ def test_replica_on_a_vanished_disk_is_noted_and_the_rest_goes_on() -> None:
     volume = StorageVolume(name="v", size_bytes=10, held=(HeldReplica(name="r1", node="A", disk="gone"),))
     decision = balance([volume], table, PLAIN)
     assert places(decision) == ["B/b"]
-    assert decision.trace.notes == ("1 storage replicas name a disk that is not there: r1 on A/gone",)
+    assert decision.trace.notes == ("1 storage replica names a disk that is not there: r1 on A/gone",)
 
 
 def test_soft_and_hard_at_once_is_bad_input() -> None:

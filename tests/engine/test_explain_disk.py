@@ -93,7 +93,7 @@ def test_reused_replica_and_vanished_disk_are_told() -> None:
     )
     told = lines(balance([StorageVolume(name="v", size_bytes=1, held=held)], PAIR, BalancePolicy()))
     assert "r1 failed but may serve again on A/a, so no new replica is made." in told
-    assert "1 storage replicas name a disk that is not there: r2 on B/gone." in told
+    assert "1 storage replica names a disk that is not there: r2 on B/gone." in told
 
 
 def test_long_lists_are_cut(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -255,3 +255,11 @@ def test_trace_names_the_best_and_counts_the_rejected() -> None:
     ]
     assert (trace.considered, len(trace.scores)) == (9, 5)
     assert dict(trace.scores[0].terms) == {"added": 1, "count": 0, "capacity": 3}
+
+
+@pytest.mark.parametrize(("partial", "term"), [(False, "placeable"), (True, "added")])
+def test_trace_of_what_does_not_fit_says_added_only_of_what_is_placed(partial: bool, term: str) -> None:
+    """All or nothing: a node that gets nothing is not told as one that got three."""
+    placed = place(node_table(["n"], [3]), NodeAsk(need=4, each=4), "auto", partial=partial)
+    assert placed.placements == ({"n": 3} if partial else {})
+    assert dict(placed.trace.scores[0].terms) == {term: 3, "count": 0, "capacity": 3}

@@ -44,5 +44,7 @@ AWAITING_REUSE = _reason(
 TARGET_MISSED = _reason(
     "TargetMissed", "the imbalance is {imbalance} with {moves} moves made; the target was {target}", Cure.ROOM
 )
-NOT_EMPTIED = _reason("NotEmptied", "{left} storage replicas cannot leave: {why}", Cure.ROOM)
-UNKNOWN_DISK = _reason("UnknownDisk", "{count} storage replicas name a disk that is not there: {names}", Cure.EDIT)
+NOT_EMPTIED = _reason("NotEmptied", "{left:storage replica|storage replicas} cannot leave: {why}", Cure.ROOM)
+UNKNOWN_DISK = _reason(
+    "UnknownDisk", "{count:storage replica names|storage replicas name} a disk that is not there: {names}", Cure.EDIT
+)

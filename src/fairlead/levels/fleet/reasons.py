@@ -6,19 +6,21 @@ from fairlead.model.reasons import Cure, Reason
 
 _reason = partial(Reason, level="fleet")
 
-NO_CLUSTERS = _reason("NoClusters", "there is no cluster to divide {replicas} replicas over", Cure.EDIT)
+NO_CLUSTERS = _reason("NoClusters", "there is no cluster to divide {replicas:replica|replicas} over", Cure.EDIT)
 NO_CLUSTER_FITS = _reason("NoClusterFits", "none of {considered} clusters passes the filters: {why}", Cure.EDIT)
 ZERO_WEIGHTS = _reason(
     "ZeroWeights", "all {clusters} clusters have weight 0, so no cluster may get the {replicas} replicas", Cure.EDIT
 )
 INSUFFICIENT_ROOM = _reason(
-    "InsufficientRoom", "the clusters have room for {room} of {replicas} replicas, {missing} are missing", Cure.ROOM
+    "InsufficientRoom", "the clusters have room for {room} of {replicas} replicas, {missing:is|are} missing", Cure.ROOM
 )
 MINIMUMS_TOO_HIGH = _reason(
     "MinimumsTooHigh", "the minimums of the clusters sum to {minimums}, more than the {replicas} replicas", Cure.EDIT
 )
 MAXIMUMS_TOO_LOW = _reason(
-    "MaximumsTooLow", "the maximums of the clusters allow {room} of {replicas} replicas, {missing} are left", Cure.EDIT
+    "MaximumsTooLow",
+    "the maximums of the clusters allow {room} of {replicas} replicas, {missing:is|are} left",
+    Cure.EDIT,
 )
 MINIMUM_WITHOUT_ROOM = _reason(
     "MinimumWithoutRoom", "{cluster} must get at least {minimum:replica|replicas} and has room for {room}", Cure.ROOM

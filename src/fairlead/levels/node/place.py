@@ -64,7 +64,7 @@ def place(
         placements={nodes.names[row]: int(added[row]) for row in rows},
         unplaced=wanted - sum(added.tolist()),
         finding=finding,
-        trace=_trace(rule, nodes, ask, able, fit, _notes(fit, added, listed)),
+        trace=_trace(rule, nodes, ask, fit, _scores(nodes, able, done=added is able), _notes(fit, added, listed)),
         nodes=nodes,
         ask=ask,
         strategy=rule.name,
@@ -127,14 +127,19 @@ def _notes(fit: Fit | None, added: Int, listed: Mapping[str, tuple[ReplicaPin, .
 
 
 def _trace(
-    rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, able: Int, fit: Fit | None, notes: tuple[str, ...]
+    rule: StrategyRule,
+    nodes: NodeTable,
+    ask: NodeAsk,
+    fit: Fit | None,
+    scores: tuple[Score, ...],
+    notes: tuple[str, ...],
 ) -> Trace:
     rejected = []
     for reason, rows in _rejections(rule, nodes, ask, fit):
         if rows.any():
             names = tuple(nodes.names[row] for row in _in_order(nodes, np.flatnonzero(rows))[:3])
             rejected.append(Rejection(reason=reason, count=int(rows.sum()), names=names))
-    return Trace(considered=len(nodes), rejected=tuple(rejected), scores=_scores(nodes, able), notes=notes)
+    return Trace(considered=len(nodes), rejected=tuple(rejected), scores=scores, notes=notes)
 
 
 def _rejections(rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, fit: Fit | None) -> list[tuple[Reason, Bool]]:
@@ -151,14 +156,14 @@ def _rejections(rule: StrategyRule, nodes: NodeTable, ask: NodeAsk, fit: Fit | N
     return found
 
 
-def _scores(nodes: NodeTable, able: Int) -> tuple[Score, ...]:
-    """The five nodes that get most, with what ranked them."""
+def _scores(nodes: NodeTable, able: Int, *, done: bool) -> tuple[Score, ...]:
+    """The five nodes that get most, or would where nothing is placed (not `done`), with what ranked them."""
     best = lowest(min(5, len(nodes)), -able, nodes.rank).tolist()
     return tuple(
         Score(
             target=nodes.names[row],
             terms={
-                "added": int(able[row]),
+                "added" if done else "placeable": int(able[row]),
                 "count": int(nodes.count[row]),
                 "capacity": "unlimited" if nodes.capacity[row] == UNLIMITED else int(nodes.capacity[row]),
                 **(_utilisation(nodes, row, int(able[row])) if nodes.rate.any() or nodes.usage.any() else {}),

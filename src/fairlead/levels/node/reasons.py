@@ -9,7 +9,9 @@ _reason = partial(Reason, level="node")
 INSUFFICIENT_CAPACITY = _reason(
     "InsufficientCapacity", "{missing} of {wanted:replica does|replicas do} not fit: {where}", Cure.ROOM
 )
-ALREADY_FILLED = _reason("AlreadyFilled", "{nodes} nodes already hold {each} replicas or more", Cure.NOTHING)
+ALREADY_FILLED = _reason(
+    "AlreadyFilled", "{nodes:node already holds|nodes already hold} {each:replica|replicas} or more", Cure.NOTHING
+)
 INSUFFICIENT_CPU = _reason("InsufficientCpu", "the node has not enough free cpu for one replica", Cure.ROOM)
 INSUFFICIENT_CORES = _reason(
     "InsufficientCores", "the free cores of the node, whole and shared, do not make one replica", Cure.ROOM

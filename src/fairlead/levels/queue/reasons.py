@@ -87,5 +87,5 @@ NODES_FULL = _reason(
 EVICTED = _reason("Evicted", "{count:replica makes|replicas make} room for {beneficiary}, which comes first", Cure.ROOM)
 NEXT_CYCLE = _reason("NextCycle", "room was made for it in this cycle; its turn comes in the next one", Cure.ROOM)
 UNFINISHED = _reason(
-    "SomeJobsWait", "{pending:replica|replicas} of {jobs:job|jobs} wait; most often: {code}", Cure.ROOM
+    "SomeJobsWait", "{jobs:job waits|jobs wait}, {pending:replica|replicas} in all; most often: {code}", Cure.ROOM
 )
