@@ -89,3 +89,11 @@ def test_watch_needs_a_cluster(words: tuple[str, ...]) -> None:
     """Files do not change while one looks."""
     told = str(run(*words, "-f", "examples/shop", "-w").exception)
     assert "-w follows a live cluster; expected --cluster" in told
+
+
+@pytest.mark.parametrize("words", [("plan",), ("explain", "shop/web"), ("ui",)])
+@pytest.mark.parametrize("option", ["--context", "--kubeconfig"])
+def test_choice_of_a_cluster_without_cluster_is_refused(words: tuple[str, ...], option: str) -> None:
+    """A plan of files alone is not the answer to a question about the context production."""
+    told = str(run(*words, "-f", "examples/shop", option, "production").exception)
+    assert f"{option} chooses a live cluster; expected --cluster" in told

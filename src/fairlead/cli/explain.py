@@ -6,7 +6,7 @@ import click
 
 from fairlead.cli.completing import completing, explained, nodes
 from fairlead.cli.configured import plan_settings
-from fairlead.cli.live import collected, source_options
+from fairlead.cli.live import chooses_cluster, collected, source_options
 from fairlead.cli.main import EXIT_OK
 from fairlead.cli.output import FORMATS, OutputForm, write_record
 from fairlead.cli.selection import namespace_options, one_namespace
@@ -70,6 +70,7 @@ def command(
         raise click.UsageError("Missing option '-f' / '--file', or '--cluster'.")
     settings = plan_settings(config)
     follows_cluster(watch, cluster or bool(members))
+    chooses_cluster(kubeconfig, context, cluster=cluster, members=bool(members))
 
     def once() -> int:
         if cluster and what.startswith("pod/") and not (sources or why_not):

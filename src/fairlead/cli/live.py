@@ -2,7 +2,7 @@
 
 import functools
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,6 +33,13 @@ def cluster_options(command: Callable[..., Any]) -> Callable[..., Any]:
     for option in reversed(CLUSTER_OPTIONS):
         command = option(command)
     return command
+
+
+def chooses_cluster(kubeconfig: str, context: Sequence[str] | str, *, cluster: bool, members: bool = False) -> None:
+    """Whoever names a cluster wants it read: with files alone the answer would be about something else."""
+    for name, of_use in (("--context", cluster or not context), ("--kubeconfig", cluster or members or not kubeconfig)):
+        if not of_use:
+            raise click.UsageError(f"{name} chooses a live cluster; expected --cluster beside it")
 
 
 LOG_OPTIONS = (

@@ -8,7 +8,7 @@ import click
 from fairlead.cli.completing import completing, nodes
 from fairlead.cli.configured import plan_settings
 from fairlead.cli.given import exit_code
-from fairlead.cli.live import collected, source_options
+from fairlead.cli.live import chooses_cluster, collected, source_options
 from fairlead.cli.main import EXIT_BAD_INPUT, EXIT_OK, EXIT_UNPLACED, held
 from fairlead.cli.output import chosen, console, output_option, write_file, write_record, yaml_text
 from fairlead.cli.progress import progress
@@ -126,6 +126,7 @@ def command(
     wanted = Changes(drain=drain, lose=lose, add_nodes=add_nodes, like=like, scale=scale, weight=weight)
     space, form, settings = one_namespace(namespace, all_namespaces), chosen(output), plan_settings(config)
     follows_cluster(watch, cluster or bool(members))
+    chooses_cluster(kubeconfig, context, cluster=cluster, members=bool(members))
 
     def once() -> int:
         asked, astray = wanted, list[str]()

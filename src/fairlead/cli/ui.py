@@ -9,7 +9,7 @@ import click
 
 from fairlead.cli.completing import completing, contexts, policies_option
 from fairlead.cli.configured import config_option, plan_settings
-from fairlead.cli.live import KUBECONFIG_OPTION
+from fairlead.cli.live import KUBECONFIG_OPTION, chooses_cluster
 from fairlead.cli.main import EXIT_OK
 from fairlead.model.errors import InputError
 
@@ -81,6 +81,7 @@ def command(
         raise click.UsageError("Expected one source: '-f', '--snapshot', '--cluster' or '--scenario'.")
     if policies and not scenario:
         raise click.UsageError("'--policy' goes together with '--scenario'.")
+    chooses_cluster(kubeconfig, contexts, cluster=cluster)
     asset(SCRIPT)
     where, settings = address(listen, _token(token_file)), plan_settings(config)
     if scenario:
