@@ -36,6 +36,10 @@ ALLOWED = {
     "the largest share base": request(shareBase=10**6),
     "no limit of shared cores": request(maxShare=-1),
     "no shared core": request(maxShare=0),
+    "a limit of shared cores that no column holds": {
+        "request": {"cpu": "0.5", "bindCpu": True, "maxShare": 2**63},
+        "nodes": [{"name": "n", "cpu": {"0": 100}}],
+    },
     "room for nothing": {**node(capacity=0), "partial": True},
     "a core without pieces": {**node(cpu={"0": 0}), "partial": True},
     "a core of very many pieces": node(cpu={"0": 2**40}),

@@ -18,6 +18,9 @@ from fairlead.model.reasons import Reason
 
 _SMALLEST, _LARGEST = Decimal("1e-60"), Decimal("1e9")
 
+MOST_SHARED = 2**31 - 1
+"""More cores than any node has: a higher `maxShare` says the same."""
+
 
 class VolumeSpec(msgspec.Struct, forbid_unknown_fields=True, rename="camel", kw_only=True, frozen=True):
     """A volume that is partly used: what is free of how much."""
@@ -122,7 +125,7 @@ def request_of(spec: RequestSpec) -> NodeRequest:
         amounts={name: value for name, value in needed.items() if value},
         pieces=pieces,
         share_base=spec.share_base,
-        max_share=None if spec.max_share == -1 else spec.max_share,
+        max_share=None if spec.max_share in (None, -1) else min(spec.max_share, MOST_SHARED),
         mounts=mounts(spec.volumes, "$.request.volumes"),
     )
 

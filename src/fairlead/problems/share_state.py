@@ -13,6 +13,9 @@ from fairlead.model.jobs import UNSET
 from fairlead.model.queuestate import QueuedJob, QueueEntry, QueueState, Role, RunningReplicas, queue_state, weight_of
 from fairlead.problems.share_fields import JobIn, Moment, NamespaceIn, ShareProblem, TaskIn
 
+MOST_SECONDS = 2**53
+"""Before and after 1970; beyond it a second is lost in a floating-point number."""
+
 
 def state_of(problem: ShareProblem, now: float | None = None) -> QueueState:
     """The problem in columns; impossible values are bad input, told with their path."""
@@ -183,6 +186,8 @@ def _job_names(rows: Sequence[JobIn]) -> list[str]:
 def moment(value: Moment | None, path: str) -> float | None:
     """Seconds since 1970, from a number or from a time such as 2026-01-02T03:04:05Z."""
     if not isinstance(value, str):
+        if value is not None and abs(value) > MOST_SECONDS:
+            raise InputError(path, f"{value} is no time; expected seconds since 1970, at most 2^53")
         return value
     try:
         found = datetime.fromisoformat(value)
