@@ -1,9 +1,15 @@
 """Volcano's Job: its tasks are one gang in the queue that it names."""
 
+import json
 from pathlib import Path
 from typing import Any
 
+import pytest
+from click.testing import CliRunner
+
+from fairlead.cli.main import cli
 from tests.adapters.cluster import answer, counts, explained, made, template
+from tests.cli.test_reading import node, saved
 
 API = "batch.volcano.sh/v1alpha1"
 
@@ -55,3 +61,19 @@ def test_a_job_whose_pods_exist_is_not_counted_twice(tmp_path: Path) -> None:
         "metadata": {"name": "train-ps-0", "namespace": "lab", "ownerReferences": [owner]},
     }  # fmt: skip
     assert counts(answer(tmp_path, job(), pod)) == {"lab/train": (1, 0)}
+
+
+@pytest.mark.parametrize("owners", [1, "train", {"name": "train"}, ["train"], [None]])
+def test_a_pod_whose_owners_are_none_is_named_and_the_rest_is_planned(tmp_path: Path, owners: Any) -> None:
+    """A defect ends with its object, also where jobs are asked which pods they have made already."""
+    meta = {"name": "stray", "namespace": "lab", "ownerReferences": owners}
+    given = saved(
+        tmp_path / "cluster.json",
+        node("a", "8"),
+        job(),
+        {"apiVersion": "v1", "kind": "Pod", "metadata": meta, **template()},
+    )
+    done = CliRunner().invoke(cli, ["plan", "-f", given, "-o", "json"], standalone_mode=False)
+    assert done.exception is None, done.exception
+    assert "Pod stray: metadata.ownerReferences" in done.stderr
+    assert counts(json.loads(done.stdout)) == {"lab/train-ps": (1, 0), "lab/train-worker": (3, 0)}

@@ -68,9 +68,11 @@ def _identity(manifest: Manifest) -> Identity:
 
 
 def _owners(manifests: Sequence[Manifest]) -> Iterable[Identity]:
-    """The controllers of objects that only a controller makes."""
+    """The controllers of objects that only a controller makes; what is no reference is told where objects are read."""
     for each in manifests:
         if each.kind in MADE:
-            for owner in (each.value.get("metadata") or {}).get("ownerReferences") or ():
-                group = str(owner.get("apiVersion", "")).rpartition("/")[0]
-                yield group, str(owner.get("kind", "")), each.namespace, str(owner.get("name", ""))
+            owners = (each.value.get("metadata") or {}).get("ownerReferences")
+            for owner in owners if isinstance(owners, list) else ():
+                if isinstance(owner, dict):
+                    group = str(owner.get("apiVersion", "")).rpartition("/")[0]
+                    yield group, str(owner.get("kind", "")), each.namespace, str(owner.get("name", ""))
