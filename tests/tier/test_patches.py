@@ -36,6 +36,10 @@ REQUIRED_CASES: dict[str, tuple[dict[str, Any], list[Any]]] = {
         _required({"matchExpressions": None, "matchFields": [{"key": "metadata.name"}]}),
         [{"matchFields": [{"key": "metadata.name"}], "matchExpressions": [ON_DEMAND]}],
     ),
+    "null values in an expression": (
+        _required({"matchExpressions": [{"key": "zone", "operator": "Exists", "values": None}]}),
+        [{"matchExpressions": [{"key": "zone", "operator": "Exists", "values": None}, ON_DEMAND]}],
+    ),
     "an empty term stays empty": (
         _required({}, {"matchExpressions": [ZONE_A]}),
         [{}, {"matchExpressions": [ZONE_A, ON_DEMAND]}],

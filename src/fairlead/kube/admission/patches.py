@@ -12,6 +12,7 @@ import msgspec
 from fairlead.kube.admission.labels import of_requirement, of_terms
 from fairlead.kube.admission.review import Patch
 from fairlead.kube.admission.rules import COST, DELETION_COST, GATE, MARKER, PENDING, SLOT
+from fairlead.kube.decode import drop_nulls
 from fairlead.kube.objects.affinity import PREFERRED, REQUIRED, NodeSelectorTerm, TolerationSpec
 from fairlead.kube.objects.meta import RequirementSpec
 from fairlead.kube.patches import pointer
@@ -54,7 +55,7 @@ def require(pod: Raw, requirements: Sequence[Requirement]) -> Patch:
         return _create(pod, path, {"nodeSelectorTerms": [{"matchExpressions": [*map(_expression, requirements)]}]})
     patch: Patch = []
     for row, term in enumerate(_at(pod, *path).get("nodeSelectorTerms") or ()):
-        typed = msgspec.convert({key: value for key, value in term.items() if value is not None}, NodeSelectorTerm)
+        typed = msgspec.convert(drop_nulls(term), NodeSelectorTerm)
         missing = [_expression(each) for each in requirements if not _demands(typed, each)]
         at = pointer(*path, "nodeSelectorTerms", str(row), "matchExpressions")
         if typed.match_expressions:
