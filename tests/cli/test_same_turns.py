@@ -40,7 +40,7 @@ def shared(objects: Objects, folder: Path) -> dict[str, int]:
 def waiting(name: str, *, created: str = "", **more: Any) -> dict[str, Any]:
     """A pod of ours that takes the whole node."""
     times = {"creationTimestamp": created} if created else {}
-    return pod(name, cpu="4", schedulerName="fairlead", meta=times, **more)
+    return pod(name, cpu="4", schedulerName="fairlead", meta=times | more.pop("meta", {}), **more)
 
 
 @pytest.mark.parametrize("turned", [False, True], ids=["as written", "turned round"])
@@ -186,3 +186,34 @@ def test_a_gang_starts_with_the_members_that_fit(tmp_path: Path) -> None:
     assert shared([*nodes, group("g", minMember=2), *pods], tmp_path) == {"ns/g": 2}
     assert not planned([*nodes, group("g", minMember=3), *pods], tmp_path)
     assert not shared([*nodes, group("g", minMember=3), *pods], tmp_path)
+
+
+TASK = "volcano.sh/task-spec"
+
+
+def test_tasks_have_no_say_where_the_gang_starts_with_fewer_than_they_ask_for(tmp_path: Path) -> None:
+    """Five are asked for by task and four by the gang, which starts without the one that finds no node."""
+    gang = group("g", minMember=4, minTaskMember={"a": 3, "b": 2})
+    lost = pod(
+        "a", group="g", schedulerName="fairlead", nodeSelector={"zone": "none"}, meta={"annotations": {TASK: "a"}}
+    )
+    others = [
+        pod(f"b{row}", group="g", schedulerName="fairlead", meta={"annotations": {TASK: "b"}}) for row in range(4)
+    ]
+    objects = [node("n1"), gang, lost, *others]
+    assert sum(planned(objects, tmp_path).values()) == 4
+    assert shared(objects, tmp_path) == {"ns/g": 4}
+
+
+def test_replicas_beyond_what_is_asked_for_count_in_their_gang(tmp_path: Path) -> None:
+    """A StatefulSet is scaled to none, and its pod still runs: with two others that makes three."""
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "db", "controller": True}
+    made = {"metadata": {"annotations": {"scheduling.k8s.io/group-name": "g"}}, "spec": {"containers": []}}
+    keeper = obj("StatefulSet", "db", "apps/v1", "ns", spec={"replicas": 0, "template": made})
+    runs = pod("db-0", group="g", schedulerName="fairlead", nodeName="n1", meta={"ownerReferences": [owner]})
+    others = [pod(name, group="g", schedulerName="fairlead") for name in ("a", "b")]
+    objects = [node("n1"), group("g", minMember=3), keeper, runs, *others]
+    assert planned(objects, tmp_path) == {"ns/a": 1, "ns/b": 1}
+    assert shared(objects, tmp_path) == {"ns/g": 2}
+    objects = [node("n1"), group("g", minMember=4), keeper, runs, *others]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {}

@@ -1,6 +1,6 @@
 """Gangs of several workloads: their roles start together, or none of them does."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 
 from fairlead.model.workload import Workload
@@ -23,12 +23,17 @@ class RoleGangs:
         """How many replicas of these workloads start together at least."""
         return self._asked[rows[0]][0].least_together
 
-    def members(self) -> list[Asked]:
-        """What was asked; a member's own minimum is what the gang lacks when all others are whole."""
+    def members(self, running: Callable[[Workload], int]) -> list[Asked]:
+        """What was asked; a member's own minimum is what the gang lacks when all others are whole.
+
+        More may be running of a workload than is asked for: these are of the gang until they end.
+        """
         result = list(self._asked)
         for rows in self.rows:
-            whole = sum(self._asked[row][1] for row in rows)
-            for row in rows if len(rows) > 1 else ():
-                workload, replicas = self._asked[row]
-                result[row] = replace(workload, least_together=max(self.least(rows) - (whole - replicas), 1)), replicas
+            if len(rows) > 1:
+                sizes = [max(replicas, running(workload)) for workload, replicas in map(self._asked.__getitem__, rows)]
+                for row, size in zip(rows, sizes, strict=True):
+                    workload, replicas = self._asked[row]
+                    own = max(self.least(rows) - (sum(sizes) - size), 1)
+                    result[row] = replace(workload, least_together=own), replicas
         return result

@@ -12,6 +12,7 @@ from fairlead.engine.site_jobs import SiteJobs
 from fairlead.engine.site_plan import Path, SitePlan
 from fairlead.engine.staying import stayed
 from fairlead.engine.tier_parts import TierSplit, parts
+from fairlead.model.columns import Int
 from fairlead.model.order import natural_key
 from fairlead.model.progress import OnProgress, no_progress
 from fairlead.model.snapshot import Site
@@ -30,7 +31,7 @@ def plan_site(
     # 0. what runs on every node takes its room
     site, daemons = settled(site)
     gangs = RoleGangs(sorted(asked, key=lambda ask: natural_key(ask[0].key)))
-    ordered = gangs.members()
+    ordered = gangs.members(lambda workload: _sum(site.present.get(workload.key)))
     # 1. tier: which replicas must be on demand
     splits = [_split(site, workload, replicas) for workload, replicas in ordered]
     # 2. quotas: how many may be created
@@ -63,8 +64,9 @@ def plan_site(
 
 
 def _split(site: Site, workload: Workload, replicas: int) -> TierSplit:
-    there, required = (
-        0 if column is None else int(column.sum())
-        for column in (site.present.get(workload.key), site.required.get(workload.key))
-    )
+    there, required = _sum(site.present.get(workload.key)), _sum(site.required.get(workload.key))
     return parts(workload, replicas, there, required, site.tiers)
+
+
+def _sum(column: Int | None) -> int:
+    return 0 if column is None else int(column.sum())

@@ -108,11 +108,12 @@ class SiteJobs:
 
 def _minimums(least: int, tasks: Sequence[tuple[str, int]], parts: Sequence[TierPart]) -> tuple[int, list[int]]:
     """How many start together at least, and how many of each part; more than there are where a task has too few."""
+    if sum(count for _, count in tasks) > least:
+        return least, [0] * len(parts)  # as in Volcano, tasks have no say where the gang's own minimum is less
     there = [part.running + part.need for part in parts]
     named = [(row, part.workload.task, count) for row, (part, count) in enumerate(zip(parts, there, strict=True))]
     found, short = minimums(dict(tasks), named)
-    # As in Volcano, tasks have no say where the gang's own minimum is less than their sum.
-    if short and sum(count for _, count in tasks) <= least:
+    if short:
         least = sum(there) + sum(short.values())
     return least, [found[row] for row in range(len(parts))]
 
