@@ -189,6 +189,7 @@ def test_a_gang_starts_with_the_members_that_fit(tmp_path: Path) -> None:
 
 
 TASK = "volcano.sh/task-spec"
+GOING = {"deletionTimestamp": "2026-03-01T00:00:00Z"}
 
 
 def test_tasks_have_no_say_where_the_gang_starts_with_fewer_than_they_ask_for(tmp_path: Path) -> None:
@@ -217,3 +218,42 @@ def test_replicas_beyond_what_is_asked_for_count_in_their_gang(tmp_path: Path) -
     assert shared(objects, tmp_path) == {"ns/g": 2}
     objects = [node("n1"), group("g", minMember=4), keeper, runs, *others]
     assert planned(objects, tmp_path) == shared(objects, tmp_path) == {}
+
+
+def test_a_pod_that_is_being_deleted_is_no_member_of_its_gang(tmp_path: Path) -> None:
+    """As in the live scheduler, the one that comes in its place does not start alone; the room is still taken."""
+    gang, leaves = group("g", minMember=2), pod("a", group="g", nodeName="n1", meta=GOING)
+    objects = [node("n1"), gang, leaves, pod("b", group="g")]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {}
+    objects += [pod(name, group="g") for name in "cde"]
+    assert sum(planned(objects, tmp_path).values()) == 3
+    assert shared(objects, tmp_path) == {"ns/g": 3}
+
+
+def test_a_controller_s_pods_are_as_old_as_the_first_of_them(tmp_path: Path) -> None:
+    """Whenever the controller was created: live the age of pods decides whose turn it is."""
+
+    def owned(name: str, month: str, created: str) -> Objects:
+        owner = {"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": name, "uid": name, "controller": True}
+        template = {"metadata": {}, "spec": pod("x", cpu="4")["spec"]}
+        times = {"creationTimestamp": f"2026-{month}-01T00:00:00Z"}
+        return [
+            obj("ReplicaSet", name, "apps/v1", "ns", meta=times, spec={"replicas": 1, "template": template}),
+            waiting(f"{name}-x", created=created, meta={"ownerReferences": [owner]}),
+        ]
+
+    a, b = owned("a", "01", "2026-05-02T00:00:00Z"), owned("b", "02", "2026-05-01T00:00:00Z")
+    assert planned([node("n1"), *a, *b], tmp_path) == shared([node("n1"), *a, *b], tmp_path) == {"ns/b": 1}
+    assert planned([node("n1"), a[0], b[0]], tmp_path) == shared([node("n1"), a[0], b[0]], tmp_path) == {"ns/a": 1}
+
+
+def test_a_node_that_is_not_ready_is_not_shared(tmp_path: Path) -> None:
+    """Two queues of one weight share the four cores of the other node."""
+    closed = node("n1")
+    closed["status"]["conditions"] = [{"type": "Ready", "status": "Unknown"}]
+    queues = [obj("Queue", name, "scheduling.volcano.sh/v1beta1", spec={"weight": 1}) for name in "xy"]
+    asks = {"scheduling.volcano.sh/queue-name": "x"}
+    objects = [closed, node("n2"), *queues, *(pod(f"p{row}", meta={"annotations": asks}) for row in range(9))]
+    told = answered("share", objects, tmp_path)["queues"]["x"]["deserved"]
+    (site,) = answered("plan", objects, tmp_path)["sites"]
+    assert told == next(row for row in site["queues"] if row["queue"] == "x")["deserved"] == {"cpu": "4"}

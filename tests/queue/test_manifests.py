@@ -128,7 +128,7 @@ def test_affinity_taints_and_cordons_decide_where_a_pod_may_run() -> None:
 
 
 def test_running_pods_are_told_apart_by_what_decides_their_eviction() -> None:
-    """Node, priority, label, system, budget, and pods that are going already."""
+    """Node, priority, label, system and budget; one that is going already is nobody's any more."""
     budget = obj(
         "PodDisruptionBudget",
         "b",
@@ -164,7 +164,6 @@ def test_running_pods_are_told_apart_by_what_decides_their_eviction() -> None:
         (1, 0, False, False, UNSET),
         (1, 2_000_001_000, True, True, UNSET),
         (1, 0, True, False, 0),
-        (1, 4, False, False, UNSET),
     ]
     assert tables.jobs.priority.tolist() == [9]
     assert table.allowed.tolist() == [2]
@@ -249,9 +248,9 @@ def test_pods_of_one_controller_are_one_job_as_on_a_cluster() -> None:
         pod("g-1", group="bare"),
     )
     assert tables.jobs.names == (
-        "ns/bare", "ns/web", "ReplicaSet/ns/db", "ReplicaSet/ns/db@default", "Pod/ns/bare",
+        "Pod/ns/bare", "ReplicaSet/ns/db", "ReplicaSet/ns/db@default", "ns/bare", "ns/web",
     )  # fmt: skip
-    assert tables.jobs.role_replicas.tolist() == [1, 3, 1, 1, 1]
+    assert tables.jobs.role_replicas.tolist() == [1, 1, 1, 1, 3]
 
 
 def test_controllers_get_equal_shares_of_a_namespace() -> None:

@@ -4,6 +4,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import Protocol, TypeVar
 
 from fairlead.kube.objects.workloads import HorizontalPodAutoscaler
+from fairlead.model.order import natural_key
 
 T = TypeVar("T")
 Bounds = dict[str, tuple[int, int]]
@@ -17,21 +18,22 @@ class _Objects(Protocol):
 def autoscaled(found: _Objects, bound: str, workloads: Container[str]) -> tuple[list[str], list[str]]:
     """Every target as `--scale` takes it, at its lowest (`min`) or highest (`max`) number of replicas.
 
-    An autoscaler whose target is none of the workloads (their keys) scales nothing: what to say of it comes second.
+    Of several autoscalers of one target the first by name counts, as in a plan. One whose target is none of the
+    workloads (their keys) scales nothing: what to say of it comes second.
     """
-    asked, astray = [], []
+    asked, astray = dict[str, int](), []
     for each, key, bounds in _targets(found.of(HorizontalPodAutoscaler)):
         if key in workloads:
-            asked.append(f"{key}={bounds[bound == 'max']}")
+            asked.setdefault(key, bounds[bound == "max"])
         else:
             kind, _, target = key.partition("/")
             title = f"HorizontalPodAutoscaler {each.metadata.namespace or 'default'}/{each.metadata.name}"
             astray.append(f"{title}: there is no {kind} {target} to scale; it is left out")
-    return asked, astray
+    return [f"{key}={count}" for key, count in asked.items()], astray
 
 
 def bounds_of(scalers: Iterable[HorizontalPodAutoscaler]) -> Bounds:
-    """By target; of several autoscalers of one target the first."""
+    """By target; of several autoscalers of one target, which would fight over it, the first by name."""
     bounds: Bounds = {}
     for _, key, own in _targets(scalers):
         bounds.setdefault(key, own)
@@ -49,7 +51,7 @@ def within(bounds: Bounds, key: str, replicas: int | None) -> int | None:
 def _targets(
     scalers: Iterable[HorizontalPodAutoscaler],
 ) -> Iterator[tuple[HorizontalPodAutoscaler, str, tuple[int, int]]]:
-    for each in scalers:
+    for each in sorted(scalers, key=lambda scaler: natural_key(scaler.metadata.name)):
         spec, target = each.spec, each.spec.scale_target_ref
         least = 1 if spec.min_replicas is None else spec.min_replicas
         yield each, f"{target.kind}/{each.metadata.namespace or 'default'}/{target.name}", (least, spec.max_replicas)

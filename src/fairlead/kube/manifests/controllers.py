@@ -127,7 +127,7 @@ def missing_pods(found: Catalogue, cluster: str) -> Iterator[tuple[Pod, int]]:
                 each.template.metadata,
                 name=each.meta.name,
                 namespace=each.meta.namespace,
-                creation_timestamp=each.meta.creation_timestamp,
+                creation_timestamp=oldest(owned.get(each.key, ())) or each.meta.creation_timestamp,
                 owner_references=(OwnerReference(kind=each.kind, name=each.meta.name, controller=True),),
                 annotations={**_queue(each, queues), **each.meta.annotations, **each.template.metadata.annotations},
             )
@@ -175,6 +175,12 @@ def counted(key: str, pods: Iterable[Pod]) -> Iterator[Pod]:
     """
     replaced = key.partition("/")[0] in REPLACED_AT_ONCE
     return (pod for pod in pods if not (replaced and pod.metadata.deletion_timestamp is not None))
+
+
+def oldest(pods: Iterable[Pod]) -> str | None:
+    """When the first of the pods that stay was created, where that is known: a job is as old as that."""
+    times = [pod.metadata.creation_timestamp for pod in pods if pod.metadata.deletion_timestamp is None]
+    return min(filter(None, times), default=None)
 
 
 def owner_key(pod: Pod, replica_sets: Owners) -> str:

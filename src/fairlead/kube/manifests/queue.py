@@ -2,6 +2,7 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from math import inf
 
 from fairlead.dataclass import dataclass
@@ -64,8 +65,9 @@ class _Reader:
     """The objects of one cluster, looked up while its jobs are put together."""
 
     def __init__(self, found: Catalogue) -> None:
-        self.nodes = found.of(Node)
-        self.pods = [pod for pod in found.of(Pod) if not pod.finished]
+        # In an order that does not depend on that of the objects.
+        self.nodes = sorted(found.of(Node), key=lambda node: natural_key(node.metadata.name))
+        self.pods = sorted((pod for pod in found.of(Pod) if not pod.finished), key=_by_name)
         self.succeeded = succeeded_of(found.of(Pod))
         self.classes = SYSTEM | {each.metadata.name: each.value for each in found.of(PriorityClass)}
         self.default_priority = default_priority(found.of(PriorityClass))
@@ -75,8 +77,7 @@ class _Reader:
         """The latest moment that the manifests tell of: it is no earlier than that."""
         self.namespaces = found.of(Namespace)
         self.shapes = Shapes()
-        ordered = sorted(self.nodes, key=lambda each: natural_key(each.metadata.name))
-        self.state = node_state(node_records(ordered, self.pods))
+        self.state = node_state(node_records(self.nodes, self.pods))
         self.claims = WaitingClaims(found, _clusters(found), self.state)
         self.asks_nodes = self.claims.any
         """Whether sums over nodes are no answer: some pod has rules about its neighbours, or claims."""
@@ -156,6 +157,10 @@ class _Reader:
         return f"{meta.namespace}/{meta.name}", meta.creation_timestamp or "", like
 
 
+def _by_name(pod: Pod) -> tuple[object, ...]:
+    return natural_key(f"{pod.metadata.namespace}/{pod.metadata.name}"), owner_key(pod, {})
+
+
 def _suits(node: Node, wanted: Shape) -> bool:
     """Whether a pod of this shape may run on the node at all."""
     if not tolerated(taints_of(node), wanted.tolerations):
@@ -199,12 +204,15 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     groups = groups_of(found)
     owners = owners_of(found)
     coming = [] if not planned else [each for name in _clusters(found) for each in missing_pods(found, name)]
+    coming.sort(key=lambda each: _by_name(each[0]))
     for pod, count in (*((pod, 1) for pod in reader.pods), *coming):
         job = job_of(pod, groups, owners)
+        # One that is being deleted is a member of nothing any more; what it holds is shared and not free yet.
+        stays = pod.metadata.deletion_timestamp is None
         if job in groups:
-            grouped[job] += [pod] * count
+            grouped[job] += [pod] * count if stays else ()
         elif _ours(pod) or (planned and not pod.spec.node_name):
-            if not pod.spec.scheduling_gates:
+            if stays and not pod.spec.scheduling_gates:
                 alone[job] += [pod] * count
         else:
             other.append(pod)
@@ -214,7 +222,9 @@ def queue_of(found: Catalogue, *, planned: bool = False) -> QueueManifests:
     called = Counter(map(short_name, (*groups, *alone)))
     for key, pods in alone.items():
         name = short_name(key)
-        jobs.append(_ungrouped(reader, name if called[name] == 1 else key, pods))
+        made = _ungrouped(reader, name if called[name] == 1 else key, pods)
+        jobs.append(replace(made, sorts_as=natural_key(name)))
+    jobs.sort(key=lambda each: natural_key(each.name))
     free, whole = _room(reader, other)
     state = queue_state(
         jobs=jobs,
@@ -342,7 +352,7 @@ def _created(meta: ObjectMeta) -> float | None:
 def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """What is free on each node, and the whole: what nodes may hold, less what pods of others hold there.
 
-    A node that takes no new pods counts with what its pods hold.
+    A node that takes no new pods, be it cordoned or not ready, counts with what its pods hold.
     """
     if not reader.nodes:
         raise InputError("", "there is no Node among the manifests; expected at least one")
@@ -350,11 +360,12 @@ def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, in
         node.metadata.name: bounded(node.status.allocatable, LARGEST, f"Node {node.metadata.name}: status.allocatable")
         for node in reader.nodes
     }
+    names, shut = reader.state.names, reader.state.unschedulable.tolist()
+    closed = {name for name, each in zip(names, shut, strict=True) if each}
     whole: dict[str, int] = defaultdict(int)
     for node in reader.nodes:
         for name, amount in free[node.metadata.name].items():
-            whole[name] += 0 if node.spec.unschedulable else amount
-    closed = {node.metadata.name for node in reader.nodes if node.spec.unschedulable}
+            whole[name] += 0 if node.metadata.name in closed else amount
     strangers = {id(pod) for pod in other}
     for pod in reader.pods:
         node_name = pod.spec.node_name
@@ -364,6 +375,6 @@ def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, in
             free[node_name][name] = max(free[node_name].get(name, 0) - amount, -WHOLE)
             if id(pod) in strangers:
                 whole[name] -= 0 if node_name in closed else amount
-            elif node_name in closed:
+            elif node_name in closed and pod.metadata.deletion_timestamp is None:
                 whole[name] += amount
     return free, {name: max(0, amount) for name, amount in whole.items()}

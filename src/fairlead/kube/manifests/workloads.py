@@ -21,7 +21,7 @@ from fairlead.kube.codec.queues import (
 from fairlead.kube.codec.shapes import shape
 from fairlead.kube.codec.volcano_fields import REVOCABLE, unmet
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.manifests.controllers import controllers, counted, local_queues
+from fairlead.kube.manifests.controllers import controllers, counted, local_queues, oldest
 from fairlead.kube.manifests.limits import LimitRanges
 from fairlead.kube.objects.meta import ObjectMeta
 from fairlead.kube.objects.pod import Pod, PodSpec, PodTemplate
@@ -84,7 +84,7 @@ class Reader:
 
     def attach(self, owned: Mapping[str, Sequence[Pod]], known: Iterable[Workload], tiers: Tiers) -> Workloads:
         """The known workloads with the pods that they own; pods without a known workload are added."""
-        result = Workloads(list(known))
+        result = Workloads([self._aged(each, owned.get(each.key, ())) for each in known])
         keys = {each.key for each in result.workloads}
         for key, pods in owned.items():
             if key in keys:
@@ -93,12 +93,25 @@ class Reader:
                 self._add_loose(result, key, pods, tiers)
         return result
 
+    def _aged(self, workload: Workload, pods: Sequence[Pod]) -> Workload:
+        """As old as its gang, else as the first of its pods, else as it is: by that age its turn comes live, too."""
+        group = self._groups.get((workload.namespace, workload.gang.rpartition("/")[2]))
+        created = None if group is not None and group.metadata.creation_timestamp else oldest(pods)
+        return replace(workload, created=created) if created else workload
+
     def _add_loose(self, result: Workloads, key: str, pods: Sequence[Pod], tiers: Tiers) -> None:
-        """Pods whose owner is not among the manifests: as many replicas as there are pods, shaped like the first."""
+        """Pods whose owner is not among the manifests: as many replicas as there are pods, shaped like the first by
+        name of those that wait, and as old as the oldest.
+
+        One that is being deleted is a member of nothing any more; it only takes room.
+        """
+        pods = [pod for pod in pods if pod.metadata.deletion_timestamp is None]
+        if not pods:
+            return
         kind, namespace, name = key.split("/", 2)
-        waiting = [pod for pod in pods if not pod.spec.node_name] or pods
-        template = PodTemplate(metadata=waiting[0].metadata, spec=waiting[0].spec)
-        meta = ObjectMeta(name=name, namespace=namespace, creation_timestamp=pods[0].metadata.creation_timestamp)
+        first = min((pod for pod in pods if not pod.spec.node_name), key=_name, default=None) or min(pods, key=_name)
+        template = PodTemplate(metadata=first.metadata, spec=first.spec)
+        meta = ObjectMeta(name=name, namespace=namespace, creation_timestamp=oldest(pods))
         for workload in self.read(kind, meta, len(pods), template):
             result.workloads.append(workload)
             _count(result.running[key], pods, tiers)
@@ -208,6 +221,10 @@ def _unmet(group: PodGroup | None) -> str:
     """The field of its gang that keeps it waiting in the live scheduler too; empty where none does."""
     field = unmet(group) if group else ""
     return field and f"it asks for {field}, which is not implemented"
+
+
+def _name(pod: Pod) -> str:
+    return pod.metadata.name
 
 
 def _count(running: Running, pods: Iterable[Pod], tiers: Tiers) -> None:
