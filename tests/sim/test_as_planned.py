@@ -252,3 +252,20 @@ def test_a_moment_of_a_replay_is_planned_within_the_same_bounds() -> None:
     assert run(told, FAIR, film=film).record["unplaced"] == 1
     (path,) = plan(film.snapshot(film.place(120_000))).sites[0].paths
     assert (path.unplaced, [each.reason.code for each in path.findings]) == (1, ["QuotaExceeded"])
+
+
+def test_what_has_no_time_is_younger_than_all_that_has_one() -> None:
+    """Then names decide, whatever the kinds: of three that ask for a core each there is room for two."""
+    old, new, early = workload("Job", "old", 1), workload("Deployment", "new", 1), workload("Job", "early", 1)
+    for each, day in ((old, "02"), (early, "")):
+        each["metadata"] |= {"creationTimestamp": f"2026-01-{day}T00:00:00Z"} if day else {}
+    loop = loop_of(site := site_of(node("n1", 2), new, old, early))
+    assert simulated(loop) == planned(site)
+    assert running(loop) == {"new": 0, "old": 1, "early": 1}
+
+
+def test_workloads_of_one_name_all_arrive() -> None:
+    """Three kinds at one instant."""
+    kinds = ("Deployment", "StatefulSet", "Job")
+    loop = loop_of(site_of(node("n1", 8), *(workload(kind, "w", 2) for kind in kinds)))
+    assert {job.workload.kind: job.running for job in loop.jobs.values()} == dict.fromkeys(kinds, 2)

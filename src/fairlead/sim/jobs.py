@@ -47,9 +47,9 @@ class SimJob:
         """What decides whether a node takes it, where that is one thing for all its replicas."""
         self.limits: dict[str, int] | None = None
         """How many replicas more of each tier may be created; None where nothing bounds them."""
-        created = self.workload.created
         # What has no time is younger than all that has.
-        self._age = not created, created, natural_key(self.workload.gang or self.key)
+        created, called = self.workload.created, self.workload.gang or self.workload.title
+        self._age = not created, created, natural_key(called), self.workload.kind
         self._tiers = tiers
         self._since: list[list[int]] = []
 

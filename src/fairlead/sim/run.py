@@ -172,7 +172,10 @@ class _Loop:
         job = SimJob(arrival, self.policy, self.tiers, nodes.vector(shape), nodes.asked(shape), claimed=claimed)
         if job.key in self.jobs:
             # The same name again is the next run of the same thing: it has its own life.
-            job.key = f"{job.key}@{now}.{self._order}"
+            number = self._order
+            while (key := f"{job.key}@{now}.{number}") in self.jobs:
+                number += 1
+            job.key = key
         self.jobs[job.key] = job
         self._ask(now, job, arrival.workload.replicas)
 
