@@ -12,6 +12,11 @@ PODS = {
     "a static pod": ("etcd-n1", "it runs on n1; a plan does not move it.", "It is a static pod of node n1."),
     "a pod of a DaemonSet": ("cni-1", "it runs on n1; a plan does not move it.", "It belongs to DaemonSet shop/cni."),
     "a bare pod that has ended": ("done", "it has ended, and takes no room.", "No controller owns it."),
+    "a pod that never had a node": (
+        "gone",
+        "it is being deleted before it had a node, and gets none.",
+        "No controller owns it.",
+    ),
     "a pod on a node that is not there": (
         "lost",
         "it runs on n9, which is not among the manifests; planned as if not running.",
@@ -32,6 +37,7 @@ def test_every_pod_is_explained(tmp_path: Path, case: str) -> None:
         pod("etcd-n1", "n1", "Node/n1", **MIRROR),
         ENDED,
         pod("lost", "n9"),
+        pod("gone", "", deletionTimestamp="2026-01-01T00:00:00Z"),
     )
     told = here.run("explain", f"pod/shop/{name}")
     assert (told.exception, told.return_value) == (None, 0)

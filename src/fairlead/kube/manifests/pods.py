@@ -38,6 +38,8 @@ def _where(found: Catalogue, plan: Plan, pod: Pod) -> str:
             return f"it runs on {pod.spec.node_name}, which is not among the manifests; planned as if not running."
         leaving = " and is being deleted" if pod.metadata.deletion_timestamp is not None else ""
         return f"it runs on {pod.spec.node_name}{leaving}; a plan does not move it."
+    if pod.metadata.deletion_timestamp is not None:
+        return "it is being deleted before it had a node, and gets none."
     if pod.spec.scheduling_gates:
         gates = ", ".join(gate.name for gate in pod.spec.scheduling_gates)
         return f"it waits behind the scheduling gate {gates}."
