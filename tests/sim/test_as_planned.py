@@ -4,12 +4,16 @@ node, quotas, and what keeps replicas from starting."""
 from collections import Counter
 from typing import Any
 
+import pytest
+
+from fairlead.engine.admission import within
 from fairlead.engine.plan import plan
 from fairlead.engine.site_plan import spots
 from fairlead.kube.manifests.catalogue import catalogue
 from fairlead.kube.manifests.load import Manifest
 from fairlead.kube.manifests.snapshot import snapshot
 from fairlead.model.snapshot import Site, Snapshot
+from fairlead.sim import quotas
 from fairlead.sim.film import Film
 from fairlead.sim.policy import SimPolicy
 from fairlead.sim.run import _Loop, run
@@ -269,3 +273,25 @@ def test_workloads_of_one_name_all_arrive() -> None:
     kinds = ("Deployment", "StatefulSet", "Job")
     loop = loop_of(site_of(node("n1", 8), *(workload(kind, "w", 2) for kind in kinds)))
     assert {job.workload.kind: job.running for job in loop.jobs.values()} == dict.fromkeys(kinds, 2)
+
+
+def test_quotas_are_looked_at_only_where_something_has_changed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of forty namespaces in which a job waits for its quota that in which one has ended."""
+    asked: list[list[str]] = []
+
+    def seen(left: Any, splits: Any, turns: Any) -> Any:
+        asked.append(sorted({split.parts[0].workload.namespace for split in splits}))
+        return within(left, splits, turns)
+
+    monkeypatch.setattr(quotas, "within", seen)
+    given = [node(f"n{row}") for row in range(20)]
+    for row in range(40):
+        own = [workload("Job", "first", 2), workload("Job", "second", 2), quota(pods="2")]
+        for each in own:
+            each["metadata"]["namespace"] = f"ns{row}"
+        given += own
+    ends = [{"at": at, "finish": f"{name}/first"} for at, name in (("10m", "ns7"), ("15m", "ns8"))]
+    loop = loop_of(site_of(*given), 1_200_000, events=ends)
+    assert [len(namespaces) for namespaces in asked[:2]] == [40, 40]
+    assert asked[2:] == [["ns8"]]  # in ns7 nothing waits any more
+    assert sum(job.running for job in loop.jobs.values()) == 80

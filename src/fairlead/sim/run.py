@@ -270,8 +270,6 @@ class _Loop:
         Where there is enough for all the newcomers go at once. Where there is not, or where nodes refused
         something before, a pass over all takes place at most once in a cycle, and only after something changed.
         """
-        if self.quotas.matter and (self.fresh or self._freed > self._tried):
-            self.quotas.bound(self.waiting)
         if self.fresh and not self.policy.contested and self.turns.enough(self.cluster.shared):
             self._at_once(now, sorted(self.fresh.values(), key=lambda job: job.turn))
         if not self.waiting or not (self.fresh or self._freed > self._tried):
@@ -284,13 +282,19 @@ class _Loop:
         self._next_pass = now + self.story.cycle_ms
         self.fresh = {}
         self._tried = self._freed
+        self._bound()
         if self.policy.fair:
             self._pass(now)
         else:
             self._in_turn(now, self.waiting)
 
+    def _bound(self) -> None:
+        if self.quotas.matter:
+            self.quotas.bound(self.waiting)
+
     def _at_once(self, now: int, fresh: Sequence[SimJob]) -> None:
         """The newcomers, for all of which there is enough in sum."""
+        self._bound()
         if not self.policy.fair:
             self._in_turn(now, fresh)
         elif (starts := self.placing.straight(fresh)) is not None:

@@ -39,6 +39,8 @@ class SimTurns:
         self.asked: dict[Pair, list[int]] = {}
         self._asked_in_all = [0] * len(resources)
         self.held: dict[Pair, list[int]] = {}
+        self.touched: set[str] = set()
+        """Namespaces of which something was asked for, given up, started or gone since quotas were looked at."""
         self._plain = not any(queue.parent or queue.guarantee or queue.deserved or not queue.open for queue in queues)
         self._known = {queue.name for queue in queues} | {DEFAULT, ""}
         self._limits = [
@@ -47,11 +49,13 @@ class SimTurns:
 
     def ask(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas are asked for."""
+        self.touched.add(job.pair[1])
         add(self._asked_in_all, job.amounts, count)
         add(self._of(self.asked, job.pair), job.amounts, count)
 
     def hold(self, job: SimJob, count: int) -> None:
         """`count` more (or less) replicas run."""
+        self.touched.add(job.pair[1])
         add(self._of(self.held, job.pair), job.amounts, count)
 
     def _of(self, sums: dict[Pair, list[int]], pair: Pair) -> list[int]:

@@ -30,6 +30,13 @@ class Waiting:
         buckets = chain.from_iterable(pair.values() for pair in self._pairs.values())
         return chain.from_iterable(bucket.values() for bucket in buckets)
 
+    def of(self, namespaces: Collection[str]) -> Iterator[SimJob]:
+        """The jobs of these namespaces."""
+        for (_, namespace), buckets in self._pairs.items():
+            if namespace in namespaces:
+                for bucket in buckets.values():
+                    yield from bucket.values()
+
     def lack(self, job: SimJob, more: int) -> None:
         """`more` of its replicas wait (or less)."""
         namespace = job.workload.namespace
