@@ -221,6 +221,27 @@ def test_instance_that_leads_no_longer_tells_nothing_of_queues() -> None:
     play(story, **ALLOWED)
 
 
+def test_intent_that_cannot_be_read_does_not_keep_an_instance_from_leading() -> None:
+    """Whoever may write a PodGroup could otherwise end every instance that is about to lead."""
+
+    async def story(town: Town) -> None:
+        await asyncio.sleep(5)
+        meta = {"name": "odd", "namespace": "ml", "uid": "uid-odd", "annotations": {"fairlead.io/intent": "odd"}}
+        town.api.put(POD_GROUPS, {"metadata": meta, "spec": {"minMember": 1}})
+        await asyncio.sleep(5)
+        town.leads = False
+        town.scheduler.lost()
+        town.api.remove(PODS, "low-0", namespace="ml")
+        town.gang("next", 1, 1)
+        await asyncio.sleep(5)
+        town.leads = True
+        town.scheduler.nudge()
+        await asyncio.sleep(5)
+        assert town.bound() == {"low": 3, "next": 1}
+
+    play(story, **ALLOWED)
+
+
 def test_without_permission_it_only_tells_what_it_would_do() -> None:
     """The log names two pods; nobody goes; the group says what it waits for."""
 

@@ -7,6 +7,7 @@ before or after its pods. Where the API server has no such kind, its names mean 
 import time
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
@@ -27,6 +28,7 @@ from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.intents import promised
 from fairlead.live.queue.job_entry import JobEntry
 from fairlead.live.queue.pod_groups import GangSpec, group_of, native_group_of
+from fairlead.model.errors import InputError
 from fairlead.model.queuestate import QueueEntry
 from fairlead.model.reasons import Finding, because
 
@@ -188,7 +190,8 @@ class JobCache:
         for key, group in self.groups.items():
             job = group_job(key)
             if group.intent and job not in self.intents:
-                self._intend(job, key[1], group)
+                with suppress(InputError):  # the watch has told of one that cannot be read
+                    self._intend(job, key[1], group)
 
     def on_pod(self, event: PodEvent) -> None:
         """A pod came, changed or went."""
