@@ -15,7 +15,17 @@ from fairlead.kube.client import Client
 from fairlead.kube.decode import decode, shallow
 from fairlead.kube.objects.longhorn import LonghornVolume
 from fairlead.kube.objects.meta import Bare
-from fairlead.kube.resources import LONGHORN_VOLUMES, NAMESPACES, NODES, PODS, QUEUES, RESOURCE_BINDINGS, TIER_LEDGERS
+from fairlead.kube.resources import (
+    LONGHORN_VOLUMES,
+    NAMESPACES,
+    NATIVE_POD_GROUPS,
+    NODES,
+    POD_GROUPS,
+    PODS,
+    QUEUES,
+    RESOURCE_BINDINGS,
+    TIER_LEDGERS,
+)
 from fairlead.kube.watch import Reflector
 from fairlead.live.queue import contested_turn
 from fairlead.live.queue.job_entry import JobEntry
@@ -61,14 +71,26 @@ def test_aside_counts_and_names_what_it_holds() -> None:
     about = QUEUES.refer("q")
     aside.tell(about, InputError("spec", "is odd"))
     aside.tell(about, ValueError("oh"), DECIDING)
-    assert aside.faults[("Queue", "", "q")].startswith(DEFECT)
+    assert aside.faults[(QUEUES.group, "Queue", "", "q")].startswith(DEFECT)
     assert registry.get_sample_value("fairlead_set_aside", {"kind": "Queue"}) == 1
     assert registry.get_sample_value("fairlead_defects_total") == 1
     aside.tell(about, None, DECIDING)
-    assert aside.faults == {("Queue", "", "q"): "spec: is odd"}
+    assert aside.faults == {(QUEUES.group, "Queue", "", "q"): "spec: is odd"}
     aside.tell(about, None, READING)
     assert aside.faults == {}
     assert registry.get_sample_value("fairlead_set_aside", {"kind": "Queue"}) is None
+
+
+def test_objects_of_one_name_in_two_groups_are_set_aside_each_for_itself() -> None:
+    """A PodGroup of Volcano and one of Kubernetes: that one is read again says nothing of the other."""
+    registry = CollectorRegistry()
+    aside = Aside(registry)
+    volcano, native = (each.refer("g", namespace="ml") for each in (POD_GROUPS, NATIVE_POD_GROUPS))
+    aside.tell(volcano, InputError("spec", "is odd"))
+    aside.tell(native, InputError("spec", "is odd, too"))
+    assert registry.get_sample_value("fairlead_set_aside", {"kind": "PodGroup"}) == 2
+    aside.tell(native, None)
+    assert list(aside.faults.values()) == ["spec: is odd"]
 
 
 def test_around_lets_chosen_errors_pass() -> None:
@@ -76,7 +98,7 @@ def test_around_lets_chosen_errors_pass() -> None:
     aside = Aside()
     with aside.around(QUEUES.refer("q"), READING, OSError):
         raise ValueError("odd")
-    assert list(aside.faults) == [("Queue", "", "q")]
+    assert list(aside.faults) == [(QUEUES.group, "Queue", "", "q")]
     with pytest.raises(OSError, match="away"), aside.around(QUEUES.refer("q"), READING, OSError):
         raise OSError("away")
     with aside.around(QUEUES.refer("q"), READING, OSError):
@@ -261,7 +283,7 @@ def test_volume_that_has_changed_is_set_aside_no_longer() -> None:
         for version in ("1", "2")
     )
     faulty.leave_out([(("volumes", bad), ValueError("odd"))])
-    assert list(aside.faults) == [("Volume", "longhorn-system", "v")]
+    assert list(aside.faults) == [(LONGHORN_VOLUMES.group, "Volume", "longhorn-system", "v")]
     seen = Seen(nodes=(), volumes=(good,), replicas=(), settings=())
     assert faulty.sound(seen) == seen
     assert aside.faults == {}

@@ -33,7 +33,8 @@ class KnownClusters:
 
     def all(self) -> MemberClusters:
         """Those that are known and the stand-ins."""
-        aside = tuple(name for kind, _, name in self._aside.faults if kind == CLUSTERS.kind and name not in self._known)
+        clusters = [CLUSTERS.group, CLUSTERS.kind]
+        aside = tuple(name for *kind, _, name in self._aside.faults if kind == clusters and name not in self._known)
         if self._all is None or self._all[0] != aside:
             self._all = aside, MemberClusters([*self._known.values(), *map(unread_cluster, aside)])
         return self._all[1]

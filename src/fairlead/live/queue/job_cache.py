@@ -25,15 +25,15 @@ from fairlead.live.cluster.records import PodRecord, Request
 from fairlead.live.cluster.rules import DisruptionRules
 from fairlead.live.cluster.turn_types import IdleCounts, LiveJob, Promise
 from fairlead.live.queue.announced import Announcements
-from fairlead.live.queue.intents import promised
+from fairlead.live.queue.intents import RESOURCES, promised
 from fairlead.live.queue.job_entry import JobEntry
 from fairlead.live.queue.pod_groups import GangSpec, group_of, native_group_of
 from fairlead.model.errors import InputError
 from fairlead.model.queuestate import QueueEntry
 from fairlead.model.reasons import Finding, because
 
-What = tuple[str, str, str]
-"""Kind, namespace and name of an object."""
+What = tuple[str, str, str, str]
+"""API group, kind, namespace and name of an object."""
 NO_FAULTS: Mapping[What, str] = MappingProxyType({})
 
 
@@ -84,7 +84,7 @@ class JobCache:
     @property
     def queues(self) -> list[QueueEntry]:
         """The queues there are, those among them that cannot be read; `default` is always there."""
-        bad = {name: why for (kind, _, name), why in self._faults.items() if kind == QUEUES.kind}
+        bad = {name: why for (*kind, _, name), why in self._faults.items() if kind == [QUEUES.group, QUEUES.kind]}
         rows = {name: QueueEntry(name=name, fault=why) for name, why in bad.items()} if self.served(QUEUES) else {}
         rows |= self._queues if self.served(QUEUES) else {}
         rows.setdefault(DEFAULT, QueueEntry(name=DEFAULT))
@@ -164,7 +164,7 @@ class JobCache:
             return entry.name if waiting is not None and self.announced.awaits(waiting) else ""
         if entry.group_key in self.groups:
             return ""
-        resource = POD_GROUPS if entry.source == JobSource.GROUP else NATIVE_POD_GROUPS
+        resource = RESOURCES[entry.source]
         return f"{entry.namespace}/{entry.name}" if self.served(resource) else ""
 
     def why_astray(self, key: JobKey) -> Finding | None:
@@ -175,7 +175,8 @@ class JobCache:
         entry = self.entries[key]
         if entry.source == JobSource.CONTROLLER and entry.any_waiting is not None:
             return self.announced.why(entry.any_waiting)
-        why = self._faults.get((POD_GROUPS.kind, entry.namespace, entry.name))
+        resource = RESOURCES[entry.source]
+        why = self._faults.get((resource.group, resource.kind, entry.namespace, entry.name))
         if why:
             return because(reasons.GROUP_UNREADABLE, group=group, why=why)
         return because(reasons.UNKNOWN_GROUP, group=group)

@@ -25,8 +25,8 @@ READING, DECIDING, WRITING = "Reading", "Deciding", "Writing"
 """The stages."""
 
 T = TypeVar("T")
-What = tuple[str, str, str]
-"""Kind, namespace and name."""
+What = tuple[str, str, str, str]
+"""API group, kind, namespace and name."""
 
 log = structlog.get_logger("aside")
 
@@ -62,7 +62,7 @@ class Aside:
 
     def tell(self, about: ObjectReference, error: Exception | None, stage: str = READING) -> None:
         """The object is set aside at this stage because of the error; None: it is not, any more."""
-        what = (about.kind, about.namespace, about.name)
+        what = (about.api_version.rpartition("/")[0], about.kind, about.namespace, about.name)
         if error is None:
             if self._stages and self._stages.pop((stage, what), None) is not None:
                 self._count()
@@ -96,7 +96,7 @@ class Aside:
         self.faults.clear()
         self.faults.update({what: why for (_, what), why in self._stages.items()})
         self._held.clear()
-        for kind, number in Tally(kind for kind, _, _ in self.faults).items():
+        for kind, number in Tally(kind for _, kind, _, _ in self.faults).items():
             self._held.labels(kind).set(number)
 
 
