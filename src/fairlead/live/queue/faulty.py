@@ -44,6 +44,11 @@ class FaultyJobs:
         self._only_jobs: Collection[JobKey] | None = None
         self._only_queues: Collection[str] | None = None
 
+    def lost(self) -> None:
+        """This instance leads no longer: when it leads again all take part, and what fails is found and told anew."""
+        self._jobs.clear()
+        self._queues.clear()
+
     def jobs(self) -> list[LiveJob]:
         """The jobs that take part; one that was left out takes part again after a change."""
         return self._job_cache.jobs(self._left_out())

@@ -80,6 +80,14 @@ class Aside:
             note = f"left out until it changes: {why}"
             self._recorder.record(about, reason=REASON, action=stage, note=note, kind="Warning")
 
+    def lost(self, *stages: str) -> None:
+        """This instance leads no longer: at these stages only a leader works, and another one tells of them now."""
+        left = [key for key in self._stages if key[0] in stages]
+        for key in left:
+            del self._stages[key]
+        if left:
+            self._count()
+
     @contextmanager
     def around(self, about: ObjectReference, stage: str, *passing: type[Exception]) -> Iterator[None]:
         """Work on one object: what it raises sets it aside and ends here, except errors of the types `passing`."""

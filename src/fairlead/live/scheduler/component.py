@@ -22,7 +22,7 @@ from fairlead.live.queue.intents import Intents
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.promises import Promises
 from fairlead.live.queue.starting import Assembly
-from fairlead.live.runtime.aside import DECIDING, Aside
+from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
 from fairlead.live.runtime.outbox import Outbox
 from fairlead.live.runtime.pages import Page
@@ -208,6 +208,8 @@ class Scheduler(ElectedComponent):
         super().lost()
         self._stores.gangs.lost()
         self._notifier.clear()
+        self.promises.faulty.lost()
+        self.aside.lost(DECIDING, WRITING)
 
     def stir(self) -> None:
         """Look again at every job that waits for its turn: a queue was edited, or a victim evicted."""

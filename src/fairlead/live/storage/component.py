@@ -21,7 +21,7 @@ from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, LONGHORN_
 from fairlead.kube.retry import Backoff
 from fairlead.kube.watch import Reflector
 from fairlead.levels.disk.rebalance import Rebalance
-from fairlead.live.runtime.aside import DECIDING
+from fairlead.live.runtime.aside import WRITING
 from fairlead.live.runtime.aside import Aside as SetAside
 from fairlead.live.runtime.elected import ElectedComponent, Instance
 from fairlead.live.runtime.outbox import Outbox
@@ -155,6 +155,11 @@ class StorageKeeper(ElectedComponent):
             if self.options.writes:
                 self._act(found, moment)
 
+    def lost(self) -> None:
+        """This instance leads no longer; it goes on to look, so what it cannot decide stays set aside."""
+        super().lost()
+        self.set_aside.lost(WRITING)
+
     async def _advise(self, seen: Seen) -> Rebalance:
         self._stale_advice = False
         advice = await self._guarded(lambda known: advise(known, self.options.rules, self._wall()), seen)
@@ -210,7 +215,7 @@ class StorageKeeper(ElectedComponent):
         """Whether the placement may still be made; one that cannot be checked is not made."""
         if self._known.as_decided(placement) and not self._faulty.any:
             return True
-        with self.set_aside.around(reference("replicas", placement.replica), DECIDING):
+        with self.set_aside.around(reference("replicas", placement.replica), WRITING):
             return fits(placement, self._known.around(placement), self.options.rules, self._wall())
         return False
 

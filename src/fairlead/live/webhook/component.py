@@ -30,7 +30,7 @@ from fairlead.kube.retry import Backoff, Retry
 from fairlead.kube.watch import Reflector
 from fairlead.levels.tier import reasons
 from fairlead.levels.tier.split import Split
-from fairlead.live.runtime.aside import Aside
+from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.runtime.event_metrics import EventCollector
 from fairlead.live.runtime.evictions import Evictions
 from fairlead.live.runtime.process import Leadership, Process, serve
@@ -86,6 +86,7 @@ class Webhook:
         elected = client.fenced(leads.fence)
         self.aside = Aside(self.measures.registry, self._recorder)
         aside = self.aside.watched
+        leads.on_lost = partial(self.aside.lost, DECIDING, WRITING)
         self._owners = Owners(client, aside)
         self._tiers = TierWatch(client, tiers, namespace=settings.namespace, writes=not settings.shadow, aside=aside)
         self._detects = tiers.choice.detects

@@ -18,7 +18,7 @@ from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.events import EventType, Recorder
 from fairlead.kube.objects.meta import ObjectReference
 from fairlead.kube.objects.tier import TieredController
-from fairlead.live.runtime.aside import WRITING, Aside
+from fairlead.live.runtime.aside import DECIDING, WRITING, Aside
 from fairlead.live.runtime.evictions import Evictions, Refusal
 from fairlead.live.runtime.pulse import CALL_SECONDS, Pulse
 from fairlead.live.runtime.reconcile_loop import every
@@ -141,7 +141,7 @@ class Repair:
     def _failed(self, kind: OwnerKind, workload: TieredController, error: Exception | None) -> None:
         meta = workload.metadata
         about = RESOURCES[kind.value].refer(meta.name, namespace=meta.namespace, uid=meta.uid)
-        self.aside.tell(about, error)
+        self.aside.tell(about, error, DECIDING)
 
     async def _mend(self, standing: WorkloadTiers) -> None:
         tried = self._tried.get(standing.uid)
