@@ -40,6 +40,11 @@ class VolumeAnnouncer:
         self._say_moves(advice)
         return again
 
+    def lost(self) -> None:
+        """This instance leads no longer: what ends and begins anew is not followed here from now on."""
+        self._since.clear()
+        self.notifier.clear()
+
     def written(self, placement: ReplicaPlacement, newest: LonghornReplica) -> None:
         """The replica has its disk."""
         volume = self.volume(newest.spec.volume_name)

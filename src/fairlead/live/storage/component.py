@@ -159,6 +159,7 @@ class StorageKeeper(ElectedComponent):
         """This instance leads no longer; it goes on to look, so what it cannot decide stays set aside."""
         super().lost()
         self.set_aside.lost(WRITING)
+        self._announcer.lost()
 
     async def _advise(self, seen: Seen) -> Rebalance:
         self._stale_advice = False

@@ -41,6 +41,10 @@ class VolumeNotifier:
         over = set(reasons)
         self._themes = {topic: theme for topic, theme in self._themes.items() if topic[1] not in over or topic in still}
 
+    def clear(self) -> None:
+        """Forget what was told: another instance tells the volumes now."""
+        self._themes.clear()
+
     def happened(self, volume: LonghornVolume, reason: str, note: str, replica: LonghornReplica) -> None:
         """Something that happened once."""
         self._record(volume, reason, "Binding", note, "Normal", _reference(LONGHORN_REPLICAS, replica.metadata))
