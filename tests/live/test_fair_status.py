@@ -365,6 +365,27 @@ def test_status_is_written_once_and_again_when_something_changes() -> None:
     run(story())
 
 
+def test_what_was_not_written_in_an_earlier_lead_is_asked_anew_in_the_next() -> None:
+    """A look that took long is followed by none for a while; what it found is not written for what is so by now."""
+
+    async def story() -> None:
+        office = Office({"train": live_job(waiting=4, min_member=4)})
+        office.api.put(POD_GROUPS, {"metadata": {"name": "train", "namespace": "ml"}, "spec": {"queue": "q"}})
+        office.seconds_a_look = 1.0
+        office.api.fail(503, method="PATCH", times=100)
+        await office.status_loop.round()
+        office.status_loop.lost()
+        office.api.faults.rules.clear()
+        office.jobs["train"] = live_job(running=4, min_member=4)
+        await asyncio.sleep(20)
+        await office.status_loop.round()
+        found = office.api.find(POD_GROUPS, "train", namespace="ml")
+        assert found is not None
+        assert found["status"]["phase"] == "Running"
+
+    run(story())
+
+
 def test_of_members_that_are_missing_nothing_is_said_before_they_are_late() -> None:
     """Pods come one after another: five seconds after the last, and without another change, the group says so."""
 

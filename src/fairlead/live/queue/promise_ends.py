@@ -67,6 +67,10 @@ class PromiseEnds:
         nominated = {*self.pod_status.nominated, *self.sight.nominated()} if self.writes else ()
         await self.pod_status.unnominate([key for key in nominated if key not in promised])
 
+    def lost(self) -> None:
+        """This instance leads no longer, and sees no more who leaves."""
+        self._calm_since = None
+
     def _lost(self) -> bool:
         """Whether no room will come for open promises: no pod has been terminating for a while."""
         if self.sight.leaving() or not self.evictor.idle or not self.promises.by_job:

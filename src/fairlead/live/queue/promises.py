@@ -119,6 +119,18 @@ class Promises:
         """The places are free for every job again."""
         self._held.pop(job, None)
 
+    def recall(self) -> None:
+        """This instance begins to lead: of an earlier lead only room that is still being made is kept, from now on.
+
+        What came free while another led is for whoever is first by the order of jobs.
+        """
+        now, coming = self.job_cache.clock(), {pod.node for pod in self.job_cache.leaving.values()}
+        self._held = {
+            job: replace(promise, at=now)
+            for job, promise in self._held.items()
+            if not coming.isdisjoint(promise.places.values())
+        }
+
     def waits(self, promise: Promise) -> bool:
         """Whether pods of the promise still wait for their places."""
         job = self.job_cache.job(promise.job)

@@ -100,7 +100,9 @@ class StatusLoop:
 
     def lost(self) -> None:
         """This instance leads no longer: how queues stand is told by another one, and is old when it leads again."""
-        self._seen = -1
+        self._seen, self._next_look = -1, 0.0
+        self._found = {}
+        self.ends.lost()
         self.measures.clear()
 
     async def run(self) -> None:

@@ -197,6 +197,9 @@ class Scheduler(ElectedComponent):
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
         self.job_cache.recall()
+        self.promises.recall()
+        # What an earlier lead of this instance found may not have been told.
+        self.pending.wake_all()
         self._wake()
 
     def lost(self) -> None:
@@ -208,6 +211,7 @@ class Scheduler(ElectedComponent):
         super().lost()
         self._stores.gangs.lost()
         self._notifier.clear()
+        self._stores.parking.reasons.clear()
         self.promises.faulty.lost()
         self.aside.lost(DECIDING, WRITING)
 

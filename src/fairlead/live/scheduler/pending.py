@@ -135,6 +135,11 @@ class Pending:
             self._rouse(key)
         return bool(woken)
 
+    def wake_all(self) -> None:
+        """Look at every group again, each after its wait."""
+        for key in self._parked:
+            self._rouse(key)
+
     def changed(self, pod: PodRecord) -> bool:
         """The pod came or changed; True where that is a reason for a cycle.
 
