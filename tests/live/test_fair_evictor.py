@@ -3,12 +3,14 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from math import inf
 from typing import Any
 
 import pytest
 from prometheus_client import CollectorRegistry
 
 from fairlead.kube.client import Client
+from fairlead.kube.fence import Fence
 from fairlead.kube.resources import CONFIG_MAPS, DISRUPTION_BUDGETS, PODS
 from fairlead.live.cluster.turn_types import EvictionOrder, Promise, QueueTurn
 from fairlead.live.queue import evictor
@@ -334,6 +336,39 @@ def test_a_server_that_cannot_be_asked_costs_the_job_a_rest() -> None:
         await asyncio.sleep(60)
         assert len(scene.there) == 6
         assert scene.holds.by_job == {}
+
+    play(story)
+
+
+@pytest.mark.parametrize("regained", [False, True])
+@pytest.mark.parametrize("asked", [1, 3])
+def test_evictions_that_were_decided_in_an_earlier_lead_are_given_up(
+    regained: bool, asked: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The lease is lost while the server is asked, or after the first batch has gone; no other pod goes then, also
+    where it is regained at once. The job was refused nothing: it may evict in the next lead."""
+    monkeypatch.setattr(evictor, "AT_ONCE", 1)
+
+    async def story(scene: Scene) -> None:
+        fence = Fence(asyncio.get_running_loop().time)
+
+        def won() -> None:
+            fence.begin()
+            fence.extend(inf, inf)
+
+        def lost() -> None:
+            fence.close()
+            if regained:
+                won()
+
+        won()
+        scene.evictor.evictions.client = Client(scene.api).fenced(fence)
+        asks = iter(range(1, 100))
+        scene.api.before(lambda: lost() if next(asks) == asked else None, method="POST", path="/eviction", times=9)
+        scene.took_turn(scene.turn({"low-0": "high", "low-1": "high"}))
+        await asyncio.sleep(1)
+        assert len(scene.there) == (6 if asked == 1 else 5)
+        assert (scene.holds.by_job, scene.evictor.barred) == ({}, frozenset())
 
     play(story)
 

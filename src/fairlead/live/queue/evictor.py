@@ -14,7 +14,7 @@ from typing import Protocol
 import structlog
 
 from fairlead.dataclass import dataclass
-from fairlead.kube.errors import KubeError
+from fairlead.kube.errors import KubeError, NotLeadingError
 from fairlead.kube.retry import may_have_acted
 from fairlead.levels.queue.preemption.potential import Gain
 from fairlead.live.cluster.identity import JobKey, PodKey, Uid
@@ -174,9 +174,14 @@ class Evictor:
 
     async def _carry_out_all(self, cases: Sequence[Case]) -> None:
         """In order; each was chosen as if those before it had happened, so that after a refusal the rest is dropped."""
+        term = self.evictions.client.term
         for number, case in enumerate(cases):
             try:
-                done = await self._carry_out(case, cases)
+                done = await self._carry_out(case, cases, term)
+            except NotLeadingError as error:
+                # Not the job's fault: it may evict as soon as this instance leads again.
+                log.warning("not evicted", beneficiary=case.job, why=error)
+                done = False
             except KubeError as error:
                 log.warning("not evicted", beneficiary=case.job, why=error)
                 self._rest("job", case.job, BARRED)
@@ -187,7 +192,8 @@ class Evictor:
                 await self.pod_status.unnominate(case.promise.places)
                 return
 
-    async def _carry_out(self, case: Case, cases: Sequence[Case]) -> bool:
+    async def _carry_out(self, case: Case, cases: Sequence[Case], term: int) -> bool:
+        """Whether all of it happened. What was decided in one term is not carried out in another."""
         if case.gain is None or not case.gain.better:
             self.measures.skipped.inc()
             log.error("preemption skipped: it would not improve the allocation", beneficiary=case.job)
@@ -202,7 +208,7 @@ class Evictor:
                 self._refused(case, wanted, refusal)
                 return False
         # One may have started in room that another made: evictions are needless only when none of them waits any more.
-        if not self.leads() or not any(self.holds.waits(each.promise) for each in cases):
+        if not self._leads_since(term) or not any(self.holds.waits(each.promise) for each in cases):
             return False
         spent = await self.evictions.spend(len(case.victims))
         if isinstance(spent, Refusal):
@@ -211,6 +217,9 @@ class Evictor:
         await self.pod_status.nominate(case.promise.places)
         left = case.victims
         while left:
+            if not self._leads_since(term):
+                await self.evictions.give_back(spent, len(left))
+                return False
             now, left = left[:AT_ONCE], left[AT_ONCE:]
             answers = await asyncio.gather(*(self._evict(case, wanted) for wanted in now))
             failed = [each for each in answers if isinstance(each, KubeError)]
@@ -232,6 +241,10 @@ class Evictor:
             if refused:
                 return False
         return True
+
+    def _leads_since(self, term: int) -> bool:
+        """Whether this instance still leads, in the same term as then."""
+        return self.leads() and self.evictions.client.term == term
 
     async def _evict(self, case: Case, wanted: EvictionOrder) -> Refusal | KubeError | None:
         meta = wanted.pod.metadata
