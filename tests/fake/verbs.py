@@ -12,6 +12,7 @@ from tests.fake.routes import Route
 from tests.fake.store import Store
 
 BUDGETS = "/apis/policy/v1/poddisruptionbudgets"
+EVENTS = "/apis/events.k8s.io/v1/events"
 POD_GROUPS = "/apis/scheduling.volcano.sh/v1beta1/podgroups"
 
 
@@ -79,6 +80,7 @@ class Verbs:
         key = (route.namespace, name)
         if name and self.store.get(route.where, key) is not None:
             raise RefusalError(409, "AlreadyExists", f'{route.plural} "{name}" already exists')
+        _check(route, body)
         return body if dry else self.store.create(route.where, key, body)
 
     def replace(self, route: Route, body: Raw, *, dry: bool) -> Raw:
@@ -104,6 +106,7 @@ class Verbs:
 
     def _store(self, route: Route, old: Raw, new: Raw, *, dry: bool) -> Raw:
         """The main resource does not touch the status, the status subresource touches nothing else."""
+        _check(route, new)
         result = copy.deepcopy(new)
         if route.subresource == "status":
             result = copy.deepcopy(old)
@@ -167,6 +170,12 @@ class Verbs:
             raise RefusalError(
                 409, "Conflict", "the object has been modified; apply your changes to the latest version"
             )
+
+
+def _check(route: Route, body: Raw) -> None:
+    """What the API server refuses of an Event: a series is of two at least."""
+    if route.where == EVENTS and body.get("series", {}).get("count", 2) < 2:
+        raise RefusalError(422, "Invalid", "series.count: should be at least 2")
 
 
 def as_object(body: bytes | None) -> Any:

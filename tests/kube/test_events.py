@@ -261,6 +261,29 @@ def test_event_whose_answer_was_lost_goes_on_as_a_series() -> None:
     virtual.run(main())
 
 
+def test_event_that_the_server_took_and_forgot_unanswered_is_written_anew() -> None:
+    """It was said twice by then, which the server does not know; what is said after that is a series all the same."""
+
+    async def main() -> None:
+        api = FakeApi()
+        api.cut(method="POST", path="/events", after=True)
+        async with recording(api, refresh=30.0) as recorder:
+            say(recorder)
+            await asyncio.sleep(1)
+
+            def forget() -> None:
+                api.remove(EVENTS, stored(api)[0]["metadata"]["name"], namespace="shop")
+
+            api.before(forget, method="PATCH", path="/events")
+            for _ in range(2):
+                say(recorder)
+                await asyncio.sleep(40)
+        (event,) = stored(api)
+        assert event["series"]["count"] == 2
+
+    virtual.run(main())
+
+
 def test_flush_writes_what_waits() -> None:
     """At the end of a process nothing is left behind."""
 

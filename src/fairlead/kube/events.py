@@ -80,7 +80,8 @@ class RecordedEvent:
         stem = self.body["metadata"]["name"].rpartition(".")[0]
         metadata = {**self.body["metadata"], "name": f"{stem}.{_suffix()}"}
         self.body = {**self.body, "metadata": metadata, "note": self.note}
-        self.count -= self.written
+        # Of an event that was taken unanswered and forgotten, all was sent before: it is said once now.
+        self.count = max(1, self.count - self.written)
         self.written = 0
         self.stored = False
 
