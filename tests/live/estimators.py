@@ -24,22 +24,37 @@ class EstimatorServer:
     connections: int = 0
     paths: list[bytes] = field(default_factory=list)
     writers: list[asyncio.StreamWriter] = field(default_factory=list)
+    window: int = 65_535
+    """Bytes of a call that it takes before it says that there is room for more; for all calls together 65,535."""
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections += 1
         self.writers.append(writer)
         try:
             assert await reader.readexactly(len(unary.PREFACE)) == unary.PREFACE
-            writer.write(frame(unary.SETTINGS, 0, 0, b"") + frame(unary.PING, 0, 0, b"12345678"))
-            body = b""
+            settings = struct.pack(">HIHI", 3, 100, unary.INITIAL_WINDOW, self.window)
+            writer.write(frame(unary.SETTINGS, 0, 0, settings) + frame(unary.PING, 0, 0, b"12345678"))
+            body, room, unsaid = b"", {0: 65_535}, {0: 0}
             while True:
                 kind, flags, stream, payload = await read_frame(reader)
                 if len(payload) > 1 << 14:
                     raise ConnectionError("a frame that is larger than was agreed")
                 if kind == unary.HEADERS:
                     self.paths.append(payload)
+                    # The windows of a call that began before it knew the settings are those of the protocol.
+                    room[stream], unsaid[stream] = self.window if stream > 1 else 65_535, 0
                 if kind == unary.DATA:
                     body += payload
+                    for which in (0, stream):
+                        room[which] -= len(payload)
+                        if room[which] < 0:
+                            raise ConnectionError("more than there is room for")
+                        unsaid[which] += len(payload)
+                        # As grpc-go: what was read is said when it is a quarter of the window.
+                        if unsaid[which] >= (65_535 if which == 0 else self.window) // 4:
+                            writer.write(frame(unary.WINDOW, 0, which, struct.pack(">I", unsaid[which])))
+                            room[which] += unsaid.pop(which)
+                            unsaid[which] = 0
                 if kind == unary.DATA and flags & unary.END_STREAM:
                     self.asked.append(body[5:])
                     writer.write(self._reply(stream, body[5:]))
@@ -67,10 +82,10 @@ class EstimatorServer:
 
 @asynccontextmanager
 async def serving(
-    answer: Callable[[bytes], bytes | None], tls: ssl.SSLContext | None = None
+    answer: Callable[[bytes], bytes | None], tls: ssl.SSLContext | None = None, window: int = 65_535
 ) -> AsyncIterator[EstimatorServer]:
     """The server while the block runs."""
-    found = EstimatorServer(answer)
+    found = EstimatorServer(answer, window=window)
     server = await asyncio.start_server(found._serve, "127.0.0.1", 0, ssl=tls)
     found.port = server.sockets[0].getsockname()[1]
     try:

@@ -212,6 +212,22 @@ def test_long_request_is_sent_in_frames_that_every_server_takes() -> None:
     asyncio.run(act())
 
 
+@pytest.mark.parametrize("window", [1_000, 65_535, 1 << 20])
+def test_request_beyond_the_window_of_the_server_waits_until_it_has_read(window: int) -> None:
+    """A server ends the connection on whoever sends more than it said; calls on one connection share 64 KiB."""
+
+    async def act() -> None:
+        async with serving(lambda message: b"\x08\x04", window=window) as server:
+            channel = Channel("127.0.0.1", server.port, None)
+            for size in (10, 60_000, 300_000, 60_000, 10):
+                assert await channel.call(REPLICAS, b"x" * size, 5) == b"\x08\x04"
+            assert [len(each) for each in server.asked] == [10, 60_000, 300_000, 60_000, 10]
+            assert server.connections == 1
+            channel.close()
+
+    asyncio.run(act())
+
+
 def test_cluster_whose_estimator_can_have_no_host_name_is_left_out() -> None:
     """A label of a host name has 63 characters at most; the names of clusters may make it longer."""
 

@@ -17,6 +17,10 @@ MOST_BYTES = 1 << 20
 """A longer answer is refused."""
 MOST_FRAME = 1 << 14
 """Bytes of a frame that every server takes."""
+INITIAL_WINDOW = 4
+"""Number of the setting that tells how much of a call a server takes before it says that there is room for more."""
+WINDOW_BYTES = 65_535
+"""That much, and as much of all calls together, until the server says otherwise."""
 
 
 class CallError(Exception):
@@ -34,6 +38,8 @@ class Channel:
         self._host, self._port, self._tls = host, port, tls
         self._streams: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
         self._next = 1
+        self._window = self._room = self._room_of_call = WINDOW_BYTES
+        """What the server takes of every call at first, and may be sent now on the connection and of this call."""
 
     async def call(self, path: str, message: bytes, seconds: float) -> bytes:
         """The message that answers; `CallError` where there is none in time."""
@@ -64,22 +70,54 @@ class Channel:
             name = self._host if self._tls else None
             self._streams = await asyncio.open_connection(self._host, self._port, ssl=self._tls, server_hostname=name)
             self._streams[1].write(PREFACE + frame(SETTINGS, 0, 0, b""))
+            self._window = self._room = WINDOW_BYTES
         reader, writer = self._streams
         stream, self._next = self._next, self._next + 2
         head = headers(f"{self._host}:{self._port}", path, secure=self._tls is not None)
         body = b"\0" + struct.pack(">I", len(message)) + message
-        *parts, last = (body[at : at + MOST_FRAME] for at in range(0, len(body), MOST_FRAME))
-        data = b"".join(frame(DATA, 0, stream, part) for part in parts) + frame(DATA, END_STREAM, stream, last)
-        writer.write(frame(HEADERS, END_HEADERS, stream, head) + data)
-        await writer.drain()
-        return await self._answer(reader, writer, stream)
+        self._room_of_call = self._window
+        writer.write(frame(HEADERS, END_HEADERS, stream, head))
+        return await self._answer(reader, writer, stream, body)
 
-    async def _answer(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: int) -> bytes:
+    def _fitting(self, stream: int, rest: bytes) -> tuple[bytes, bytes]:
+        """As many frames of what is left to send as the server has room for, and what is left then."""
+        frames = b""
+        while rest and (size := min(len(rest), self._room, self._room_of_call, MOST_FRAME)) > 0:
+            part, rest = rest[:size], rest[size:]
+            self._room -= size
+            self._room_of_call -= size
+            frames += frame(DATA, 0 if rest else END_STREAM, stream, part)
+        return frames, rest
+
+    def _more_room(self, where: int, stream: int, size: int) -> None:
+        """The server has read so much of this call, or of all calls together."""
+        if where == 0:
+            self._room += size
+        elif where == stream:
+            self._room_of_call += size
+
+    def _settled(self, payload: bytes) -> None:
+        """The settings of the server; a new window counts for the call under way too."""
+        for name, value in struct.iter_unpack(">HI", payload[: len(payload) // 6 * 6]):
+            if name == INITIAL_WINDOW:
+                self._room_of_call += value - self._window
+                self._window = value
+
+    async def _answer(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, stream: int, rest: bytes
+    ) -> bytes:
+        """Send the rest of the request as the server has room for it, and read what it says meanwhile and then."""
         body, ended = b"", False
         while not ended:
+            frames, rest = self._fitting(stream, rest)
+            writer.write(frames)
+            await writer.drain()
             kind, flags, where, payload = await read_frame(reader)
             if kind == SETTINGS and not flags & ACK:
+                self._settled(payload)
                 writer.write(frame(SETTINGS, ACK, 0, b""))
+            elif kind == WINDOW:
+                self._more_room(where, stream, int.from_bytes(payload) & 0x7FFFFFFF)
             elif kind == PING and not flags & ACK:
                 writer.write(frame(PING, ACK, 0, payload))
             elif kind == GOAWAY:
