@@ -345,6 +345,21 @@ def test_node_beyond_all_memory_leaves_others_their_whole() -> None:
     assert [town.holds(Told("works", name)) for name in ("gang-1", "gang-2")] == [True, True]
 
 
+def test_pod_beyond_all_room_on_one_node_leaves_others_their_whole() -> None:
+    """It was bound by hand to a node that cannot hold it; other nodes offer what they did, and gangs start there."""
+    vast = {"cpu": str(2**53)}
+    town = played(
+        node("full"),
+        pod("vast", vast, nodeName="full", schedulerName="other"),
+        pod("ours", vast, nodeName="full"),
+        queue("bounded", capability={"cpu": "2"}),
+        group("gang", minMember=2, queue="bounded"),
+        in_group("gang-1", "gang"),
+        in_group("gang-2", "gang"),
+    )
+    assert [town.holds(Told("works", name)) for name in ("gang-1", "gang-2")] == [True, True]
+
+
 def test_pod_of_another_scheduler_that_fills_its_node_keeps_others_off() -> None:
     """A 1 MiB pod does not go where a pod beyond the bound was bound by hand; when that goes, it does."""
 

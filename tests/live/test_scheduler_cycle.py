@@ -1,6 +1,7 @@
 """A cycle goes on while others run: the first binds are under way before the last pods are written down."""
 
 import asyncio
+from contextlib import suppress
 from typing import Any
 
 import msgspec
@@ -16,9 +17,12 @@ from fairlead.live.cluster.pod_sets import PodSet, PodSetOutcome
 from fairlead.live.cluster.records import PodRecord, Records
 from fairlead.live.cluster.turn_types import QueueTurn
 from fairlead.live.queue.promises import Promises
+from fairlead.live.queue.tables import usage
 from fairlead.live.runtime.elected import Instance
 from fairlead.live.scheduler import cycle
 from fairlead.live.scheduler.component import Options, Scheduler
+from fairlead.model.amounts import BEYOND
+from fairlead.model.errors import InputError
 from tests.fake import FakeApi
 
 RECORDS = Records()
@@ -90,6 +94,29 @@ async def test_pod_that_cannot_be_read_any_more_counts_in_its_job_while_it_is_bo
         scheduler.events.on_pod(Change("modified", after, before))
         running.append([job.running for job in scheduler.job_cache.jobs()])
     assert running == [[1], [1]]
+
+
+@pytest.mark.parametrize(
+    ("held", "used"), [((("cpu", 2000),), {"cpu": 2000}), ((("cpu", BEYOND), ("pods", 1)), {"pods": 1})]
+)
+async def test_pod_that_was_bound_and_unreadable_before_the_start_counts_in_its_job(
+    held: tuple[tuple[str, int], ...], used: dict[str, int]
+) -> None:
+    """As it does where its edit was seen; an amount beyond every node fills its node, not its queue. It leaves like any
+    other."""
+    clock = asyncio.get_running_loop().time
+    scheduler = Scheduler(Instance(Client(FakeApi()), monotonic=clock, wall=clock), Options())
+    cache = scheduler.job_cache
+    cache.served = lambda resource: False
+    odd = msgspec.structs.replace(pod("a", "a"), broken="no such strategy", node="n1", request=held)
+    scheduler.events.on_node(Change("added", msgspec.convert({"metadata": {"name": "n1"}}, Node)))
+    with suppress(InputError):
+        scheduler.events.on_pod(Change("added", odd))
+    (job,) = cache.jobs()
+    assert (job.running, job.waiting, usage([job], {})) == (1, 0, used)
+    with suppress(InputError):
+        scheduler.events.on_pod(Change("modified", msgspec.structs.replace(odd, leaving=True), odd))
+    assert ([job.running for job in cache.jobs()], list(cache.leaving)) == ([0], [odd.key])
 
 
 def bound_to_cores(name: str, cpu: str = "2", **more: Any) -> PodRecord:

@@ -206,6 +206,12 @@ def test_pods_of_others_take_room_and_ours_without_a_group_are_jobs() -> None:
     assert tables.room.free[:, 0].tolist() == [3000, 2000]
 
 
+def test_pods_of_others_take_no_more_than_their_node_has() -> None:
+    """One was bound by hand to a node that cannot hold it: the other node offers what it did."""
+    tables = state(node("n1"), node("n2"), group("g"), pod("p", group="g"), pod("vast", cpu="100", nodeName="n1"))
+    assert dict(zip(tables.jobs.resources, tables.whole.tolist(), strict=True))["cpu"] == 4000
+
+
 def test_a_job_does_not_preempt_if_any_waiting_pod_may_not() -> None:
     """By policy of the pod or of its class."""
     never = obj("PriorityClass", "calm", "scheduling.k8s.io/v1", value=5, preemptionPolicy="Never", globalDefault=True)

@@ -352,7 +352,8 @@ def _created(meta: ObjectMeta) -> float | None:
 def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:
     """What is free on each node, and the whole: what nodes may hold, less what pods of others hold there.
 
-    A node that takes no new pods, be it cordoned or not ready, counts with what its pods hold.
+    A node that takes no new pods, be it cordoned or not ready, counts with what its pods hold, and one on which others
+    hold too much offers nothing.
     """
     if not reader.nodes:
         raise InputError("", "there is no Node among the manifests; expected at least one")
@@ -362,10 +363,8 @@ def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, in
     }
     names, shut = reader.state.names, reader.state.unschedulable.tolist()
     closed = {name for name, each in zip(names, shut, strict=True) if each}
+    offered = {node.metadata.name: dict(free[node.metadata.name]) for node in reader.nodes}
     whole: dict[str, int] = defaultdict(int)
-    for node in reader.nodes:
-        for name, amount in free[node.metadata.name].items():
-            whole[name] += 0 if node.metadata.name in closed else amount
     strangers = {id(pod) for pod in other}
     for pod in reader.pods:
         node_name = pod.spec.node_name
@@ -374,7 +373,10 @@ def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, in
         for name, amount in request_of_pod(pod).items():
             free[node_name][name] = max(free[node_name].get(name, 0) - amount, -WHOLE)
             if id(pod) in strangers:
-                whole[name] -= 0 if node_name in closed else amount
+                offered[node_name][name] = offered[node_name].get(name, 0) - amount
             elif node_name in closed and pod.metadata.deletion_timestamp is None:
                 whole[name] += amount
-    return free, {name: max(0, amount) for name, amount in whole.items()}
+    for node_name, amounts in offered.items():
+        for name, amount in amounts.items():
+            whole[name] += 0 if node_name in closed else max(0, amount)
+    return free, dict(whole)

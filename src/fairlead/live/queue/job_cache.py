@@ -12,6 +12,8 @@ from dataclasses import replace
 from types import MappingProxyType
 from typing import Any
 
+import msgspec
+
 from fairlead.kube.changes import Change, Key, deliver
 from fairlead.kube.codec.queues import DEFAULT, ROOT, check_weight, namespace_weights, queue_row, rooted
 from fairlead.kube.objects.policy import ResourceQuota
@@ -28,6 +30,7 @@ from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.intents import RESOURCES, promised
 from fairlead.live.queue.job_entry import JobEntry
 from fairlead.live.queue.pod_groups import GangSpec, group_of, native_group_of
+from fairlead.model.amounts import LARGEST
 from fairlead.model.errors import InputError
 from fairlead.model.queuestate import QueueEntry
 from fairlead.model.reasons import Finding, because
@@ -137,6 +140,15 @@ class JobCache:
                 others.add(key)
         return self.jobs(others), idle
 
+    def held_on(self, nodes: Collection[str]) -> dict[str, Counter[str]]:
+        """What our own pods hold on these nodes, those that are leaving too."""
+        found: dict[str, Counter[str]] = {node: Counter() for node in nodes}
+        running = (place for entry in self.entries.values() for place in entry.running)
+        for pod, node in (*running, *((pod, pod.node) for pod in self.leaving.values())):
+            if node in found:
+                found[node].update(dict(pod.request))
+        return found
+
     def podless(self) -> list[LiveJob]:
         """A job for each of Volcano's PodGroups of which no pod is known."""
         groups = (group for group in self.groups if group[0] is JobSource.GROUP)
@@ -212,7 +224,10 @@ class JobCache:
         if pod.broken:
             if not (pod.holds_room or assumed):
                 self.gone(pod.key)
-            return
+                return
+            # An amount beyond every node fills its node, and tells nothing of what the job holds.
+            held = tuple((name, amount) for name, amount in pod.request if amount <= LARGEST)
+            pod = msgspec.structs.replace(pod, request=held)
         key = self.job_of(pod)
         if self._at.get(pod.key, key) != key:
             self.gone(pod.key)

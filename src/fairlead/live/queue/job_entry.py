@@ -68,6 +68,11 @@ class JobEntry:
         return next((pod for role in self._roles.values() for pod in role.waiting.values()), None)
 
     @property
+    def running(self) -> list[Place]:
+        """Pods on nodes, and where each is."""
+        return [place for role in self._roles.values() for place in role.running.values()]
+
+    @property
     def idle(self) -> bool:
         """Whether no pod waits."""
         return not any(role.waiting for role in self._roles.values())

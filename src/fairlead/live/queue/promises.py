@@ -5,6 +5,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
+import numpy as np
+
 from fairlead.engine.collector import held
 from fairlead.engine.used_now import used_now
 from fairlead.levels.queue.share import share
@@ -187,7 +189,7 @@ class Promises:
             queues=self.faulty.queues(),
             weights=self.job_cache.weights,
             past={},
-            whole=_offered(nodes, Counter(usage(holders, idle)) + self._coming(nodes)),
+            whole=_offered(nodes, Counter(usage(holders, idle)) + self._coming(nodes), self.job_cache.held_on),
             allowed=budgets.allowed if budgets is not None else (),
             node_rows=nodes.rows,
         )
@@ -216,7 +218,21 @@ def _asks_for_its_minimum(job: LiveJob) -> bool:
     return all(sums[name] >= amount for name, amount in job.min_resources.items())
 
 
-def _offered(nodes: NodeState, held: Mapping[str, int]) -> dict[str, int]:
+def _offered(
+    nodes: NodeState,
+    held: Mapping[str, int],
+    held_on: Callable[[Collection[str]], Mapping[str, Mapping[str, int]]],
+) -> dict[str, int]:
+    """What is free on open nodes and what our own pods hold: in sum, and by node where others hold too much.
+
+    Such a node offers us nothing, or what we hold there. It does not lessen what other nodes offer.
+    """
     open_rows = ~nodes.unschedulable
-    free = totals(nodes.allocatable[open_rows] - nodes.used[open_rows])
-    return {name: max(0, amount + held.get(name, 0)) for name, amount in zip(nodes.resources, free, strict=True)}
+    free = nodes.allocatable - nodes.used
+    full = np.flatnonzero(open_rows & (free < 0).any(axis=1)).tolist()
+    own = held_on([nodes.names[row] for row in full]) if full else {}
+    for row in full:
+        mine = own.get(nodes.names[row], {})
+        free[row] = np.maximum(free[row], [-mine.get(name, 0) for name in nodes.resources])
+    sums = zip(nodes.resources, totals(free[open_rows]), strict=True)
+    return {name: max(0, amount + held.get(name, 0)) for name, amount in sums}
