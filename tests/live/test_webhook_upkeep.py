@@ -282,6 +282,24 @@ def test_assigner_gives_up_pods_whose_gate_somebody_else_lifted() -> None:
     _play(play)
 
 
+def test_assigner_keeps_slots_that_webhook_mode_granted() -> None:
+    """The mode was changed: what runs with slots of other names holds them, so newcomers prefer spot."""
+
+    async def play(this: Upkeep) -> None:
+        _put_ledger(this.api, "a", "b", seen=("a", "b"))
+        this.put_pod("p1", _granted("a"))
+        this.put_pod("p2", _granted("b"))
+        this.put_pod("p3", _gated())
+        await asyncio.sleep(1)
+        await this.assigner.round()
+        assert _tiers(this, "p1", "p2", "p3") == ["on-demand", "on-demand", "spot"]
+        ledger = this.ledger()
+        assert ledger is not None
+        assert ledger["slots"]["granted"] == ["a", "b"]
+
+    _play(play)
+
+
 def test_assigner_tries_again_after_a_failure() -> None:
     """A conflict on the ledger or an error of the API delays, and loses nothing."""
 

@@ -16,7 +16,7 @@ from fairlead.dataclass import dataclass
 from fairlead.kube.admission import patches
 from fairlead.kube.admission.admit import Lookup, owner_of
 from fairlead.kube.admission.review import Patch
-from fairlead.kube.admission.rules import GATE, MARKER, PENDING
+from fairlead.kube.admission.rules import GATE, MARKER, PENDING, SLOT
 from fairlead.kube.client import Client
 from fairlead.kube.errors import ApiError, KubeError
 from fairlead.kube.objects.meta import OwnerReference, Raw
@@ -106,7 +106,7 @@ class Assigner:
         if target is None or target.count is None:
             await self._change([(pod, patches.release(pod) + patches.unmark(pod)) for pod in gated] + loose)
             return
-        placed = [pod["metadata"]["uid"] for pod in own if not _gated(pod) and _tier(pod) == "on-demand"]
+        placed = [slot for pod in own if not _gated(pod) and _tier(pod) == "on-demand" and (slot := _slot(pod))]
         after, granted = chosen(ledger, [pod["metadata"]["uid"] for pod in gated], placed, target.count)
         if after.granted != ledger.granted:
             scope = Scope(
@@ -173,6 +173,11 @@ def _gated(pod: Raw) -> bool:
 
 def _tier(pod: Raw) -> Any:
     return (pod["metadata"].get("labels") or {}).get(MARKER)
+
+
+def _slot(pod: Raw) -> Any:
+    """The slot that a pod carries: its uid, or what webhook mode named it if that was the mode when it was created."""
+    return (pod["metadata"].get("annotations") or {}).get(SLOT)
 
 
 def _age(pod: Raw) -> tuple[str, str]:

@@ -180,8 +180,9 @@ def chosen(
     """Gated mode: the ledger to write, and the gated pods that take a slot.
 
     Slots are uids of stored pods here, so there are no reservations: what the ledger names and the list does not
-    show is gone. `gated` are active pods that wait, in the order in which they take free slots; `placed` are active
-    ones that were let go with the rule for on-demand nodes. Both must have been listed after the ledger was read.
+    show is gone. `gated` are active pods that wait, in the order in which they take free slots; `placed` are the slots
+    of active ones that were let go with the rule for on-demand nodes (those granted in webhook mode have other names).
+    Both must have been listed after the ledger was read.
     A pod that the ledger names but that was let go to spot is neither, so its slot is free again.
     """
     waiting = tuple(gated)
