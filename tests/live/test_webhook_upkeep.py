@@ -16,7 +16,7 @@ from fairlead.kube.resources import DEPLOYMENTS, MUTATING_WEBHOOKS, PODS, REPLIC
 from fairlead.kube.watch import Reflector
 from fairlead.levels.tier.split import Policy, split
 from fairlead.live.runtime.pulse import Pulse
-from fairlead.live.webhook.assigner import Assigner
+from fairlead.live.webhook.assigner import ORPHAN_SECONDS, Assigner
 from fairlead.live.webhook.component import Webhook
 from fairlead.live.webhook.janitor import Janitor
 from fairlead.live.webhook.ledger import SlotLedger
@@ -62,6 +62,7 @@ class Upkeep:
             LiveTiers(),
             pods=self._marked,
             leads=lambda: True,
+            clock=clock,
             pulse=Pulse(clock),
         )
 
@@ -296,6 +297,77 @@ def test_assigner_keeps_slots_that_webhook_mode_granted() -> None:
         ledger = this.ledger()
         assert ledger is not None
         assert ledger["slots"]["granted"] == ["a", "b"]
+
+    _play(play)
+
+
+def _orphaned() -> dict[str, Any]:
+    """A pod behind the gate whose ReplicaSet was deleted with `--cascade=orphan`."""
+    made = _gated()
+    made["metadata"]["ownerReferences"] = []
+    return made
+
+
+def test_assigner_lets_an_orphan_go_that_nobody_adopts() -> None:
+    """Its gate and its mark stay for the time in which a new ReplicaSet may adopt it, and are lifted then."""
+
+    async def play(this: Upkeep) -> None:
+        working = asyncio.create_task(this.assigner.run())
+        this.put_pod("p1", _orphaned())
+        await asyncio.sleep(ORPHAN_SECONDS - 5)
+        assert _tiers(this, "p1") == ["pending"]
+        await asyncio.sleep(10)
+        stored = this.api.find(PODS, "p1", namespace="shop")
+        assert stored is not None
+        assert stored["spec"]["schedulingGates"] == []
+        assert "affinity" not in stored["spec"]
+        assert "distributed-scheduling/desired-capacity" not in stored["metadata"].get("labels", {})
+        working.cancel()
+
+    _play(play)
+
+
+def test_assigner_gives_an_adopted_orphan_its_tier() -> None:
+    """It belongs to a ReplicaSet again before its time is up."""
+
+    async def play(this: Upkeep) -> None:
+        working = asyncio.create_task(this.assigner.run())
+        this.put_pod("p1", _orphaned())
+        await asyncio.sleep(ORPHAN_SECONDS - 5)
+        stored = this.api.find(PODS, "p1", namespace="shop")
+        assert stored is not None
+        owners = web_pod()["metadata"]["ownerReferences"]
+        this.api.put(PODS, {**stored, "metadata": {**stored["metadata"], "ownerReferences": owners}})
+        await asyncio.sleep(10)
+        assert _tiers(this, "p1") == ["on-demand"]
+        working.cancel()
+
+    _play(play)
+
+
+def test_assigner_leaves_an_orphan_that_is_adopted_at_the_last_moment() -> None:
+    """Its change between reading and patching is noticed, so it still gets its tier."""
+
+    async def play(this: Upkeep) -> None:
+        this.put_pod("p1", _orphaned())
+        await asyncio.sleep(1)
+        await this.assigner.round()
+        await asyncio.sleep(ORPHAN_SECONDS)
+        read = this.client.get
+
+        async def get(*args: Any, **more: Any) -> Any:
+            found = await read(*args, **more)
+            owners = web_pod()["metadata"]["ownerReferences"]
+            this.api.put(PODS, {**found, "metadata": {**found["metadata"], "ownerReferences": owners}})
+            return found
+
+        this.client.get = get  # type: ignore[method-assign]
+        await this.assigner.round()
+        this.client.get = read  # type: ignore[method-assign]
+        assert _tiers(this, "p1") == ["pending"]
+        await asyncio.sleep(1)
+        await this.assigner.round()
+        assert _tiers(this, "p1") == ["on-demand"]
 
     _play(play)
 

@@ -35,6 +35,9 @@ from fairlead.model.owners import OwnerKind
 GATHER_SECONDS = 0.02
 LOOK_AGAIN_SECONDS = 2.0
 """After so long pods are looked at again without news: something may have failed."""
+ORPHAN_SECONDS = 60.0
+"""A gated pod without a controller is let go after so long. Whoever deletes a ReplicaSet with `--cascade=orphan` to
+create it anew does so within a minute, and the new one adopts its pods at once; no other way leads to a tier."""
 IN_FLIGHT = 32
 
 log = structlog.get_logger("webhook")
@@ -51,8 +54,11 @@ class Assigner:
     _: KW_ONLY
     pods: Callable[[], Iterable[MarkedPod]]
     leads: Callable[[], bool]
+    clock: Callable[[], float]
     pulse: Pulse
     aside: Aside = field(default_factory=Aside)
+    _alone: dict[str, float] = field(default_factory=dict, init=False)
+    """Since when this process knows of a pending pod, by its uid, that no controller owns it."""
     _news: asyncio.Event = field(default_factory=asyncio.Event, init=False)
     _places: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(IN_FLIGHT), init=False)
 
@@ -77,11 +83,9 @@ class Assigner:
 
     async def round(self) -> None:
         """Every ReplicaSet with a pending pod, one after the other; a failure of one does not stop the others."""
-        pending: dict[str, tuple[OwnerReference, MarkedPod]] = {}
-        for pod in self.pods():
-            controller = pod.metadata.controller
-            if controller is not None and pod.metadata.labels.get(MARKER) == PENDING and pod.active:
-                pending[controller.uid] = controller, pod
+        waiting = [pod for pod in self.pods() if pod.metadata.labels.get(MARKER) == PENDING and pod.active]
+        owned = ((pod.metadata.controller, pod) for pod in waiting)
+        pending = {controller.uid: (controller, pod) for controller, pod in owned if controller is not None}
         for controller, pod in pending.values():
             self.pulse.beat("assigner", CALL_SECONDS)
             about = REPLICA_SETS.refer(controller.name, namespace=pod.metadata.namespace, uid=controller.uid)
@@ -90,6 +94,39 @@ class Assigner:
                     await self._assign(controller, pod)
             except (KubeError, BeatenError) as error:
                 log.warning("pods wait for their tier", replica_set=controller.name, error=error)
+        await self._let_go([pod for pod in waiting if pod.metadata.controller is None])
+
+    async def _let_go(self, orphans: Iterable[MarkedPod]) -> None:
+        """Lift the gates of pods that no controller has adopted for long enough; without one there is no tier."""
+        now = self.clock()
+        found = {pod.metadata.uid: pod.metadata for pod in orphans}
+        self._alone = {uid: self._alone.get(uid, now) for uid in found}
+        for uid, since in self._alone.items():
+            if now - since < ORPHAN_SECONDS:
+                continue
+            self.pulse.beat("assigner", CALL_SECONDS)
+            name, namespace = found[uid].name, found[uid].namespace
+            try:
+                with self.aside.around(PODS.refer(name, namespace=namespace, uid=uid), WRITING, KubeError):
+                    await self._release(name, namespace)
+            except KubeError as error:
+                log.warning("a pod without a controller waits behind its gate", pod=f"{namespace}/{name}", error=error)
+
+    async def _release(self, name: str, namespace: str) -> None:
+        """Lift the gate of a pod without a controller, unless it was changed (adopted, say) after it was read."""
+        try:
+            pod = await self.client.get(PODS.raw, name, namespace=namespace)
+        except ApiError as error:
+            if not error.not_found:
+                raise
+            return
+        owned = any(each.get("controller") for each in pod["metadata"].get("ownerReferences", ()))
+        if owned or _tier(pod) != PENDING:
+            return
+        version = pod["metadata"]["resourceVersion"]
+        guard = [{"op": "test", "path": "/metadata/resourceVersion", "value": version}]
+        log.info("no controller owns a gated pod, its gate is lifted without a tier", pod=f"{namespace}/{name}")
+        await self._change_one(pod, guard + patches.release(pod) + patches.unmark(pod))
 
     async def _assign(self, controller: OwnerReference, sample: MarkedPod) -> None:
         """Read the ledger, list the pods, write the ledger, change the pods: in this order."""

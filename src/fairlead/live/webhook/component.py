@@ -107,6 +107,7 @@ class Webhook:
             tiers,
             pods=self._marked,
             leads=acts,
+            clock=steady_clock,
             pulse=self._pulse,
             aside=self.aside,
         )
