@@ -92,13 +92,19 @@ class Upkeep:
         return self.api.find(TIER_LEDGERS, "rs-1", namespace="fairlead")
 
 
-def _play(play: Callable[[Upkeep], Awaitable[None]], *, replicas: int = 4, minimum: str | None = "2") -> None:
+def _play(
+    play: Callable[[Upkeep], Awaitable[None]],
+    *,
+    replicas: int = 4,
+    minimum: str | None = "2",
+    counts: bool = True,
+) -> None:
     async def main() -> None:
         api = FakeApi()
         for resource, body in zip((DEPLOYMENTS, REPLICA_SETS), web(replicas, minimum), strict=True):
             api.put(resource, body)
         async with AsyncExitStack() as stack:
-            await play(await stack.enter_async_context(Upkeep(api)))
+            await play(await stack.enter_async_context(Upkeep(api, counts=counts)))
 
     run(main())
 
@@ -222,6 +228,45 @@ def test_assigner_gives_tiers_and_lifts_gates() -> None:
         working.cancel()
 
     _play(play)
+
+
+def test_janitor_shows_what_gated_pods_became_and_frees_no_slot() -> None:
+    """Pods go without others in their place: the numbers follow within moments, and the slots are the assigner's."""
+
+    async def play(this: Upkeep) -> None:
+        working = [asyncio.create_task(each.run()) for each in (this.assigner, this.janitor)]
+        for name in ("p1", "p2", "p3", "p4"):
+            this.put_pod(name, _gated())
+        await asyncio.sleep(10)
+        this.api.remove(PODS, "p2", namespace="shop")
+        this.api.remove(PODS, "p4", namespace="shop")
+        await asyncio.sleep(10)
+        ledger = this.ledger()
+        assert ledger is not None
+        assert ledger["count"] == {"target": 2, "held": 1, "reserved": 0, "spot": 1}
+        assert ledger["slots"]["granted"] == ["uid-p1", "uid-p2"]
+        calls = sum(method != "GET" for method, _ in this.api.calls)
+        await asyncio.sleep(30)
+        assert sum(method != "GET" for method, _ in this.api.calls) == calls
+        for task in working:
+            task.cancel()
+
+    _play(play, counts=False)
+
+
+def test_janitor_leaves_a_ledger_alone_while_pods_wait_behind_the_gate() -> None:
+    """Slots are granted and their pods not changed yet: the assigner is at work."""
+
+    async def play(this: Upkeep) -> None:
+        _put_ledger(this.api, "uid-p1", "uid-p2", seen=("uid-p1", "uid-p2"))
+        this.put_pod("p1", _gated())
+        this.put_pod("p2", _gated())
+        await asyncio.sleep(1)
+        before = this.ledger()
+        await this.janitor.round()
+        assert this.ledger() == before
+
+    _play(play, counts=False)
 
 
 def test_assigner_gives_a_freed_slot_to_the_next() -> None:

@@ -2,9 +2,12 @@
 
 An ownerReference would not do: the garbage collector removes at once what names an owner in another namespace. Nothing
 here is needed for the count to be right; it keeps the numbers that people see fresh, and the namespace small.
+
+In gated mode only the numbers are brought up to date. Which slots are free is for the assigner to say: between its
+write and its change of a pod, a slot of that pod looks like one whose pod is gone.
 """
 
-from collections import Counter as Tally
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import KW_ONLY, field
 
@@ -12,7 +15,7 @@ import structlog
 
 from fairlead.dataclass import dataclass
 from fairlead.kube.admission.admit import Lookup
-from fairlead.kube.admission.rules import MARKER
+from fairlead.kube.admission.rules import MARKER, PENDING, SLOT
 from fairlead.kube.client import Client
 from fairlead.kube.errors import AnswerError, ApiError, KubeError
 from fairlead.kube.objects.tier import MarkedPod, TierLedger
@@ -30,6 +33,15 @@ from fairlead.model.errors import InputError
 PERIOD_SECONDS = 5.0
 
 log = structlog.get_logger("webhook")
+
+
+@dataclass(slots=True, eq=False)
+class _Shown:
+    """What the active pods of one ReplicaSet show: slots carried on demand, and how many are spot or wait."""
+
+    slots: set[str] = field(default_factory=set)
+    spot: int = 0
+    pending: int = 0
 
 
 @dataclass(slots=True, eq=False)
@@ -59,20 +71,20 @@ class Janitor:
 
     async def round(self) -> None:
         """Look at every ledger once; one that cannot be used is set aside, and the others go on."""
-        tiers = _tally(self.pods())
+        shown = _shown(self.pods())
         for stored in tuple(self.ledgers()):
             self.pulse.beat("ledgers", CALL_SECONDS)
             meta = stored.metadata
             about = TIER_LEDGERS.refer(meta.name, namespace=meta.namespace, uid=meta.uid)
             try:
                 with self.aside.around(about, WRITING, KubeError):
-                    await self._keep(stored, tiers)
+                    await self._keep(stored, shown)
             except AnswerError as error:
                 self.aside.tell(about, InputError(f"TierLedger {meta.name}", str(error)), WRITING)
             except ApiError as error:
                 log.warning("a ledger could not be kept in order", ledger=meta.name, error=error)
 
-    async def _keep(self, stored: TierLedger, tiers: Mapping[tuple[str, str], int]) -> None:
+    async def _keep(self, stored: TierLedger, pods: Mapping[str, _Shown]) -> None:
         spec, uid = stored.spec, stored.metadata.name
         if not (spec.namespace and spec.replica_set):
             raise InputError(f"TierLedger {uid}: spec", "names no ReplicaSet; expected namespace and replicaSet")
@@ -84,9 +96,14 @@ class Janitor:
         if found is None or found.metadata.uid != uid:
             await self.store.delete(uid, stored.metadata.resource_version)
             return
-        seen = tiers.get((uid, "on-demand"), 0), tiers.get((uid, "spot"), 0)
-        if self.counts and (seen != (stored.count.held, stored.count.spot) or self._overdue(stored)):
-            await self._tidy(stored, seen[1], found.metadata.labels)
+        shown = pods.get(uid) or _Shown()
+        held = len(shown.slots & set(stored.slots.granted))
+        stale = (held, shown.spot) != (stored.count.held, stored.count.spot)
+        if self.counts and (stale or self._overdue(stored)):
+            await self._tidy(stored, shown.spot, found.metadata.labels)
+        elif not self.counts and stale and not shown.pending:
+            # While pods wait the assigner is about to write, and would only be beaten.
+            await self.store.recount(stored, held=held, spot=shown.spot)
 
     def _overdue(self, stored: TierLedger) -> bool:
         """Whether a reservation has lapsed. Looking starts its clock, for a process that had not met it yet."""
@@ -115,11 +132,19 @@ class Janitor:
             log.debug("a ledger changed meanwhile; next time", ledger=uid)
 
 
-def _tally(pods: Iterable[MarkedPod]) -> Tally[tuple[str, str]]:
-    """Active pods by ReplicaSet and tier."""
-    tally: Tally[tuple[str, str]] = Tally()
+def _shown(pods: Iterable[MarkedPod]) -> dict[str, _Shown]:
+    """What active pods show, by the uid of their ReplicaSet."""
+    shown: dict[str, _Shown] = defaultdict(_Shown)
     for pod in pods:
         controller = pod.metadata.controller
-        if controller is not None and pod.active:
-            tally[controller.uid, pod.metadata.labels.get(MARKER, "")] += 1
-    return tally
+        if controller is None or not pod.active:
+            continue
+        here = shown[controller.uid]
+        match pod.metadata.labels.get(MARKER):
+            case "on-demand":
+                here.slots.add(pod.metadata.annotations.get(SLOT, ""))
+            case "spot":
+                here.spot += 1
+            case value:
+                here.pending += value == PENDING
+    return shown

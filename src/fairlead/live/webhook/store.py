@@ -64,6 +64,16 @@ class LedgerStore:
             raise
         return ledger_of(stored)
 
+    async def recount(self, stored: TierLedger, *, held: int, spot: int) -> None:
+        """Bring the numbers for people up to date, the slots as they are; a ledger that has changed since is left."""
+        name, version = stored.metadata.name, stored.metadata.resource_version
+        patch = {"metadata": {"resourceVersion": version}, "count": {"held": held, "spot": spot}}
+        try:
+            await self._client.patch(TIER_LEDGERS, name, patch, namespace=self.namespace)
+        except ApiError as error:
+            if not (error.conflict or error.not_found):
+                raise
+
     async def delete(self, uid: str, version: str) -> None:
         """Remove a ledger that has not changed since; one that has, or is gone, is left."""
         try:
