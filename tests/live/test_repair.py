@@ -57,6 +57,7 @@ def _standing(
 
 
 ON = {"required": True, "place": "on-demand"}
+SETS = "StatefulSet"
 CANDIDATES: dict[str, tuple[WorkloadTiers, bool, str | None]] = {
     "enough": (_standing(_member("a", **ON), _member("b", **ON), _member("c")), True, None),
     "one below": (_standing(_member("a", **ON), _member("b"), _member("c")), False, "c"),
@@ -70,19 +71,22 @@ CANDIDATES: dict[str, tuple[WorkloadTiers, bool, str | None]] = {
     "another is free to go": (_standing(_member("a", pinned=True), _member("b", place="other")), False, "b"),
     "its own rules keep it on on-demand nodes": (_standing(_member("a", **ON, pinned=True), target=0), True, None),
     "an early ordinal lacks the rule": (
-        _standing(_member("db-0", index=0), _member("db-1", index=1, **ON), kind="StatefulSet"),
+        _standing(_member("db-0", index=0), _member("db-1", index=1, **ON), kind=SETS),
         False,
         "db-0",
     ),
     "a late ordinal does not count": (
-        _standing(
-            _member("db-0", index=0, **ON), _member("db-1", index=1, **ON), _member("db-2", index=2), kind="StatefulSet"
-        ),
+        _standing(_member("db-0", index=0, **ON), _member("db-1", index=1, **ON), _member("db-2", index=2), kind=SETS),
         True,
         None,
     ),
+    "an early ordinal lacks the rule and a late one has it": (
+        _standing(_member("db-0", index=0), *(_member(f"db-{row}", index=row, **ON) for row in (1, 2)), kind=SETS),
+        False,
+        "db-0",
+    ),
     "a late ordinal may go back": (
-        _standing(*(_member(f"db-{row}", index=row, **ON) for row in range(3)), kind="StatefulSet"),
+        _standing(*(_member(f"db-{row}", index=row, **ON) for row in range(3)), kind=SETS),
         True,
         "db-2",
     ),
@@ -308,6 +312,40 @@ def test_repair_that_does_not_help_is_not_repeated() -> None:
             await asyncio.sleep(seconds)
             await repair.round()
             assert len(town.names()) == left
+
+    _in_town(play)
+
+
+@pytest.mark.parametrize("back", [False, True])
+def test_repair_of_a_stateful_set_helps_whichever_pod_moves_first(back: bool) -> None:
+    """db-0 lacks the rule and db-2 has it in vain: moving either of them is no failure after which it rests."""
+
+    async def play(town: Town) -> None:
+        for name in town.names():
+            town.api.remove(PODS, name, namespace="shop")
+        same = {"replicas": 3, "updatedReplicas": 3, "availableReplicas": 3}
+        made = workload("StatefulSet", "db", "sts", replicas=3, minimum="2")
+        town.api.put(STATEFUL_SETS, made | {"status": {"observedGeneration": 99} | same})
+        required = {"db-0": False, "db-1": True, "db-2": True}
+
+        def put(name: str) -> None:
+            pinned = stored_pod("sts", "on-demand" if required[name] else "none")
+            marks = {"labels": {MARKER: "on-demand"}} if required[name] else {}
+            pinned["metadata"] |= {"name": name, "uid": f"uid-{name}"} | marks
+            town.api.put(PODS, pinned)
+
+        for name in required:
+            put(name)
+        repair = town.repair(town.evictions(per_minute=10))
+        repair.back = back
+        for _ in range(3):
+            await repair.round()
+            gone = set(required) - set(town.names())
+            for name in gone:
+                required[name] = name != "db-2"
+                put(name)
+        assert required == {"db-0": True, "db-1": True, "db-2": not back}
+        assert not repair._resting
 
     _in_town(play)
 

@@ -97,7 +97,7 @@ def report(standings: "list[WorkloadTiers]") -> dict[str, Any]:
             "name": each.name,
             "replicas": each.replicas,
             "target": each.target,
-            "required": each.held,
+            "required": each.required,
             "onDemand": each.at("on-demand"),
             "spot": each.at("spot"),
             "other": each.at("other"),

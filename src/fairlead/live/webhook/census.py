@@ -58,13 +58,24 @@ class WorkloadTiers:
         return sum(member.place == place for member in self.members)
 
     @property
-    def held(self) -> int:
+    def required(self) -> int:
         """Pods of the current kind that are bound to on-demand nodes."""
         return sum(member.required and member.current for member in self.members)
 
     @property
+    def held(self) -> int:
+        """Those of them that belong there."""
+        return sum(member.required and member.current and self.belongs(member) for member in self.members)
+
+    def belongs(self, member: Member) -> bool:
+        """Whether a place on on-demand nodes would be for this pod: any of a Deployment, the first M of others."""
+        if self.kind is OwnerKind.DEPLOYMENT:
+            return True
+        return member.index is not None and self.target is not None and 0 <= member.index < self.target
+
+    @property
     def below(self) -> bool:
-        """Fewer pods are bound to on-demand nodes than belong there."""
+        """Pods that belong on on-demand nodes are not bound to them."""
         return self.target is not None and self.held < self.target
 
 

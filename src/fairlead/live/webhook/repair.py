@@ -8,7 +8,7 @@ all workloads of namespaces that the webhook is not asked about: their new pods 
 """
 
 from collections.abc import Callable
-from dataclasses import KW_ONLY, field
+from dataclasses import KW_ONLY, field, replace
 
 import structlog
 
@@ -48,7 +48,7 @@ def candidate(standing: WorkloadTiers, *, back: bool) -> Member | None:
     if standing.target is None or not standing.settled:
         return None
     free = [member for member in standing.members if not member.pinned]
-    below = [member for member in free if _belongs(standing, member) and not member.required]
+    below = [member for member in free if standing.belongs(member) and not member.required]
     if below and standing.held < standing.target:
         return max(below, key=_least_lost)
     above = [member for member in free if member.required and not _must(standing, member)]
@@ -63,28 +63,13 @@ def waits_for_itself(standing: WorkloadTiers) -> bool:
     return waiting and any(not each.current and each.place == "on-demand" for each in standing.members)
 
 
-def _belongs(standing: WorkloadTiers, member: Member) -> bool:
-    """Whether a slot would be for this pod: any of a Deployment, the first M of a StatefulSet."""
-    if standing.kind is OwnerKind.DEPLOYMENT:
-        return True
-    return member.index is not None and standing.target is not None and 0 <= member.index < standing.target
-
-
 def _must(standing: WorkloadTiers, member: Member) -> bool:
     """Whether this pod has to be on demand, whatever the others do."""
-    return standing.kind is OwnerKind.STATEFUL_SET and _belongs(standing, member)
+    return standing.kind is OwnerKind.STATEFUL_SET and standing.belongs(member)
 
 
 def _least_lost(member: Member) -> tuple[bool, int, str, str]:
     return member.place == "spot", -1 if member.index is None else member.index, member.created, member.name
-
-
-@dataclass(frozen=True, slots=True)
-class _Tried:
-    """An eviction for a workload: how many it held then, and when."""
-
-    held: int
-    at: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,7 +96,8 @@ class Repair:
     back: bool
     pulse: Pulse
     aside: Aside = field(default_factory=Aside)
-    _tried: dict[str, _Tried] = field(default_factory=dict, init=False)
+    _tried: dict[str, WorkloadTiers] = field(default_factory=dict, init=False)
+    """Workloads for which a pod was evicted, as they were before."""
     _resting: dict[str, _Rest] = field(default_factory=dict, init=False)
 
     async def run(self) -> None:
@@ -153,17 +139,19 @@ class Repair:
             return
         refusal = await self.evictions.evict(standing.namespace, member.name, member.uid)
         if refusal is None:
-            self._tried[standing.uid] = _Tried(standing.held, self.clock())
-            note = f"evicted {member.name}: {standing.held} of {standing.target} replicas are bound to on-demand nodes"
-            self._say(standing, "Repairing", note)
+            self._tried[standing.uid] = standing
+            state = f"{standing.held} of {standing.target} replicas are bound to on-demand nodes"
+            if member.required:
+                state = f"{standing.required} replicas are bound to on-demand nodes, {standing.target} belong there"
+            self._say(standing, "Repairing", f"evicted {member.name}: {state}")
         elif refusal is not Refusal.OFF:
             log.info("not repaired", workload=f"{standing.namespace}/{standing.name}", why=refusal.value)
 
-    def _judge(self, standing: WorkloadTiers, tried: _Tried) -> None:
+    def _judge(self, standing: WorkloadTiers, tried: WorkloadTiers) -> None:
         """Whether the last eviction brought the workload nearer to its target; if not, it gets a rest."""
         del self._tried[standing.uid]
         before = self._resting.pop(standing.uid, None)
-        if _distance(standing, standing.held) >= _distance(standing, tried.held):
+        if _distance(standing) >= _distance(replace(tried, target=standing.target)):
             failures = 1 if before is None else before.failures + 1
             seconds = min(FIRST_REST_SECONDS * 2 ** min(failures - 1, 10), LONGEST_REST_SECONDS)
             self._resting[standing.uid] = _Rest(self.clock() + seconds, failures)
@@ -179,6 +167,9 @@ def _reference(standing: WorkloadTiers) -> ObjectReference:
     return RESOURCES[standing.kind.value].refer(standing.name, namespace=standing.namespace, uid=standing.uid)
 
 
-def _distance(standing: WorkloadTiers, held: int) -> int:
-    """How far a workload is from its target."""
-    return abs(held - (standing.target or 0))
+def _distance(standing: WorkloadTiers) -> int:
+    """How many pods are not where they belong."""
+    target = standing.target or 0
+    if standing.kind is OwnerKind.DEPLOYMENT:
+        return abs(standing.held - target)
+    return target - standing.held + standing.required - standing.held
