@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from fairlead.cli.place import command
+from fairlead.cli.main import cli
 from fairlead.model.errors import InputError
 
 NODES = [{"name": "node10", "count": 1, "capacity": 5}, {"name": "node2", "capacity": 5}, {"name": "c"}]
@@ -17,7 +17,7 @@ SHOP = Path(__file__).parents[2] / "examples" / "shop"
 def run(problem: Any, *options: str) -> Result:
     """The command on a problem given on standard input."""
     text = problem if isinstance(problem, str) else json.dumps(problem)
-    return CliRunner().invoke(command, ["-f", "-", *options], input=text, standalone_mode=False)
+    return CliRunner().invoke(cli, ["place", "-f", "-", *options], input=text, standalone_mode=False)
 
 
 def answer(problem: Any, *options: str) -> dict[str, Any]:
@@ -206,7 +206,7 @@ def test_manifests_give_nodes_pods_and_the_workload() -> None:
     """Allocatable less what pods ask for; replicas of the workload that run are counted where they run."""
     options = ["--pods", str(SHOP / "running.yaml"), "--pods", str(SHOP / "store.yaml"), "--workload", "shop/web"]
     result = CliRunner().invoke(
-        command, ["-f", str(SHOP / "nodes-west.yaml"), *options, "-o", "json"], standalone_mode=False
+        cli, ["place", "-f", str(SHOP / "nodes-west.yaml"), *options, "-o", "json"], standalone_mode=False
     )
     assert result.exception is None
     found = json.loads(result.stdout)
@@ -295,7 +295,7 @@ def test_directory_is_read_as_manifests(tmp_path: Path) -> None:
     """Every file in it."""
     (tmp_path / "nodes.json").write_text(json.dumps(node("a")))
     (tmp_path / "web.json").write_text(json.dumps(deployment("web", 2)))
-    result = CliRunner().invoke(command, ["-f", str(tmp_path), "-o", "json"], standalone_mode=False)
+    result = CliRunner().invoke(cli, ["place", "-f", str(tmp_path), "-o", "json"], standalone_mode=False)
     assert result.exception is None
     assert json.loads(result.stdout)["placements"] == {"a": 2}
 

@@ -7,6 +7,7 @@ import pytest
 from click.testing import CliRunner
 
 from fairlead.cli import queue
+from fairlead.cli.main import cli
 from fairlead.kube.client import Client
 from fairlead.kube.manifests.catalogue import Catalogue, catalogue
 from fairlead.kube.manifests.collect import collect
@@ -64,7 +65,7 @@ def _shown(monkeypatch: pytest.MonkeyPatch, api: FakeApi, *words: str) -> Any:
         return found
 
     monkeypatch.setattr(queue, "_read", known)
-    return CliRunner().invoke(queue.command, list(words), standalone_mode=False)
+    return CliRunner().invoke(cli, ["queue", *words], standalone_mode=False)
 
 
 def test_queue_command_tells_what_is_used_and_who_waits(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
+from fairlead.cli.main import cli
 from fairlead.cli.tiers import report
 from fairlead.kube.admission.rules import MARKER
 from fairlead.kube.client import Client
@@ -420,9 +421,9 @@ def test_tiers_command_prints_both_forms(monkeypatch: pytest.MonkeyPatch) -> Non
         return await read_objects(Client(Town().api), namespace)
 
     monkeypatch.setattr(tiers, "_objects", objects)
-    table = CliRunner().invoke(tiers.command, ["-o", "table"], standalone_mode=False).stdout
+    table = CliRunner().invoke(cli, ["tiers", "-o", "table"], standalone_mode=False).stdout
     assert "Deployment/web" in table
     assert "below" in table
     assert "2 of 3 replicas on nodes are off on-demand nodes (67%)" in table
-    record = json.loads(CliRunner().invoke(tiers.command, ["-o", "json", "--all"], standalone_mode=False).stdout)
+    record = json.loads(CliRunner().invoke(cli, ["tiers", "-o", "json", "--all"], standalone_mode=False).stdout)
     assert record["offOnDemand"] == 2
