@@ -130,6 +130,7 @@ class FakeApi:
             if version < self.store.floor:
                 yield _line("ERROR", RefusalError(410, "Expired", "too old resource version").body())
                 return
+            told = self.store.version
             for record in self.store.since(route.where, version):
                 version = record.version
                 seen = record.seen_through(labels, fields)
@@ -137,7 +138,8 @@ class FakeApi:
                     yield _line(*seen)
             if self._bookmarks != bookmarks or loop.time() >= bookmark:
                 bookmark = loop.time() + BOOKMARK_SECONDS
-                bookmarks, version = self._bookmarks, self.store.version
+                # What came while lines were taken is not told yet.
+                bookmarks, version = self._bookmarks, max(version, told)
                 yield _line("BOOKMARK", {"metadata": {"resourceVersion": str(version)}, "spec": None})
             try:
                 async with asyncio.timeout_at(min(end, bookmark)):

@@ -1,5 +1,6 @@
 """The fake itself: the parts of a server's behaviour that other tests lean on."""
 
+import json
 from typing import Any
 
 import pytest
@@ -70,6 +71,23 @@ async def test_paths_that_nobody_serves_are_not_found() -> None:
     with pytest.raises(ApiError) as caught:
         await client(FakeApi()).call("POST", "/api/v1/namespaces/a/pods", body=b"{")
     assert caught.value.invalid
+
+
+async def test_bookmark_covers_nothing_that_a_slow_reader_was_not_told() -> None:
+    """What changes while a line is taken comes before the bookmark that includes it."""
+    api = FakeApi()
+    stream = api.stream("/api/v1/configmaps", {"resourceVersion": "0"})
+    await anext(stream)
+    api.put(CONFIG_MAPS, config_map("a"))
+    told = [json.loads(await anext(stream))]
+    api.put(CONFIG_MAPS, config_map("b"))
+    api.bookmark()
+    told += [json.loads(await anext(stream)) for _ in range(2)]
+    await stream.aclose()
+    versions = [int(line["object"]["metadata"]["resourceVersion"]) for line in told]
+    assert versions == sorted(versions)
+    names = [line["object"]["metadata"].get("name") for line in told if line["type"] != "BOOKMARK"]
+    assert names == ["a", "b"]
 
 
 def test_routes_tell_namespaces_from_what_is_in_them() -> None:
