@@ -213,7 +213,7 @@ def test_pods_of_others_take_no_more_than_their_node_has() -> None:
 
 
 def test_a_job_does_not_preempt_if_any_waiting_pod_may_not() -> None:
-    """By policy of the pod or of its class."""
+    """By policy of the pod or of its class, which is the default one where it names none and has no priority yet."""
     never = obj("PriorityClass", "calm", "scheduling.k8s.io/v1", value=5, preemptionPolicy="Never", globalDefault=True)
     tables = state(
         node("n1"),
@@ -221,12 +221,16 @@ def test_a_job_does_not_preempt_if_any_waiting_pod_may_not() -> None:
         group("g"),
         group("h"),
         group("i"),
+        group("j"),
+        group("k"),
         pod("a", group="g", preemptionPolicy="Never"),
         pod("b", group="h", priorityClassName="calm"),
         pod("c", group="i", meta={"creationTimestamp": "2026-01-01T00:00:00Z"}),
+        pod("d", group="j", priority=0),
+        pod("e", group="k", preemptionPolicy="PreemptLowerPriority"),
     )
-    assert tables.jobs.preempts.tolist() == [False, False, True]
-    assert tables.jobs.priority.tolist() == [5, 5, 5]
+    assert tables.jobs.preempts.tolist() == [False, False, False, True, True]
+    assert tables.jobs.priority.tolist() == [5, 5, 5, 0, 5]
 
 
 def test_a_pod_that_names_a_queue_is_a_job_whatever_its_scheduler() -> None:

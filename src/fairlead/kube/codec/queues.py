@@ -96,9 +96,15 @@ def _cools_until(pod: Pod, annotations: Mapping[str, str]) -> float:
         return 0.0
 
 
-def default_priority(classes: Iterable[PriorityClass]) -> int:
+def default_class(classes: Iterable[PriorityClass]) -> PriorityClass | None:
     """That of pods that name no class: of several defaults the least, as the API server has it."""
-    return min((each.value for each in classes if each.global_default), default=0)
+    return min((each for each in classes if each.global_default), key=lambda each: each.value, default=None)
+
+
+def default_priority(classes: Iterable[PriorityClass]) -> int:
+    """That of pods that name no class."""
+    found = default_class(classes)
+    return 0 if found is None else found.value
 
 
 def named(annotations: Mapping[str, str], keys: Iterable[str]) -> str:

@@ -14,6 +14,7 @@ from fairlead.kube.codec.queues import (
     SYSTEM,
     Like,
     bounds_of,
+    default_class,
     default_priority,
     held_rows,
     namespace_weights,
@@ -47,6 +48,7 @@ from fairlead.model.selectors import Term, tolerated
 from fairlead.model.shape import Shape
 
 SCHEDULERS = ("volcano", "fairlead")
+NEVER = "Never"
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +73,8 @@ class _Reader:
         self.succeeded = succeeded_of(found.of(Pod))
         self.classes = SYSTEM | {each.metadata.name: each.value for each in found.of(PriorityClass)}
         self.default_priority = default_priority(found.of(PriorityClass))
-        self.never = {each.metadata.name for each in found.of(PriorityClass) if each.preemption_policy == "Never"}
+        self._default = default_class(found.of(PriorityClass))
+        self._never = {each.metadata.name for each in found.of(PriorityClass) if each.preemption_policy == NEVER}
         self.budgets = found.of(PodDisruptionBudget)
         self.newest = max((_created(pod.metadata) or 0.0 for pod in self.pods), default=0.0)
         """The latest moment that the manifests tell of: it is no earlier than that."""
@@ -88,6 +91,13 @@ class _Reader:
         if pod.spec.priority is not None:
             return pod.spec.priority
         return self.classes.get(pod.spec.priority_class_name, self.default_priority)
+
+    def preempts(self, pod: Pod) -> bool:
+        """Its own policy and its class's; a server has written both where the pod has a priority but no class."""
+        name, default = pod.spec.priority_class_name, self._default
+        if not name and pod.spec.priority is None and not pod.spec.preemption_policy and default is not None:
+            name = default.metadata.name
+        return pod.spec.preemption_policy != NEVER and name not in self._never
 
     def group_priority(self, name: str, pods: Sequence[Pod]) -> int:
         """That of the class a group names; else the highest of its pods."""
@@ -310,7 +320,7 @@ def _job(reader: _Reader, group: PodGroup, pods: list[Pod]) -> QueuedJob:
         priority=reader.group_priority(spec.priority_class_name, pods),
         created=_age(meta, *(pod.metadata for pod in pods)),
         since=int(_created(meta) or UNSET),
-        preempts=all(_may_preempt(reader, pod) for pod in pods if not pod.spec.node_name),
+        preempts=all(reader.preempts(pod) for pod in pods if not pod.spec.node_name),
         unmet=unmet(group),
         may_wait=may_wait(meta.annotations),
     )
@@ -329,12 +339,8 @@ def _ungrouped(reader: _Reader, name: str, pods: Sequence[Pod]) -> QueuedJob:
         priority=max(map(reader.priority, pods)),
         created=min(created, default=inf),
         since=int(min(begun or created, default=UNSET)),
-        preempts=all(_may_preempt(reader, pod) for pod in waiting),
+        preempts=all(reader.preempts(pod) for pod in waiting),
     )
-
-
-def _may_preempt(reader: _Reader, pod: Pod) -> bool:
-    return pod.spec.preemption_policy != "Never" and pod.spec.priority_class_name not in reader.never
 
 
 def _age(meta: ObjectMeta, *members: ObjectMeta) -> float:
