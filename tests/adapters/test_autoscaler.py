@@ -43,6 +43,23 @@ def test_an_autoscaler_of_something_else_stops_nothing(tmp_path: Path) -> None:
     assert done.stderr == f"fairlead: {told}\n"
 
 
+@pytest.mark.parametrize(("least", "expected"), [(1, 0), (0, 3)], ids=["scaled to none", "none is its minimum"])
+def test_scale_hpa_leaves_a_workload_of_0_replicas_as_its_autoscaler_does(
+    tmp_path: Path, least: int, expected: int
+) -> None:
+    """Somebody has switched it off; an autoscaler that may go to 0 itself comes back from there."""
+    web = made("apps/v1", "Deployment", {"replicas": 0, "template": template()}, "web")
+    target = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}
+    spec = {"scaleTargetRef": target, "minReplicas": least, "maxReplicas": 3}
+    file = tmp_path / "all.yaml"
+    node = made("v1", "Node", {}, "n1") | {"status": {"allocatable": {"cpu": "8", "memory": "8Gi", "pods": "9"}}}
+    file.write_text(yaml.safe_dump_all([node, web, made("autoscaling/v2", "HorizontalPodAutoscaler", spec, "web")]))
+    done = CliRunner().invoke(cli, ["plan", "-f", str(file), "--scale-hpa", "max", "-o", "json"], standalone_mode=False)
+    record = json.loads(done.stdout)
+    assert record.get("plan", record)["sites"][0]["workloads"][0]["replicas"] == expected
+    assert ("Deployment" in done.stderr and "has 0 replicas" in done.stderr) == (expected == 0)
+
+
 @pytest.mark.parametrize(
     ("written", "planned"), [(None, 3), (1, 3), (4, 4), (9, 5), (0, 0)], ids=["none", "low", "within", "high", "zero"]
 )

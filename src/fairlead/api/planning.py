@@ -9,7 +9,7 @@ from fairlead.api.snapshot import ClusterSnapshot, Config, Source, read
 from fairlead.engine.changes import Changes, changed
 from fairlead.engine.plan import Plan
 from fairlead.engine.plan import plan as decide
-from fairlead.engine.whatif import workload_keys
+from fairlead.engine.whatif import replicas_asked
 from fairlead.kube.adapters.autoscaler import autoscaled
 from fairlead.kube.manifests.records import explain_answer, meant, plan_answer, stopped_by, what_if_answer
 from fairlead.model.errors import InputError
@@ -197,7 +197,7 @@ def what_if(
         raise InputError("scale_hpa", f"{scale_hpa!r}; expected 'min' or 'max'")
     now = _planned(planned)
     found, view = now.snapshot._found, now.snapshot._view
-    at_bound = autoscaled(found, scale_hpa, workload_keys(view))[0] if scale_hpa else ()
+    at_bound = autoscaled(found, scale_hpa, replicas_asked(view))[0] if scale_hpa else ()
     asked = Changes(
         drain=_several(drain),
         lose=_several(lose),

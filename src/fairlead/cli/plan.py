@@ -117,7 +117,7 @@ def command(
     from fairlead.engine.changes import Changes
     from fairlead.engine.changes import changed as apply
     from fairlead.engine.plan import plan
-    from fairlead.engine.whatif import workload_keys
+    from fairlead.engine.whatif import replicas_asked
     from fairlead.kube.adapters.autoscaler import autoscaled
     from fairlead.kube.manifests.records import stopped_by, unreached
 
@@ -134,7 +134,7 @@ def command(
         with progress() as on_progress:
             found, view = read(sources, strict=strict, live=live, settings=settings, on_progress=on_progress)
             if scale_hpa:
-                at_bound, astray = autoscaled(found, scale_hpa, workload_keys(view))
+                at_bound, astray = autoscaled(found, scale_hpa, replicas_asked(view))
                 asked = replace(asked, scale=(*scale, *at_bound))
             changed = apply(view, asked)
             decided = plan(view, on_progress=on_progress)

@@ -110,10 +110,13 @@ def extended(snapshot: Snapshot, count: int, like: str) -> Snapshot:
     return replace(snapshot, sites=tuple(sites))
 
 
-def workload_keys(snapshot: Snapshot) -> frozenset[str]:
-    """Every workload that may be scaled: KIND/NAMESPACE/NAME."""
-    own = {workload.key for site in snapshot.sites for workload in site.workloads}
-    return frozenset(own | {workload.key for workload, _ in snapshot.divided})
+def replicas_asked(snapshot: Snapshot) -> dict[str, int]:
+    """By KIND/NAMESPACE/NAME, every workload that may be scaled; of one in several clusters the most."""
+    found: dict[str, int] = {}
+    own = [workload for site in snapshot.sites for workload in site.workloads]
+    for workload in (*own, *(workload for workload, _ in snapshot.divided)):
+        found[workload.key] = max(found.get(workload.key, 0), workload.replicas)
+    return found
 
 
 def scaled(snapshot: Snapshot, name: str, replicas: int) -> Snapshot:

@@ -1,6 +1,6 @@
 """HorizontalPodAutoscaler: the bounds between which it keeps its target."""
 
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol, TypeVar
 
 from fairlead.kube.objects.workloads import HorizontalPodAutoscaler
@@ -15,20 +15,23 @@ class _Objects(Protocol):
     def of(self, kind: type[T]) -> list[T]: ...
 
 
-def autoscaled(found: _Objects, bound: str, workloads: Container[str]) -> tuple[list[str], list[str]]:
+def autoscaled(found: _Objects, bound: str, replicas: Mapping[str, int]) -> tuple[list[str], list[str]]:
     """Every target as `--scale` takes it, at its lowest (`min`) or highest (`max`) number of replicas.
 
-    Of several autoscalers of one target the first by name counts, as in a plan. One whose target is none of the
-    workloads (their keys) scales nothing: what to say of it comes second.
+    `replicas` are those of each workload by key. Of several autoscalers of one target the first by name counts, as in a
+    plan. One scales nothing where its target is no workload, or has no replicas (unless these are its own minimum):
+    what to say of it comes second.
     """
     asked, astray = dict[str, int](), []
     for each, key, bounds in _targets(found.of(HorizontalPodAutoscaler)):
-        if key in workloads:
-            asked.setdefault(key, bounds[bound == "max"])
-        else:
-            kind, _, target = key.partition("/")
-            title = f"HorizontalPodAutoscaler {each.metadata.namespace or 'default'}/{each.metadata.name}"
+        kind, _, target = key.partition("/")
+        title = f"HorizontalPodAutoscaler {each.metadata.namespace or 'default'}/{each.metadata.name}"
+        if key not in replicas:
             astray.append(f"{title}: there is no {kind} {target} to scale; it is left out")
+        elif not replicas[key] and bounds[0]:
+            astray.append(f"{title}: {kind} {target} has 0 replicas, which no autoscaler changes; it is left out")
+        else:
+            asked.setdefault(key, bounds[bound == "max"])
     return [f"{key}={count}" for key, count in asked.items()], astray
 
 
