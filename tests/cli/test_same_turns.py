@@ -59,6 +59,34 @@ def test_without_times_the_name_decides_and_not_the_place_in_the_file(tmp_path: 
     assert shared(objects[:: -1 if turned else 1], tmp_path) == {"ns/p2": 1}
 
 
+@pytest.mark.parametrize("keeper", ["bare", "group"])
+@pytest.mark.parametrize(
+    ("earlier", "later"),
+    [
+        ("2026-01-01T03:00:00+04:00", "2026-01-01T00:00:00Z"),
+        ("2026-01-01T00:00:00Z", "2025-12-31T20:00:01-04:00"),
+        ("2026-01-01T00:00:00Z", "2026-01-01T00:00:01.5Z"),
+    ],
+)
+def test_times_of_several_zones_are_compared_as_times(tmp_path: Path, earlier: str, later: str, keeper: str) -> None:
+    """A server writes all of them in UTC; files need not."""
+    if keeper == "bare":
+        objects = [node("n1"), waiting("a", created=later), waiting("b", created=earlier)]
+    else:
+        groups = [group("a"), group("b")]
+        for each, created in zip(groups, (later, earlier), strict=True):
+            each["metadata"]["creationTimestamp"] = created
+        objects = [node("n1"), *groups, waiting("a", group="a"), waiting("b", group="b")]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/b": 1}
+
+
+def test_a_part_of_a_second_makes_nothing_older(tmp_path: Path) -> None:
+    """A server keeps whole seconds; then names decide."""
+    times = ("2026-01-01T00:00:00.9Z", "2026-01-01T00:00:00.1Z")
+    objects = [node("n1"), *(waiting(name, created=time) for name, time in zip("ab", times, strict=True))]
+    assert planned(objects, tmp_path) == shared(objects, tmp_path) == {"ns/a": 1}
+
+
 def test_the_age_of_a_gang_is_that_of_its_group(tmp_path: Path) -> None:
     """Whenever its pods were created."""
     pods = [

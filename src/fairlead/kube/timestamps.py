@@ -1,6 +1,7 @@
 """Times as the API writes them: RFC 3339 text in UTC."""
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from fairlead.model.errors import InputError
 
@@ -25,3 +26,18 @@ def seconds(text: str) -> float:
         return moment.astimezone(UTC).timestamp()
     except (ValueError, OverflowError) as error:
         raise InputError("", f"expected a time such as 2026-01-31T12:00:00Z, got {text[:60]!r}: {error}") from error
+
+
+@lru_cache(maxsize=4096)
+def stored(text: str) -> str:
+    """A time as the API server keeps it, in UTC and whole seconds, so that texts are in the order of their times.
+
+    What is no time stays as it is.
+    """
+    if len(text) == len("2026-01-31T12:00:00Z") and text.endswith("Z"):
+        return text
+    try:
+        moment = datetime.fromtimestamp(seconds(text) // 1, UTC)
+    except (InputError, ValueError, OverflowError, OSError):
+        return text
+    return moment.replace(tzinfo=None).isoformat() + "Z"

@@ -22,6 +22,7 @@ from fairlead.kube.objects.workloads import (
     RoleController,
     StatefulSet,
 )
+from fairlead.kube.timestamps import stored
 
 Owners = dict[tuple[str, str], OwnerReference | None]
 REPLACED_AT_ONCE = frozenset({"Deployment", "ReplicaSet", "ReplicationController", "Job"})
@@ -180,7 +181,7 @@ def counted(key: str, pods: Iterable[Pod]) -> Iterator[Pod]:
 def oldest(pods: Iterable[Pod]) -> str | None:
     """When the first of the pods that stay was created, where that is known: a job is as old as that."""
     times = [pod.metadata.creation_timestamp for pod in pods if pod.metadata.deletion_timestamp is None]
-    return min(filter(None, times), default=None)
+    return min(map(stored, filter(None, times)), default=None)
 
 
 def owner_key(pod: Pod, replica_sets: Owners) -> str:

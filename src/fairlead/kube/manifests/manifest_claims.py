@@ -34,6 +34,7 @@ from fairlead.kube.resources import (
     STORAGE_CLASSES,
     Resource,
 )
+from fairlead.kube.timestamps import stored
 from fairlead.kube.volumes.claim_cache import BIND_COMPLETED, NO_PROVISIONER, WAITS_FOR_NODE, ClaimCache
 from fairlead.kube.volumes.claim_fields import OLD_CLASS, asked_bytes, attach_limits, class_of, is_lost, key_of
 from fairlead.model.claims import Attached, ClaimDemand
@@ -176,7 +177,7 @@ class ManifestClaims:
         ]
         # As the API server has it: of several the newest, then the first by name.
         marked.sort(key=lambda each: each.metadata.name)
-        marked.sort(key=lambda each: each.metadata.creation_timestamp or "", reverse=True)
+        marked.sort(key=lambda each: stored(each.metadata.creation_timestamp or ""), reverse=True)
         return marked[0].metadata.name if marked else None
 
     def _of_limited(self, volume: Attached | None) -> Attached | None:

@@ -35,7 +35,7 @@ from fairlead.kube.objects.node import Node
 from fairlead.kube.objects.pod import Pod
 from fairlead.kube.objects.policy import Namespace, PodDisruptionBudget, PriorityClass, ResourceQuota
 from fairlead.kube.objects.volcano import PodGroup, VolcanoQueue
-from fairlead.kube.timestamps import seconds
+from fairlead.kube.timestamps import seconds, stored
 from fairlead.model.amounts import LARGEST, WHOLE, bounded
 from fairlead.model.claims import ClaimDemand
 from fairlead.model.errors import InputError
@@ -164,7 +164,7 @@ class _Reader:
         meta, fields = pod.metadata, queue_fields(pod)
         free_to_go = fields.preemptable and meta.deletion_timestamp is None and fields.cools_until <= self.newest
         like = pod.spec.node_name, self.priority(pod), free_to_go, fields.protected, self.budget(pod)
-        return f"{meta.namespace}/{meta.name}", meta.creation_timestamp or "", like
+        return f"{meta.namespace}/{meta.name}", stored(meta.creation_timestamp or ""), like
 
 
 def _by_name(pod: Pod) -> tuple[object, ...]:
@@ -352,7 +352,7 @@ def _age(meta: ObjectMeta, *members: ObjectMeta) -> float:
 
 
 def _created(meta: ObjectMeta) -> float | None:
-    return None if meta.creation_timestamp is None else seconds(meta.creation_timestamp)
+    return None if meta.creation_timestamp is None else seconds(stored(meta.creation_timestamp))
 
 
 def _room(reader: _Reader, other: Sequence[Pod]) -> tuple[dict[str, dict[str, int]], dict[str, int]]:

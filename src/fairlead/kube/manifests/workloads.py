@@ -29,6 +29,7 @@ from fairlead.kube.objects.policy import LimitRange, PriorityClass
 from fairlead.kube.objects.storage import PersistentVolumeClaim
 from fairlead.kube.objects.volcano import PodGroup
 from fairlead.kube.objects.workloads import StatefulSet
+from fairlead.kube.timestamps import stored
 from fairlead.model.errors import InputError
 from fairlead.model.tiers import Tiers
 from fairlead.model.workload import AUTO, Workload, odd_strategy, strategy_named
@@ -154,7 +155,7 @@ class Reader:
             gang=f"{namespace}/{group.metadata.name}" if group else "",
             priority=self._priority(template, group),
             task=annotations.get(TASK, ""),
-            created=(group and group.metadata.creation_timestamp) or meta.creation_timestamp or "",
+            created=stored((group and group.metadata.creation_timestamp) or meta.creation_timestamp or ""),
             strategy=strategy_named(annotations.get(STRATEGY, self._strategy)),
             **gang,
         )
