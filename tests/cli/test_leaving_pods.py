@@ -1,9 +1,12 @@
 """Pods that are being deleted, and those that come in their place."""
 
+import json
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
+from fairlead.cli.main import cli
 from tests.cli.clusters import Folder, keeper, node, pod
 
 DELETED = {"deletionTimestamp": "2026-01-01T00:00:00Z"}
@@ -30,3 +33,26 @@ def test_a_stateful_set_waits_for_the_end_of_the_pod_whose_name_it_takes(tmp_pat
     here = Folder(tmp_path, node("n1"), node("n2"), keeper("StatefulSet", "db", replicas=2), *pods)
     assert here.placed() == {"shop/db": {}}
     assert here.waits() == 0
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "Pod", "StatefulSet"])
+@pytest.mark.parametrize(("most", "placed"), [("3", 2), ("2", 1), ("1", 0)])
+def test_a_quota_is_charged_for_a_pod_that_is_deleted_until_it_has_ended(
+    tmp_path: Path, kind: str, most: str, placed: int
+) -> None:
+    """As a server counts it; one that has ended is not charged. The simulation starts no more than the plan."""
+    quota = {
+        "apiVersion": "v1",
+        "kind": "ResourceQuota",
+        "metadata": {"name": "q", "namespace": "shop"},
+        "spec": {"hard": {"requests.cpu": most}},
+    }
+    ended = {**pod("over", "n1", **DELETED), "status": {"phase": "Succeeded"}}
+    old = {"Pod": "", "StatefulSet": "StatefulSet/gone"}.get(kind, f"{kind}/web")
+    mine = keeper("Deployment" if kind != "ReplicaSet" else kind, "web", replicas=2)
+    here = Folder(tmp_path, node("n1"), quota, mine, pod("old", "n1", old, **DELETED), ended)
+    assert here.placed()["shop/web"] == ({"n1": placed} if placed else {})
+    (tmp_path / "scenario.yaml").write_text("manifests: [cluster.yaml]\nuntil: 1m\n")
+    done = CliRunner().invoke(cli, ["simulate", str(tmp_path / "scenario.yaml"), "-o", "json"], standalone_mode=False)
+    (record,) = json.loads(done.stdout)["policies"]
+    assert record["unplaced"] == here.waits() == 2 - placed

@@ -7,7 +7,8 @@ from fairlead.dataclass import dataclass
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class NamespaceQuota:
-    """`hard` has amounts in the unit of their resource; a resource that is not named is not bounded."""
+    """`hard` has amounts in the unit of their resource, without what pods that are being deleted still hold of it; a
+    resource that is not named is not bounded."""
 
     name: str
     namespace: str

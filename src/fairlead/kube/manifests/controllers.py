@@ -1,7 +1,7 @@
 """What keeps pods, whatever its kind: how many it wants, their template, and those of them that are not there yet."""
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 import msgspec
@@ -176,6 +176,13 @@ def counted(key: str, pods: Iterable[Pod]) -> Iterator[Pod]:
     """
     replaced = key.partition("/")[0] in REPLACED_AT_ONCE
     return (pod for pod in pods if not (replaced and pod.metadata.deletion_timestamp is not None))
+
+
+def leaving(owned: Mapping[str, Iterable[Pod]], known: Container[str]) -> Iterator[Pod]:
+    """Pods on nodes that are being deleted and that no workload counts: quotas are charged for them until they end."""
+    for key, pods in owned.items():
+        if key not in known or key.partition("/")[0] in REPLACED_AT_ONCE:
+            yield from (pod for pod in pods if pod.spec.node_name and pod.metadata.deletion_timestamp is not None)
 
 
 def oldest(pods: Iterable[Pod]) -> str | None:

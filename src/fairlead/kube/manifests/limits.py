@@ -2,11 +2,13 @@
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 
 import msgspec
 
+from fairlead.kube.codec.requests import request_of_pod
 from fairlead.kube.manifests.catalogue import Catalogue
-from fairlead.kube.objects.pod import Container, PodSpec, Resources
+from fairlead.kube.objects.pod import Container, Pod, PodSpec, Resources
 from fairlead.kube.objects.policy import LimitRange, LimitRangeItem, ResourceQuota
 from fairlead.kube.objects.storage import PersistentVolumeClaimSpec
 from fairlead.model.amounts import LARGEST, amount, bounded, quantity
@@ -126,3 +128,13 @@ def sound_quotas(found: Catalogue, here: Iterable[ResourceQuota]) -> tuple[Names
         except InputError as error:
             found.errors.append(error)
     return tuple(result)
+
+
+def charged(quotas: Iterable[NamespaceQuota], pods: Iterable[Pod]) -> Iterator[NamespaceQuota]:
+    """What these pods leave of the quotas, which may be less than nothing."""
+    taken: dict[str, Counter[str]] = defaultdict(Counter)
+    for pod in pods:
+        taken[pod.metadata.namespace].update(request_of_pod(pod))
+    for quota in quotas:
+        own = taken[quota.namespace]
+        yield replace(quota, hard={name: most - own[name] for name, most in quota.hard.items()})

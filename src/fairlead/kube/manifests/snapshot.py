@@ -12,10 +12,10 @@ from fairlead.kube.codec.queues import namespace_weights, queue_row, rooted
 from fairlead.kube.codec.volcano_fields import not_obeyed, queue_not_obeyed
 from fairlead.kube.manifests.budgets import budgets
 from fairlead.kube.manifests.catalogue import Catalogue, cluster_of
-from fairlead.kube.manifests.controllers import replica_set_owners
+from fairlead.kube.manifests.controllers import leaving, replica_set_owners
 from fairlead.kube.manifests.daemons import daemons
 from fairlead.kube.manifests.fleet import division_ask, unreadable_clusters
-from fairlead.kube.manifests.limits import sound_quotas
+from fairlead.kube.manifests.limits import charged, sound_quotas
 from fairlead.kube.manifests.site_pods import SitePods, site_pods
 from fairlead.kube.manifests.volume_claims import volume_claims
 from fairlead.kube.manifests.workloads import Reader
@@ -103,6 +103,9 @@ def _site(
         found.at(LonghornSetting, name),
     )
     found.errors.extend((*stored.errors, *stored.left_out))
+    quotas = sound_quotas(found, _here(found, ResourceQuota, name))
+    if quotas:
+        quotas = tuple(charged(quotas, leaving(owned, {each.key for each in (*own, *divided)})))
     claims, volumes = volume_claims(found, name, nodes, _together(owned, fixed))
     return Site(
         name=name,
@@ -118,7 +121,7 @@ def _site(
         volumes=stored.volumes,
         storage=stored.policy,
         tiers=tiers,
-        quotas=_by_name(sound_quotas(found, _here(found, ResourceQuota, name))),
+        quotas=_by_name(quotas),
         budgets=_by_name(budgets(_here(found, PodDisruptionBudget, name), found.errors)),
         claims=claims,
         attached=volumes,
