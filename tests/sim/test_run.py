@@ -101,8 +101,19 @@ def test_node_that_fails_twice_at_once_loses_its_replicas_once() -> None:
     assert loop.finish()["evictions"] == 1
     assert cores(loop) == 16
     assert cores(loop_of(until="25m", **fields)) == 12
-    assert [label for _, label in loop.story.labels()] == ["1 node goes", "1 node goes", "1 node is back"]
-    assert [at for at, _ in loop.story.labels()] == [600_000, 600_000, 1_800_000]
+    assert [label for _, label in loop.story.labels()] == ["1 node goes", "1 node is back"]
+    assert [at for at, _ in loop.story.labels()] == [600_000, 1_800_000]
+    assert loop.story.lost == 1
+
+
+def test_node_that_comes_back_and_fails_again_counts_twice() -> None:
+    """Beside it one that was away all the time."""
+    first = {"at": "10m", "fail": {"nodes": ["n-1", "n-2"]}, "back": "10m"}
+    again = {"at": "25m", "fail": {"nodes": ["n-1", "n-2"]}, "back": "5m"}
+    longer = {"at": "5m", "fail": {"nodes": ["n-2"]}}
+    told = loop_of(workloads=[workload("a", 4)], events=[first, again, longer]).story
+    assert [label for _, label in told.labels()] == ["1 node goes", *["1 node goes", "1 node is back"] * 2]
+    assert told.lost == 3
 
 
 def test_node_that_is_lost_for_good_does_not_come_back_with_an_earlier_outage() -> None:
@@ -110,7 +121,7 @@ def test_node_that_is_lost_for_good_does_not_come_back_with_an_earlier_outage() 
     fails = {"fail": {"nodes": ["n-1"]}}
     loop = loop_of(workloads=[workload("a", 4)], events=[{"at": "10m", "back": "10m", **fails}, {"at": "15m", **fails}])
     assert cores(loop) == 12
-    assert [label for _, label in loop.story.labels()] == ["1 node goes", "1 node goes"]
+    assert [label for _, label in loop.story.labels()] == ["1 node goes"]
 
 
 def test_replica_lost_with_its_node_begins_again() -> None:

@@ -22,10 +22,10 @@ MOST_NAMESPACES = 6
 
 def draw(screen: "Console", timeline: "Timeline", runs: "Sequence[Run]") -> None:
     """Print the comparison."""
-    outages = sum(len(outage.rows) for outage in timeline.outages if outage.at_ms < timeline.until_ms)
     screen.print(
         f"{timeline.name or 'Simulation'}: {span_text(timeline.until_ms)}, {many(len(timeline.nodes.names), 'node')}, "
-        f"{many(len(timeline.arrivals), 'arrival')}, {many(outages, 'node')} lost on the way, seed {timeline.seed}",
+        f"{many(len(timeline.arrivals), 'arrival')}, {many(timeline.lost, 'node')} lost on the way, "
+        f"seed {timeline.seed}",
         markup=False,
     )
     screen.print(timeline.tiers.sentence(tier_names(timeline.nodes, timeline.tiers)), markup=False)

@@ -1,6 +1,6 @@
 """What happens from outside, the same for every policy. Times are milliseconds from the start."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 import numpy as np
@@ -83,18 +83,31 @@ class Timeline:
     def labels(self) -> list[tuple[int, str]]:
         """What happens from outside, apart from arrivals, in a few words, by time."""
         found: list[tuple[int, str]] = []
+        for at_ms, over, count in self._comings():
+            one, several = ("1 node is back", "nodes are back") if over else ("1 node goes", "nodes go")
+            found.append((at_ms, one if count == 1 else f"{count} {several}"))
+        found += [(scale.at_ms, f"{scale.title} has {scale.replicas} replicas") for scale in self.scales]
+        return sorted(each for each in found if each[0] < self.until_ms)
+
+    @property
+    def lost(self) -> int:
+        """How many nodes go before the end, one that comes back and goes again as two."""
+        return sum(count for at_ms, over, count in self._comings() if not over and at_ms < self.until_ms)
+
+    def _comings(self) -> Iterator[tuple[int, bool, int]]:
+        """When so many nodes go, or are back: (milliseconds, whether they are back, how many). One that is away
+        already, or was cordoned, does not go."""
         away = dict.fromkeys(np.flatnonzero(self.nodes.unschedulable).tolist(), NEVER)
         ends = [(each.back_ms, True, row) for row, each in enumerate(self.outages) if each.back_ms is not None]
         for at_ms, over, row in sorted([*((each.at_ms, False, row) for row, each in enumerate(self.outages)), *ends]):
             outage = self.outages[row]
-            if not over:
+            if over:
+                there = [node for node in outage.rows if away.get(node, NEVER) <= at_ms]
+                for node in there:
+                    del away[node]
+            else:
+                there = [node for node in outage.rows if node not in away]
                 back_ms = NEVER if outage.back_ms is None else outage.back_ms
                 away |= {node: max(away.get(node, 0), back_ms) for node in outage.rows}
-                count = len(outage.rows)
-                found.append((at_ms, "1 node goes" if count == 1 else f"{count} nodes go"))
-            elif back := [node for node in outage.rows if away.get(node, NEVER) <= at_ms]:
-                for node in back:
-                    del away[node]
-                found.append((at_ms, "1 node is back" if len(back) == 1 else f"{len(back)} nodes are back"))
-        found += [(scale.at_ms, f"{scale.title} has {scale.replicas} replicas") for scale in self.scales]
-        return sorted(each for each in found if each[0] < self.until_ms)
+            if there:
+                yield at_ms, over, len(there)

@@ -16,7 +16,7 @@ def record(timeline: Timeline, runs: Sequence[Run]) -> dict[str, Any]:
         "seconds": timeline.until_ms / 1000,
         "nodes": len(timeline.nodes.names),
         "arrivals": len(timeline.arrivals),
-        "outages": sum(len(outage.rows) for outage in timeline.outages if outage.at_ms < timeline.until_ms),
+        "outages": timeline.lost,
         "interrupted": any(each.interrupted for each in runs),
         "events": [{"at": at_ms / 1000, "label": label} for at_ms, label in timeline.labels()],
         "policies": [{**each.record, "series": _series(each)} for each in runs],
