@@ -173,6 +173,25 @@ def test_gang_that_a_quota_cuts_short_starts_nothing() -> None:
     assert running(loop) == {"train": 0}
 
 
+@pytest.mark.parametrize(
+    ("sizes", "runs"), [([1], 0), ([4], 0), ([5], 5), ([1] * 4, 0), ([1] * 5, 5), ([2, 2], 0), ([2, 4], 6)]
+)
+def test_gang_with_fewer_replicas_than_it_starts_with_waits(sizes: list[int], runs: int) -> None:
+    """Five start together: they are of one workload, or bare pods, or of two workloads."""
+    own = {"scheduling.k8s.io/group-name": "train"}
+    group = {
+        "apiVersion": "scheduling.volcano.sh/v1beta1",
+        "kind": "PodGroup",
+        "metadata": {"name": "train", "namespace": "a"},
+        "spec": {"minMember": 5},
+    }
+    gang = [workload("Job", f"train-{row}", count, annotations=dict(own)) for row, count in enumerate(sizes)]
+    site = site_of(node("n1"), node("n2"), group, *gang)
+    loop = loop_of(site)
+    assert simulated(loop) == planned(site)
+    assert sum(running(loop).values()) == runs
+
+
 def test_gang_waits_for_the_resources_that_its_group_asks_for() -> None:
     """Four of six cores are there, and one replica would do: the group wants six cores all the same."""
     gang = workload("Job", "train", 6, annotations={"scheduling.k8s.io/group-name": "train"})

@@ -152,6 +152,15 @@ def test_gang_of_which_some_have_finished_is_not_held_up_by_its_size() -> None:
     assert loop.finish()["completed"] == 4
 
 
+@pytest.mark.parametrize("policy", [SimPolicy(name="fair"), FIFO], ids=["fair", "fifo"])
+def test_gang_of_fewer_replicas_than_it_starts_with_waits_until_it_has_more(policy: SimPolicy) -> None:
+    """Three of four, until it is scaled."""
+    more = {"at": "10m", "scale": "default/gang", "replicas": 4}
+    fields = {"workloads": [workload("gang", 3, gang=4)], "events": [more]}
+    assert done(policy, until="9m", **fields).record["placed"] == 0
+    assert done(policy, **fields).record["placed"] == 4
+
+
 def test_fair_queue_lets_the_namespace_with_less_go_first() -> None:
     """A flood of one namespace; the other comes later and waits less under fair share than first come, first served."""
     work = [

@@ -137,7 +137,8 @@ class Film:
 def _entry(job: SimJob) -> _Entry:
     batches = tuple(_Running(b.part.tier, b.part.shape, b.rows, b.counts) for b in job.batches.values())
     # A job of a name that was there before has a key of its own; so has its workload.
-    return _Entry(replace(job.workload, name=job.key.partition("/")[2]), job.asked, batches)
+    workload = replace(job.workload, name=job.key.partition("/")[2], least_together=job.least)
+    return _Entry(workload, job.asked, batches)
 
 
 def _life(job: SimJob) -> dict[str, Any]:

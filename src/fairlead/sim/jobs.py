@@ -41,6 +41,8 @@ class SimJob:
         self.batches: dict[int, Batch] = {}
         self.evicted = 0
         """Replicas lost and not yet running again."""
+        self.ended = 0
+        """Replicas that have run to their end."""
         self.claimed = claimed
         """Whether its replicas are told apart by their volume claims."""
         self.needs = None if self.workload.tiered or claimed else needs_like(self.workload.shape)
@@ -60,8 +62,8 @@ class SimJob:
 
     @property
     def least(self) -> int:
-        """The gang's size; replicas that have run to their end are no longer waited for."""
-        return min(self.workload.least_together, max(self.asked, 1))
+        """How many start together; replicas that have run to their end are no longer waited for."""
+        return max(self.workload.least_together - self.ended, 1)
 
     @property
     def since(self) -> int:

@@ -87,12 +87,12 @@ class SimPlacing:
         return evictions, list(self._settled(roles, shared.spots))
 
     def straight(self, jobs: Sequence[SimJob]) -> list[SimStart] | None:
-        """Start these jobs, for all of which there is room in sum; None where nodes or quotas do not take all of them.
+        """Start these jobs, for all of which there is room in sum; None where nodes, quotas or gangs stop one of them.
 
         They come in order of age. It is the composition's second step; the first would grant everything.
         """
         asked = [(job, self._roles(job)) for job in jobs]
-        if any(job.bounded or job.workload.min_resources for job in jobs):
+        if any(job.bounded or job.workload.min_resources or job.least > job.asked for job in jobs):
             return None
         if len(asked) > 1:
             asked.sort(key=self._turn)

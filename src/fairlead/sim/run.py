@@ -235,6 +235,7 @@ class _Loop:
         self._gone(job, batch, count)
         self.cluster.end(batch)
         job.asked -= count
+        job.ended += count
         self.turns.ask(job, -count)
         self.measures.completed += count
         self._note(job)

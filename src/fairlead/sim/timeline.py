@@ -8,6 +8,7 @@ import numpy as np
 
 from fairlead.engine.admission import quotas_left
 from fairlead.engine.daemons import settled
+from fairlead.engine.gangs import RoleGangs
 from fairlead.engine.tier_parts import on_demand_nodes, spot_nodes
 from fairlead.levels.tier.presets import DETECTED, TierChoice
 from fairlead.model.amounts import amount, amounts
@@ -180,13 +181,14 @@ def _queues(written: Scenario, site: Site | None) -> tuple[QueueEntry, ...]:
 def _standing(site: Site) -> Iterator[Arrival]:
     """The workloads of the manifests arrive at the start.
 
-    Those of a gang start one by one: each waits for the minimum resources that its other workloads leave.
+    Those of a gang start one by one: each waits for what of its minimum the other workloads leave, whole as they are.
     """
     gangs: dict[str, Counter[str]] = {}
     for workload in site.workloads:
         if workload.gang and workload.min_resources:
             gangs.setdefault(workload.gang, Counter()).update(_use(workload))
-    for workload in site.workloads:
+    asked = [(workload, workload.replicas) for workload in site.workloads]
+    for workload, _ in RoleGangs(asked).members(lambda workload: workload.replicas):
         whole, own = gangs.get(workload.gang), _use(workload)
         if whole is not None:
             least = tuple((name, amount - whole[name] + own[name]) for name, amount in workload.min_resources)
