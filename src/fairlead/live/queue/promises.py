@@ -1,7 +1,7 @@
 """The job cache as tables of the queue level, and the room that is promised to jobs."""
 
-from collections import Counter
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -10,14 +10,14 @@ import numpy as np
 from fairlead.engine.collector import held
 from fairlead.engine.used_now import used_now
 from fairlead.levels.queue.share import share
-from fairlead.live.cluster.identity import JobKey
+from fairlead.live.cluster.identity import JobKey, PodKey
 from fairlead.live.cluster.records import PodRecord
 from fairlead.live.cluster.rules import Cover
 from fairlead.live.cluster.turn_types import IdleCounts, LiveJob, Promise, QueueTurn, TurnTerms
 from fairlead.live.queue.faulty import FaultyJobs
 from fairlead.live.queue.job_cache import JobCache
 from fairlead.live.queue.row_cache import RowCache
-from fairlead.live.queue.tables import Budgets, Covers, Row, idle_job, usage
+from fairlead.live.queue.tables import Budgets, Covers, Row, idle_job, settled, usage
 from fairlead.model.columns import totals
 from fairlead.model.nodestate import NodeState
 from fairlead.model.queuestate import PODS, QueueState, queue_state
@@ -121,17 +121,44 @@ class Promises:
         """The places are free for every job again."""
         self._held.pop(job, None)
 
-    def recall(self) -> None:
-        """This instance begins to lead: of an earlier lead only room that is still being made is kept, from now on.
+    def recall(self, nominated: Iterable[PodRecord] = ()) -> None:
+        """This instance begins to lead: of what was promised before, only room that is still being made is kept, from
+        now on.
 
-        What came free while another led is for whoever is first by the order of jobs.
+        What other leaders promised is read from the waiting pods that are nominated (docs/decisions/0126). Room that
+        came free meanwhile is for whoever is first by the order of jobs.
         """
         now, coming = self.job_cache.clock(), {pod.node for pod in self.job_cache.leaving.values()}
+        shown: dict[JobKey, dict[PodKey, str]] = defaultdict(dict)
+        for pod in nominated:
+            if not pod.broken:
+                shown[self.job_cache.job_of(pod)][pod.key] = pod.nominated
+        places: dict[JobKey, Mapping[PodKey, str]] = {job: promise.places for job, promise in self._held.items()}
+        places |= {job: found for job, found in shown.items() if self._startable(job, found)}
         self._held = {
-            job: replace(promise, at=now)
-            for job, promise in self._held.items()
-            if not coming.isdisjoint(promise.places.values())
+            job: Promise(job=job, places=found, at=now)
+            for job, found in places.items()
+            if not coming.isdisjoint(found.values())
         }
+
+    def _startable(self, key: JobKey, places: Mapping[PodKey, str]) -> bool:
+        """Whether nothing but these places is missing for the job to start: room for half a gang is of no use.
+
+        For a job of which that cannot be told no room is kept; the turn sets it aside.
+        """
+        try:
+            return self._starts(key, places)
+        except Exception:
+            return False
+
+    def _starts(self, key: JobKey, places: Mapping[PodKey, str]) -> bool:
+        job = self.job_cache.job(key)
+        if job is None or job.unmet or self.job_cache.astray(key) or not self.job_cache.knows(job.queue):
+            return False
+        after, tasks = settled(job, places), Counter[str]()
+        for role in after.roles:
+            tasks[role.task] += len(role.running)
+        return after.running >= job.min_member and all(tasks[task] >= least for task, least in job.min_tasks.items())
 
     def waits(self, promise: Promise) -> bool:
         """Whether pods of the promise still wait for their places."""

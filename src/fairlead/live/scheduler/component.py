@@ -16,6 +16,7 @@ import msgspec
 from fairlead.kube.resources import PODS, QUEUES
 from fairlead.live.cluster.cache import About, Cache
 from fairlead.live.cluster.identity import PodKey, Wake
+from fairlead.live.cluster.records import PodRecord
 from fairlead.live.queue.announced import Announcements
 from fairlead.live.queue.gangs import Gangs
 from fairlead.live.queue.intents import Intents
@@ -70,6 +71,8 @@ class Scheduler(ElectedComponent):
         self.instance = instance
         self.companions: list[Companion] = []
         self.measures = SchedulerMetrics()
+        self.knows_promises = False
+        """Whether what was promised before this lead has been looked for; that needs watches that are not behind."""
         self.aside = Aside(self.measures.registry, recorder)
         self.cache = Cache(self._happened)
         self.pending = Pending()
@@ -178,6 +181,9 @@ class Scheduler(ElectedComponent):
 
     async def round(self) -> None:
         """One cycle, then time for watches, binds and evictions."""
+        if not self.knows_promises:
+            self.promises.recall(() if self.options.shadow else self.nominated())
+            self.knows_promises = True
         await self.cycle.run()
         await asyncio.sleep(self.cycle.rest)
 
@@ -197,13 +203,13 @@ class Scheduler(ElectedComponent):
     def nudge(self) -> None:
         """Look at what waits now: this instance has just begun to lead."""
         self.job_cache.recall()
-        self.promises.recall()
         # What an earlier lead of this instance found may not have been told.
         self.pending.wake_all()
         self._wake()
 
     def lost(self) -> None:
         """This instance leads no longer: what is decided and not sent yet is given up, for another decides now."""
+        self.knows_promises = False
         for each in self.companions:
             each.lost()
         self._stores.assembly.clear()
@@ -214,6 +220,11 @@ class Scheduler(ElectedComponent):
         self._stores.parking.reasons.clear()
         self.promises.faulty.lost()
         self.aside.lost(DECIDING, WRITING)
+
+    def nominated(self) -> list[PodRecord]:
+        """The pods of this scheduler that wait and say that a node is being cleared for them."""
+        name = self.options.name
+        return [pod for pod in self.cache.waiting.values() if pod.nominated and pod.scheduler == name]
 
     def stir(self) -> None:
         """Look again at every job that waits for its turn: a queue was edited, or a victim evicted."""

@@ -5,7 +5,6 @@ from dataclasses import replace
 
 from fairlead.kube.resources import NATIVE_POD_GROUPS, POD_GROUPS, QUEUES
 from fairlead.levels.queue.share import SharePolicy
-from fairlead.live.cluster.identity import PodKey
 from fairlead.live.cluster.turn_types import QueueTurn, TurnTerms
 from fairlead.live.queue.contested_turn import take_turn
 from fairlead.live.queue.evictor import Evictor
@@ -84,7 +83,7 @@ class QueueWiring:
             ),
             wall=wall,
             monotonic=monotonic,
-            leads=lambda: leads() and scheduler.synced,
+            leads=lambda: leads() and scheduler.knows_promises,
             writes=not shadow,
             pulse=pulse,
             aside=scheduler.aside,
@@ -94,7 +93,7 @@ class QueueWiring:
             PodSight(
                 pod=scheduler.cache.pods.get,
                 leaving=lambda: len(scheduler.job_cache.leaving),
-                nominated=self._nominated,
+                nominated=lambda: [pod.key for pod in scheduler.nominated()],
             ),
             self._evictor,
             pod_status,
@@ -122,7 +121,7 @@ class QueueWiring:
             wall=wall,
             monotonic=monotonic,
             nudge=scheduler.stir,
-            leads=lambda: leads() and scheduler.synced,
+            leads=lambda: leads() and scheduler.knows_promises,
             period=settings.status_seconds,
             writes=not shadow,
             tells_evictions=settings.preempt and not allowed,
@@ -173,10 +172,6 @@ class QueueWiring:
         self._status_loop.took_turn(turn)
         for promise in self._evictor.took_turn(turn):
             self._scheduler.promises.promise(promise)
-
-    def _nominated(self) -> list[PodKey]:
-        name, waiting = self._scheduler.options.name, self._scheduler.cache.waiting
-        return [key for key, pod in waiting.items() if pod.nominated and pod.scheduler == name]
 
     def _would(self) -> QueueTurn:
         """What a turn with evictions would be; nothing is done about it."""
