@@ -1,6 +1,7 @@
 """The campaign: mangled inputs (`fuzz`, `replay`) and faults on a real control plane (`soak`)."""
 
 import argparse
+import signal
 import sys
 import time
 
@@ -79,4 +80,6 @@ class _Progress:
 
 
 if __name__ == "__main__":
+    # As Ctrl-C does, it ends what was started, too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     sys.exit(main())
