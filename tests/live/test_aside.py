@@ -27,7 +27,6 @@ from fairlead.kube.resources import (
     TIER_LEDGERS,
 )
 from fairlead.kube.watch import Reflector
-from fairlead.live.queue import contested_turn
 from fairlead.live.queue.job_entry import JobEntry
 from fairlead.live.runtime.aside import DECIDING, READING, WRITING, Aside, culprit
 from fairlead.live.scheduler import decide
@@ -39,6 +38,7 @@ from fairlead.model.errors import InputError
 from tests.fake import FakeApi
 from tests.kube.virtual import run
 from tests.live import longhorn_objects as longhorn
+from tests.live.failing_turns import bad_queue, fail_turns
 from tests.poison.objects import Made, Told, binding, cluster, group, in_group, in_queue, ledger, node, pod, queue
 from tests.poison.town import Town
 
@@ -226,14 +226,7 @@ def test_group_that_cannot_be_decided_waits_beside_others(monkeypatch: pytest.Mo
 
 def test_job_that_fails_a_turn_is_left_out_of_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """The turn is taken without it, gangs beside it start, and its pods are told why it waits."""
-    composed = contested_turn.share_and_place
-
-    def failing(state: Any, *rest: Any, **named: Any) -> Any:
-        if any("bad" in name for name in state.jobs.names):
-            raise ZeroDivisionError("no good")
-        return composed(state, *rest, **named)
-
-    monkeypatch.setattr(contested_turn, "share_and_place", failing)
+    fail_turns(monkeypatch, lambda state: any("bad" in name for name in state.jobs.names))
     closed = queue("closed", {"state": "Closed"})
     made = [closed, group("bad"), in_group("bad-1", "bad"), group("good"), in_group("good-1", "good")]
     town = played(*made)
@@ -244,15 +237,7 @@ def test_job_that_fails_a_turn_is_left_out_of_it(monkeypatch: pytest.MonkeyPatch
 
 def test_queue_that_fails_every_turn_is_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
     """Jobs in it are told that it cannot be read; jobs of other queues go on."""
-    composed = contested_turn.share_and_place
-
-    def failing(state: Any, *rest: Any, **named: Any) -> Any:
-        queues = state.queues
-        if "bad" in queues.names and queues.names.index("bad") not in queues.faults:
-            raise ZeroDivisionError("no good")
-        return composed(state, *rest, **named)
-
-    monkeypatch.setattr(contested_turn, "share_and_place", failing)
+    fail_turns(monkeypatch, bad_queue)
     town = played(queue("bad", capability={"cpu": "1"}), in_queue("in-bad", "bad"), in_queue("other", "default"))
     assert town.holds(Told("works", "other"))
     assert town.holds(Told("pod", "in-bad", "QueueUnreadable"))

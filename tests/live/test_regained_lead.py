@@ -1,19 +1,18 @@
 """What a lost lease ends, and what the next lead of the same instance begins with."""
 
 import asyncio
-from typing import Any
 
 import pytest
 
 from fairlead.kube.client import Client
 from fairlead.kube.resources import LONGHORN_NODES, LONGHORN_REPLICAS, PODS, QUEUES, TIER_LEDGERS
-from fairlead.live.queue import contested_turn
 from fairlead.live.runtime.aside import DECIDING, READING, WRITING
 from fairlead.live.webhook.component import Webhook
 from fairlead.model.errors import InputError
 from fairlead.settings import DEFAULTS
 from tests.fake import FakeApi
 from tests.kube.virtual import run
+from tests.live.failing_turns import bad_queue, fail_turns
 from tests.live.longhorn_objects import node
 from tests.live.test_queue_wiring import Town, play
 from tests.live.test_storage import THREE, Stage, find, pair, put
@@ -118,15 +117,7 @@ def test_pod_whose_notice_was_given_up_is_told_when_the_lease_is_regained() -> N
 
 def test_queue_that_fails_turns_is_told_by_the_instance_that_leads(monkeypatch: pytest.MonkeyPatch) -> None:
     """A former leader takes no turns and would not learn that the queue is mended; when it leads again it tells."""
-    composed = contested_turn.share_and_place
-
-    def failing(state: Any, *rest: Any, **named: Any) -> Any:
-        queues = state.queues
-        if "bad" in queues.names and queues.names.index("bad") not in queues.faults:
-            raise ZeroDivisionError("no good")
-        return composed(state, *rest, **named)
-
-    monkeypatch.setattr(contested_turn, "share_and_place", failing)
+    fail_turns(monkeypatch, bad_queue)
 
     async def story(town: Town) -> None:
         town.api.put(QUEUES, {"metadata": {"name": "bad"}, "spec": {"weight": 1, "capability": {"cpu": "1"}}})

@@ -35,19 +35,19 @@ class GroupMembers:
     _near: dict[Key, dict[Key, frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))
     _apart: dict[Key, dict[Key, frozenset[str]]] = field(default_factory=lambda: defaultdict(dict))
 
-    def put(self, binding: ResourceBinding, clusters: Iterable[str] | None = None) -> None:
-        """The binding with its clusters, or with those that it is about to get."""
+    def put(self, binding: ResourceBinding, clusters: Iterable[str] | None = None) -> set[Key]:
+        """The binding with its clusters, or with those that it is about to get; gives the others it was with before."""
         key = (binding.metadata.namespace, binding.metadata.name)
-        self.drop(key)
+        left = self.drop(key)
         names = frozenset(each.name for each in binding.spec.clusters) if clusters is None else frozenset(clusters)
         for index, group in zip((self._near, self._apart), groups_of(binding), strict=True):
             if group and key[0]:
                 index[(key[0], group)][key] = names
+        return left
 
     def seen(self, binding: ResourceBinding) -> set[Key]:
         """The binding with its clusters; gives all that were in a group with it or are now, itself included."""
-        left = self.drop((binding.metadata.namespace, binding.metadata.name))
-        self.put(binding)
+        left = self.put(binding)
         space = binding.metadata.namespace
         near, apart = groups_of(binding)
         return {*left, *self._near.get((space, near), {}), *self._apart.get((space, apart), {})}
